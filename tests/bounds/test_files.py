@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.bounds import files
 from loadstone.bounds.files import read_bytes, read_json, read_text, why
 from loadstone.errors import UserError
 from loadstone.record import lines
@@ -91,7 +92,7 @@ def test_lines_of_a_folder_are_bounded(kind: str, tmp_path: Path, monkeypatch: p
         os.mkfifo(path)
     else:
         path.write_text('{"format": 1}\n' + "x" * 200 + "\n")
-    with pytest.raises(UserError, match=r"trials\.jsonl(: not a regular file|, line 2: longer than any)"):
+    with pytest.raises(UserError, match=r"trials\.jsonl(: .*not a regular file|, line 2: longer than any)"):
         list(LineReader(path))
 
 
@@ -99,3 +100,28 @@ def test_half_a_character_is_written_as_an_escape() -> None:
     name = os.fsdecode(b"x\xff")
     for dump in (lines.dump_line, lines.dump_document):
         assert json.loads(dump({"name": name})) == {"name": name}
+
+
+def test_json_of_millions_of_empty_lists_is_refused_before_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "VALUES_MAX", 1000)
+    with pytest.raises(ValueError, match="more than 1,000 values"):
+        files.load_json(b"[" + b"[]," * 1000 + b"1]")
+    assert files.load_json(b'["' + b"x" * 2000 + b'"]') == ["x" * 2000]
+
+
+def test_half_a_character_becomes_a_mark_and_a_whole_one_stays() -> None:
+    assert files.load_json(rb'{"a\ud800": ["\ud83d\ude00", "\udfff"]}') == {"a\ufffd": ["\U0001f600", "\ufffd"]}
+
+
+def test_a_file_of_lines_that_are_none_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "DAMAGED_MAX", 10)
+    (tmp_path / "samples.jsonl").write_bytes(b"\n" * 20)
+    with pytest.raises(UserError, match=r"samples\.jsonl: more than 10 lines cannot be read"):
+        list(LineReader(tmp_path / "samples.jsonl"))
+
+
+def test_a_file_of_lines_that_is_larger_than_what_is_read_is_left(tmp_path: Path) -> None:
+    with (tmp_path / "samples.jsonl").open("wb") as file:
+        file.truncate(lines.FILE_MAX_BYTES + 1)
+    with pytest.raises(UserError, match=r"samples\.jsonl: 2,147 MB, and at most 2,147 MB are read; keep a copy"):
+        list(LineReader(tmp_path / "samples.jsonl"))

@@ -4,19 +4,24 @@ import errno
 import json
 import math
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from loadstone.bounds.beneath import open_file
 from loadstone.errors import UserError
 
 LARGEST_BYTES = 512 * 1024 * 1024
 """Of a file in a run's folder."""
+VALUES_MAX = 5_000_000
+"""Of a JSON text: an empty list takes 2 bytes in a file, and 60 in memory."""
 CHUNK_BYTES = 1 << 20
+_HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 
 
 def read_bytes(path: Path, largest_bytes: int = LARGEST_BYTES) -> bytes:
-    """The content of a regular file.
+    """The content of a regular file that the user named.
 
     Never waits, as for a named pipe without a writer, and never reads a device.
 
@@ -24,7 +29,15 @@ def read_bytes(path: Path, largest_bytes: int = LARGEST_BYTES) -> bytes:
         OSError: it cannot be read.
         ValueError: it is no regular file, or too large.
     """
-    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    return _content(path, os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), largest_bytes)
+
+
+def read_own_bytes(path: Path, largest_bytes: int = LARGEST_BYTES) -> bytes:
+    """The same of a file that stands in a run's folder, and is no link. Raises as `read_bytes`."""
+    return _content(path, open_file(path), largest_bytes)
+
+
+def _content(path: Path, number: int, largest_bytes: int) -> bytes:
     with os.fdopen(number, "rb") as file:
         found = os.fstat(file.fileno())
         if stat.S_ISDIR(found.st_mode):
@@ -54,21 +67,39 @@ def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
 
 
 def read_json(path: Path, largest_bytes: int = LARGEST_BYTES) -> Any:
-    """The value in a JSON file.
+    """The value in a JSON file of a run's folder.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be read, or is a link.
         ValueError: it is no regular file, too large, or no JSON of bounded depth and bounded numbers.
     """
-    return load_json(read_bytes(path, largest_bytes))
+    return load_json(read_own_bytes(path, largest_bytes))
 
 
 def load_json(text: bytes) -> Any:
-    """What a JSON text holds. Raises ValueError if it is none, nests too deeply, or holds a figure that is none."""
+    """What a JSON text holds, see also `whole`.
+
+    Raises:
+        ValueError: it is none, nests too deeply, holds a figure that is none, or more values than any file of ours.
+    """
+    if len(text) > VALUES_MAX and sum(map(text.count, (b",", b"[", b"{"))) > VALUES_MAX:
+        raise ValueError(f"it holds more than {VALUES_MAX:,} values")
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        return whole(value) if _HALF.search(text) else value
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def whole(value: Any) -> Any:
+    """The same with a mark in the place of half a character (`\\ud800`), which no file and no terminal takes."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [whole(one) for one in value]
+    if isinstance(value, dict):
+        return {whole(key): whole(one) for key, one in value.items()}
+    return value
 
 
 def _refuse(constant: str) -> float:

@@ -4,13 +4,13 @@ import contextlib
 import errno
 import json
 import os
-import stat
 import threading
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from loadstone.bounds.beneath import NotOfFolder, open_file, replace_file
 from loadstone.bounds.files import load_json
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.secrecy.known_secrets import hidden
@@ -19,23 +19,24 @@ FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""
 
 LINE_MAX_BYTES = 64 * 1024 * 1024
+FILE_MAX_BYTES = 2 * 1024**3
+"""Six days of samples; all of it is held in memory when it is read."""
+DAMAGED_MAX = 100_000
+"""A file with more lines that cannot be read is not one that loadstone wrote."""
 _ODD = "backslashreplace"
 """Half a character, as in a name that is not UTF-8, becomes JSON's escape of it."""
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def write_error(error: OSError, path: Path) -> LoadstoneError:
-    """The one line for a person about a failed write: no space is theirs to mend, the rest is not."""
+    """The one line for a person about a failed write: no space and what they put there is theirs to mend."""
+    if isinstance(error, NotOfFolder):
+        return UserError(f"{error}; nothing was written there")
     if error.errno in _NO_SPACE:
         return UserError(
             f"{path}: no space left to write; finished trials are kept: free some space and continue with --resume"
         )
     return LoadstoneError(f"{path}: cannot be written: {error.strerror}; finished trials are kept")
-
-
-def _not_ours(path: Path) -> UserError:
-    """What is written there would reach another file, or none."""
-    return UserError(f"{path}: it is a link or no plain file, and is not written to; put the file itself there")
 
 
 def dump_line(record: Mapping[str, Any]) -> bytes:
@@ -49,24 +50,16 @@ def dump_document(record: Mapping[str, Any]) -> bytes:
     return json.dumps(hidden(record), ensure_ascii=False, indent=1, allow_nan=False).encode(errors=_ODD) + b"\n"
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Replace a file by `data`, whole or not at all, for its owner's eyes only, and bring it to the disk.
+def write_file(path: Path, data: bytes, folder: Path | None = None) -> None:
+    """Replace a file by `data`, whole or not at all, see `beneath.replace_file`.
 
     Raises:
-        UserError: the disk is full; the file is as it was.
+        UserError: the disk is full, or a folder on the way is a link; the file is as it was.
         LoadstoneError: it cannot be written for another reason.
     """
-    beside = path.with_name(f".{path.name}.new")
     try:
-        beside.unlink(missing_ok=True)  # of one that was killed
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        sync_directory(path.parent)
+        replace_file(path, data, folder)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise write_error(error, path) from None
 
 
@@ -90,19 +83,14 @@ class LineFile:
         self.path = path
         self._lock = threading.Lock()
         try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            self._fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
-            raise _not_ours(path) if path.is_symlink() else write_error(error, path) from None
+            raise write_error(error, path) from None
         try:
-            if not stat.S_ISREG(os.fstat(self._fd).st_mode):
-                raise _not_ours(path)
             os.ftruncate(self._fd, _end_of_last_whole_line(self._fd))
         except OSError as error:
             os.close(self._fd)
             raise write_error(error, path) from None
-        except LoadstoneError:
-            os.close(self._fd)
-            raise
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Write one line.
@@ -165,11 +153,19 @@ class LineReader:
         Raises:
             UserError: a line is of another format than this version knows.
         """
-        if not self.path.exists():
+        try:
+            opened = open_file(self.path)
+        except FileNotFoundError:
             return
-        if not self.path.is_file():  # a named pipe would be waited for, a device read without end
-            raise UserError(f"{self.path}: not a regular file; give a folder that loadstone wrote")
-        with self.path.open("rb") as file:
+        except OSError as error:
+            raise UserError(f"{self.path}: cannot be read: {error.strerror}") from None
+        with os.fdopen(opened, "rb") as file:
+            if os.fstat(opened).st_size > FILE_MAX_BYTES:
+                size = os.fstat(opened).st_size / 1e6
+                raise UserError(
+                    f"{self.path}: {size:,.0f} MB, and at most {FILE_MAX_BYTES / 1e6:,.0f} MB are read; "
+                    "keep a copy, and leave out the lines that you do not need"
+                )
             for number, line in enumerate(iter(partial(file.readline, LINE_MAX_BYTES), b""), 1):
                 if len(line) == LINE_MAX_BYTES:
                     raise UserError(f"{self.path}, line {number}: longer than any that loadstone writes; restore it")
@@ -179,6 +175,10 @@ class LineReader:
                 record = _parsed(line)
                 if record is None:
                     self.damaged.append(number)
+                    if len(self.damaged) > DAMAGED_MAX:
+                        raise UserError(
+                            f"{self.path}: more than {DAMAGED_MAX:,} lines cannot be read; restore the file"
+                        )
                 else:
                     require_format(record, f"{self.path}, line {number}")
                     yield number, record
