@@ -215,9 +215,12 @@ def report(
     json_: opt.Json = False,
 ) -> None:
     """Write a run's reports again, from its folder."""
+    from loadstone.record.run_files import require_run
     from loadstone.runs import run_folder
 
-    objectives, path = objectives_of(fail_if), run_folder(folder)
+    path = run_folder(folder)
+    require_run(path)
+    objectives = objectives_of(fail_if)
     from loadstone import console
     from loadstone.run import report_run
 
@@ -241,9 +244,12 @@ def compare(
     json_: opt.CompareJson = False,
 ) -> None:
     """Compare two runs, or conditions of one."""
+    from loadstone.record.run_files import require_run
     from loadstone.runs import run_folder
 
     folders = tuple(run_folder(word) for word in runs)
+    for one in folders:
+        require_run(one)
     from loadstone import console
     from loadstone.compare import CompareOptions
     from loadstone.compare import compare as compare_runs
@@ -355,7 +361,9 @@ def _go_on(folder: Path | None) -> None:
     from loadstone.runs import command_of
 
     given = sys.argv[sys.argv.index("run") + 1 :]
-    status = app([*command_of(folder, given), *given], prog_name="loadstone", standalone_mode=False)
+    # Last, so that `latest` is not looked for again, where the command's own `--out` or another folder would answer.
+    words = [*command_of(folder, given), *given, "--resume", str(folder)]
+    status = app(words, prog_name="loadstone", standalone_mode=False)
     if isinstance(status, int) and status:
         raise typer.Exit(status)
 

@@ -78,8 +78,9 @@ def _open(folder: Path) -> None:
     """Open the report in the browser; without one a line says where it is."""
     import webbrowser
 
-    page = (folder / "report.html").resolve()
-    if not page.is_file() or not webbrowser.open(page.as_uri()):
-        terminal.remark(
-            f"--open: no browser was found; open {page}" if page.is_file() else f"--open: there is no {page}"
-        )
+    from loadstone.bounds.beneath import is_file
+
+    page = folder.resolve() / "report.html"
+    there = is_file(page)
+    if not there or not webbrowser.open(page.as_uri()):
+        terminal.remark(f"--open: no browser was found; open {page}" if there else f"--open: there is no {page}")

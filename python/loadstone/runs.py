@@ -14,10 +14,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from loadstone.bounds.beneath import NotOfFolder, is_file, open_file
 from loadstone.bounds.files import read_json
 from loadstone.errors import UserError
 from loadstone.message import Message
 from loadstone.record.file_names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN
+from loadstone.record.run_files import require_run
 from loadstone.secrecy.text import HIDDEN
 
 RUNS = Path("runs")
@@ -29,6 +31,8 @@ _KEEPING_NO_SECRET = ("--server", "--subject", "--set")
 """Options whose values may hold a secret, which is then to be given again."""
 OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
 """Switches that say how a run is shown, and not what it measures."""
+DOCUMENT_BYTES = 64 * 1024 * 1024
+"""Of a document that is read for a line of the list: an analysis of 4,000 trials has as much."""
 NEVER_TAKEN = {"--allow-any-command", "--share-machine"}
 """Switches that must be meant each time, and so are not taken from a folder, which may be another's."""
 
@@ -116,8 +120,7 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     An option that held a secret must be among those `given` now: the folder keeps no secret.
     An experiment's file that is gone is replaced by the folder's copy. Raises UserError.
     """
-    if not (folder / PLAN).is_file():
-        raise UserError(f"--resume {folder}: not a run's folder ({PLAN} is missing); give a folder under runs/")
+    require_run(folder, "--resume ", [PLAN])
     arguments = options_given(_document(folder / ENVIRONMENT).get("command"))
     if arguments is None:
         raise UserError(f"--resume {folder}: its command was not recorded; name the experiment, too")
@@ -167,13 +170,21 @@ def _is_same(option: str, name: str, value: str) -> bool:
 
 
 def _copy_if_gone(word: str, folder: Path) -> str:
-    is_file = word.endswith((".yaml", ".yml")) and not word.startswith("-") and "=" not in word
-    return str(folder / EXPERIMENT) if is_file and not Path(word).exists() else word
+    names_file = word.endswith((".yaml", ".yml")) and not word.startswith("-") and "=" not in word
+    if not names_file or Path(word).exists():
+        return word
+    try:
+        os.close(open_file(folder / EXPERIMENT))
+    except NotOfFolder as error:
+        raise UserError(f"--resume {folder}: {error}") from None
+    except OSError:
+        pass  # what is wrong with it is said where it is read
+    return str(folder / EXPERIMENT)
 
 
 def _folders(root: Path) -> Iterator[Path]:
     """The folders of runs below `root`, the newest first."""
-    found = [path for path in root.glob("*") if (path / PLAN).is_file()] if root.is_dir() else []
+    found = [path for path in root.glob("*") if is_file(path / PLAN)] if root.is_dir() else []
     yield from sorted(found, key=_age, reverse=True)
 
 
@@ -181,7 +192,7 @@ def _age(path: Path) -> tuple[float, int]:
     """What sorts runs by their beginning: the time in the name, or else that of the plan's file."""
     named = _NAME.fullmatch(path.name)
     began = _began(path)
-    seconds = began.timestamp() if began is not None else (path / PLAN).stat().st_mtime
+    seconds = began.timestamp() if began is not None else (path / PLAN).lstat().st_mtime
     return seconds, int(named["number"] or 1) if named else 1
 
 
@@ -246,7 +257,7 @@ def _is_written(path: Path) -> bool:
 def _document(file: Path) -> dict[str, Any]:
     """The object in a JSON file; an empty one where there is none that can be read."""
     try:
-        found = read_json(file)
+        found = read_json(file, DOCUMENT_BYTES)
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -1,6 +1,7 @@
 """An ad-hoc load is carried out: the same way as any experiment, then printed in one of the usual forms."""
 
 import contextlib
+import os
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,10 +158,16 @@ def _write_files(outcome: "Outcome", output: AdHocOutput) -> None:
 
         write_file(output.json_file, dump_document(with_texts(outcome.analysis)))
     if output.hdr_prefix is not None:
+        from loadstone.bounds.beneath import names, open_file
         from loadstone.record.file_names import LATENCY
 
-        for log in sorted((outcome.folder / LATENCY).glob("*.hlog")):
-            shutil.copyfile(log, f"{output.hdr_prefix}_{log.name}")
+        latency = outcome.folder / LATENCY
+        for name in (one for one in names(latency, outcome.folder) if one.endswith(".hlog")):
+            with (
+                os.fdopen(open_file(latency / name, folder=outcome.folder), "rb") as log,
+                Path(f"{output.hdr_prefix}_{name}").open("wb") as copy,
+            ):
+                shutil.copyfileobj(log, copy)
 
 
 def _remove(folder: Path) -> None:

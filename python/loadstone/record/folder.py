@@ -19,6 +19,7 @@ from typing import Any, Self
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from loadstone.bounds.beneath import make_folder
 from loadstone.drive.outcome import Interval
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.observe.sample import Sample
@@ -40,6 +41,7 @@ from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, 
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.reading import read_crashes, read_environment, read_looks, read_plan, read_trials
+from loadstone.record.run_files import require_run
 from loadstone.record.trial import TrialRecord
 from loadstone.secrecy.known_secrets import hidden
 
@@ -90,7 +92,7 @@ class RunFolder:
         """
         made, path = path is None, path or new_directory(out_root, experiment_name)
         try:
-            (path / LATENCY).mkdir(mode=0o700)
+            make_folder(path / LATENCY, path)
             write_file(path / EXPERIMENT, _yaml(hidden({"format": FORMAT, **resolved_experiment})))
             write_file(path / ENVIRONMENT, dump_document({"format": FORMAT, **environment}))
             write_file(path / PLAN, dump_document(plan_summary.model_dump(mode="json")))
@@ -111,8 +113,7 @@ class RunFolder:
         Raises:
             UserError: there is no such folder, it is no run's folder, or another process writes to it.
         """
-        if not (path / PLAN).is_file():
-            raise UserError(f"--resume {path}: not a run's folder ({PLAN} is missing); give a folder under runs/")
+        require_run(path, "--resume ", [PLAN])
         return cls(path)
 
     def begin_trial(self, trial: str) -> "TrialWriter":
@@ -193,7 +194,7 @@ class TrialWriter:
         facts = hidden({**trial.facts, "attempt": self.attempt})
         written = trial.model_copy(update={"facts": facts})
         lines = "".join(f"{line}\n" for line in log_lines(self.observed, trial.started_unix_ns))
-        write_file(self._folder.path / LATENCY / f"{trial.trial}.hlog", lines.encode())
+        write_file(self._folder.path / LATENCY / f"{trial.trial}.hlog", lines.encode(), self._folder.path)
         self._folder.intervals.sync()
         self._folder.samples.sync()
         self._folder.trials.append(written.model_dump(mode="json"))

@@ -8,18 +8,22 @@ Of a drive that took turns with others a comment before the lines of an interval
 `#[Rounds: 0-11]`, first and last.
 """
 
-import errno
+import os
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from hdrh.histogram import HdrHistogram
 
+from loadstone.bounds.beneath import open_file
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed
 from loadstone.record.histogram import decode, merge
 
+LINE_MAX_LETTERS = 4 * 1024 * 1024
+"""An encoded histogram of three digits has at most some 200,000."""
 _NS_PER_MS = 1e6
 _MEASURED = {"measure", "drain"}
 _ROUNDS = re.compile(r"#\[Rounds: (\d+)-(\d+)\]\n")
@@ -64,11 +68,12 @@ def read_log(path: Path) -> dict[str, list[str]]:
 
 def _lines(path: Path) -> Iterator[tuple[str, RoundSpan | None, str]]:
     """Tag, rounds and encoded histogram of each line. Raises OSError if there is no such file."""
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
     rounds: RoundSpan | None = None
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
+    opened = open_file(path, folder=path.parent.parent)  # `latency/`, too, is the run's own
+    with os.fdopen(opened, encoding="utf-8", errors="replace") as file:
+        for line in iter(partial(file.readline, LINE_MAX_LETTERS), ""):
+            if len(line) == LINE_MAX_LETTERS:
+                raise DriveFailed(f"{path}: a line is longer than any that loadstone writes; restore the file")
             if named := _ROUNDS.fullmatch(line):
                 rounds = int(named[1]), int(named[2])
             elif line.startswith("Tag=") and line.endswith("\n") and "," in line:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
+from loadstone.bounds.beneath import open_file
 from loadstone.deploy.ledger import Kind, Made, Place, describe, describe_place
 from loadstone.errors import LoadstoneError
 from loadstone.machine.process_identity import started
@@ -118,8 +119,7 @@ class RunLedger:
 
     def _make(self) -> None:
         try:
-            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(os.open(self._path, flags, 0o600))
+            os.close(open_file(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             sync_directory(self._folder)
         except OSError as error:
             raise write_error(error, self._path) from None

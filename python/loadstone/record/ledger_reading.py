@@ -3,12 +3,12 @@
 import fcntl
 import json
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+from loadstone.bounds.beneath import NotOfFolder, open_file
 from loadstone.deploy.ledger import Kind, Made, Place
 from loadstone.errors import UserError
 from loadstone.machine.process_identity import started
@@ -105,11 +105,13 @@ def open_locked(folder: Path) -> Locked | None:
 def _open(folder: Path) -> int | None:
     path = folder / LEDGER
     try:
-        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return open_file(path)
     except FileNotFoundError:
         return None
+    except NotOfFolder as error:
+        raise UserError(f"{path}: not used: {error.strerror}") from None
     except OSError as error:
-        why = "it is a link" if path.is_symlink() else str(error.strerror).lower()
+        why = str(error.strerror).lower()
         raise UserError(f"{path}: not used: {why}; only a file that loadstone wrote there is") from None
 
 
@@ -120,8 +122,6 @@ def _read(path: Path, descriptor: int) -> Entries | None:
 
 
 def _require_trusted(path: Path, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise UserError(f"{path}: not used: it is no file; remove it")
     if status.st_uid != os.geteuid():
         raise UserError(f"{path}: not used: it belongs to the user with the id {status.st_uid}; clean as that user")
     if status.st_mode & 0o022:

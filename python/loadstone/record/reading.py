@@ -12,7 +12,7 @@ from hdrh.histogram import HdrHistogram
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loadstone.bounds.bounded_yaml import load_yaml
-from loadstone.bounds.files import read_bytes, read_json, why
+from loadstone.bounds.files import LARGEST_BYTES, read_json, read_own_bytes, whole, why
 from loadstone.bounds.replies import shortened
 from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
@@ -35,11 +35,16 @@ from loadstone.record.lines import LineReader, require_format
 from loadstone.record.look import Look
 from loadstone.record.parts.before_kinds import with_kinds
 from loadstone.record.plan_summary import PlanSummary
+from loadstone.record.run_files import require_run
 from loadstone.record.trial import Line, Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment
 
 LatencyKind = Literal["response", "service"]
 L = TypeVar("L", bound=Line)
+EXPERIMENT_BYTES = 8 * 1024 * 1024
+"""Of `experiment.yaml`: of an experiment that is as large as one may be, with every default written out."""
+ENVIRONMENT_BYTES = 8 * 1024 * 1024
+"""Of `environment.json`: a run of many servers has some 100 kB."""
 _TRIAL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -183,9 +188,7 @@ def read_run(path: Path) -> Run:
     Raises:
         UserError: this is no run's folder, or of a format that this version does not know.
     """
-    for name in (EXPERIMENT, ENVIRONMENT, PLAN):
-        if not (path / name).is_file():
-            raise UserError(f"{path}: not a run's folder ({name} is missing); give a folder under runs/")
+    require_run(path)
     trials, notes = read_trials(path)
     looks, left_out = read_looks(path)
     notes += left_out
@@ -241,7 +244,7 @@ def read_experiment(path: Path) -> Experiment:
     """The experiment of a run's folder, as resolved. Raises UserError if the file is damaged."""
     file = path / EXPERIMENT
     try:
-        record = load_yaml(read_bytes(file).decode())
+        record = whole(load_yaml(read_own_bytes(file, EXPERIMENT_BYTES).decode()))
         require_format(record if isinstance(record, dict) else {}, str(file))
         return Experiment.model_validate(record)
     except (OSError, ValueError, OverflowError) as error:
@@ -251,7 +254,7 @@ def read_experiment(path: Path) -> Experiment:
 def read_environment(path: Path) -> dict[str, Any]:
     """The environment of a run's folder. Raises UserError if the file is damaged."""
     file = path / ENVIRONMENT
-    return _read_document(file)
+    return _read_document(file, ENVIRONMENT_BYTES)
 
 
 def read_plan(path: Path) -> PlanSummary:
@@ -263,9 +266,9 @@ def read_plan(path: Path) -> PlanSummary:
         raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
 
 
-def _read_document(file: Path) -> dict[str, Any]:
+def _read_document(file: Path, largest_bytes: int = LARGEST_BYTES) -> dict[str, Any]:
     try:
-        record = read_json(file)
+        record = read_json(file, largest_bytes)
     except (OSError, ValueError) as error:
         raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
     document = record if isinstance(record, dict) else {}

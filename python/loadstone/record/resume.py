@@ -7,12 +7,14 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from loadstone.bounds.files import load_json
 from loadstone.deploy.limit_in_force import LimitName, PartLimits
 from loadstone.errors import UserError
 from loadstone.record.file_names import PLAN
+from loadstone.record.lines import dump_document
 from loadstone.record.plan_summary import GroupLine, PlanSummary
 from loadstone.record.reading import read_environment, read_plan
-from loadstone.secrecy.known_secrets import hidden
+from loadstone.record.run_files import require_run
 
 _OPTIONS = (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published"), ("scale", "--scale"))
 _ADVICE = "run it again without --resume"
@@ -37,8 +39,7 @@ def require_same_plan(path: Path, plan: PlanSummary) -> None:
     Raises:
         UserError: they differ, or there is no such folder.
     """
-    if not (path / PLAN).is_file():
-        raise UserError(f"--resume {path}: not a run's folder ({PLAN} is missing); give a folder under runs/")
+    require_run(path, "--resume ", [PLAN])
     difference = next(_plan_differences(read_plan(path), plan), None)
     if difference is not None:
         raise UserError(f"--resume {path}: {difference}; leave the experiment and its options out, or {_ADVICE}")
@@ -57,7 +58,7 @@ def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, An
     """
     difference = next(_plan_differences(read_plan(path), plan), None)
     if difference is None:
-        difference = next(_environment_differences(read_environment(path), hidden(environment)), None)
+        difference = next(_environment_differences(read_environment(path), load_json(dump_document(environment))), None)
     if difference is not None:
         raise UserError(f"--resume {path}: {difference}; {_ADVICE}")
 

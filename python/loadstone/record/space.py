@@ -55,6 +55,12 @@ def check_space(path: Path, needed_bytes: int) -> None:
     free = shutil.disk_usage(place).free
     if free < needed_bytes:
         raise UserError(
-            f"--out {path}: {free / 1e6:,.0f} MB free and {needed_bytes / 1e6:,.0f} MB needed; "
-            "free some space or give another folder"
+            f"--out {path}: {_size(free)} free and {_size(needed_bytes)} needed; free some space or give another folder"
         )
+
+
+def _size(size_bytes: int) -> str:
+    """In the unit in which there is something to read."""
+    units = ((10**6, "MB"), (1000, "kB"), (1, "bytes"))
+    unit, name = next((one for one in units if size_bytes >= one[0]), units[-1])
+    return f"{size_bytes / unit:,.0f} {name}"
