@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from loadstone import registry
+from loadstone.bounds.beneath import is_file
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.clients.drivers_of_run import Drivers, add_programs
 from loadstone.conduct.conductor import Conductor, Gauge
@@ -90,6 +91,7 @@ def opened(
             cpus,
             run.placement.generator_cpus,
             log_folder=path / LOGS,
+            run_folder=path,
             progress=step,
             stopped=stopping.is_set,
             ledger=ledger,
@@ -153,7 +155,7 @@ def _folder_of_run(options: RunOptions, experiment: Experiment) -> Iterator[Path
     try:
         yield path
     finally:
-        if not (path / PLAN).exists() and not is_needed(path):
+        if not is_file(path / PLAN) and not is_needed(path):
             shutil.rmtree(path, ignore_errors=True)
 
 

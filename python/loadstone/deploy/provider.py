@@ -67,6 +67,8 @@ class DeployContext:
     """Where temporary folders are made; None: the system's own place."""
     log_folder: Path | None = None
     """Where `<name>.log` of each server is kept; None: the log goes with the temporary folder."""
+    run_folder: Path | None = None
+    """What `log_folder` lies in: a run's folder, from which on no link is followed; None: `log_folder` itself."""
     progress: Callable[[str], None] = silent
     """Called with what is being done, one short line each."""
     stopped: Callable[[], bool] = never

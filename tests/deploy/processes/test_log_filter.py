@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import resource
 import signal
 import stat
 import sys
@@ -92,8 +93,13 @@ def test_a_killed_one_leaves_no_secret_in_its_log(tmp_path: Path, whom: str) -> 
 
 def test_a_log_that_cannot_be_written_does_not_hold_it_up(tmp_path: Path) -> None:
     done = tmp_path / "done"
-    (tmp_path / "talker.log").symlink_to("/dev/full")
     program = f"import os; os.write(1, b'x' * 500_000); open({str(done)!r}, 'w').close()"
-    process = started(tmp_path, program)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))  # its guard inherits it
+    try:
+        process = started(tmp_path, program)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     wait_until(done.exists)
     process.close()
+    assert (tmp_path / "talker.log").stat().st_size == 10_000

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.clients.driver_manifest import DriverManifest
+from loadstone.deploy.log_file import log_of
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.workspace import Workspace
@@ -128,8 +129,7 @@ def _process(
     try:
         output = str(place / manifest.build.output) if manifest.build is not None else ""
         words = manifest.run.words(output, str(place))
-        folder = context.log_folder or workspace.path
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log, within = log_of(f"driver {manifest.name}", f"driver-{manifest.name}.log", context, workspace.path)
         around = Surroundings(
             environment=manifest.run.environment,
             inherited=(INHERITED | {name for name in os.environ if name.startswith("LC_")}) - variables(),
@@ -137,7 +137,7 @@ def _process(
             standard_input=ends[0],
             standard_output=ends[1],
         )
-        return GuardedProcess(words, workspace, folder.absolute() / f"driver-{manifest.name}.log", cpus, around)
+        return GuardedProcess(words, workspace, log, cpus, around, within)
     except BaseException:
         workspace.remove()
         raise

@@ -14,6 +14,7 @@ from pydantic_core import core_schema
 from loadstone import registry
 from loadstone.deploy.containers.contained import Contained, InContainer
 from loadstone.deploy.control import Control
+from loadstone.deploy.log_file import log_of
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limits_in_force
@@ -122,9 +123,11 @@ class ContainerServer:
             engine = find_engine()
         except UserError as error:
             raise UserError(f"server {self.name}: {error}") from None
-        log = context.log_folder.absolute() / f"{self.name}.log" if context.log_folder else None
+        log, within = None, None
+        if context.log_folder is not None:
+            log, within = log_of(f"server {self.name}", f"{self.name}.log", context, context.log_folder)
         unique = f"loadstone-{re.sub('[^A-Za-z0-9_.-]', '-', self.name)}-{secrets.token_hex(6)}"
-        self._run = ContainerRun(self.name, engine, unique, log)
+        self._run = ContainerRun(self.name, engine, unique, log, within)
 
         def tell(line: str) -> None:
             context.raise_if_stopped()

@@ -294,8 +294,10 @@ def held_ulimits(engine: Path) -> list[Ulimit]:
 class Removal:
     """A guard that removes the container and the network `name` when it is ordered to, or when loadstone is gone."""
 
-    def __init__(self, engine: Path, name: str, log: Path | None) -> None:
-        self._what = (str(engine), name, str(log or ""))
+    def __init__(self, engine: Path, name: str, log: Path | None, log_within: Path | None = None) -> None:
+        """`log_within`: the folder from which on no link leads to the log; None: the one that the log stands in."""
+        within = log_within or (log.parent if log is not None else "")
+        self._what = (str(engine), name, str(log or ""), str(within))
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", container_guard.__file__, *self._what],
             stdin=subprocess.PIPE,

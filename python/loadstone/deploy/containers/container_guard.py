@@ -1,9 +1,10 @@
 """Removes one server's container and network when loadstone ends.
 
-Run as `python -I -S container_guard.py SOCKET NAME LOG`; the standard library and `log_filter.py`. Its standard input
-is a pipe that loadstone holds: after `stop`, or when the pipe closes because loadstone ended, however it ended, the
-container's output is appended to the file LOG (none if LOG is empty), and the container NAME and the network NAME are
-removed. Any other line is JSON: the secrets that are replaced in the output, and what by; the last such line counts.
+Run as `python -I -S container_guard.py SOCKET NAME LOG WITHIN`; the standard library, `log_filter.py`, `beneath.py`.
+Its standard input is a pipe that loadstone holds: after `stop`, or when the pipe closes because loadstone ended,
+however it ended, the container's output is appended to the file LOG (none if LOG is empty; from the folder WITHIN on no
+link leads to it), and the container NAME and the network NAME are removed.
+Any other line is JSON: the secrets that are replaced in the output, and what by; the last such line counts.
 Output: a line for each that could not be removed.
 """
 
@@ -22,6 +23,7 @@ from urllib.parse import quote
 if __name__ == "__main__":  # nothing but the standard library is found so far, and it goes before this
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
 
+from loadstone.bounds.beneath import open_file
 from loadstone.deploy.processes.log_filter import CHUNK, LogFilter
 
 Forms = Sequence[Sequence[str]]
@@ -80,7 +82,7 @@ def remove(path: str, what: str) -> str:
     return "" if answer.status < 300 or answer.status == NOT_THERE else f"{what}: {said.strip()}"
 
 
-def keep_log(path: str, name: str, log: str, forms: Forms) -> None:
+def keep_log(path: str, name: str, log: str, within: str, forms: Forms) -> None:
     """Append the container's output to the file `log`, without secrets; nothing if there is no such container."""
     engine = Socket(path)
     try:
@@ -89,7 +91,7 @@ def keep_log(path: str, name: str, log: str, forms: Forms) -> None:
         if answer.status != 200:
             return
         streams: dict[int, LogFilter] = {}
-        with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
+        with os.fdopen(open_file(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, within), "ab") as file:
             while len(head := answer.read(8)) == 8:  # of a frame: the stream's number, and the length of what follows
                 stream = streams.setdefault(head[0], LogFilter(forms))
                 left = int.from_bytes(head[4:], "big")
@@ -102,11 +104,11 @@ def keep_log(path: str, name: str, log: str, forms: Forms) -> None:
         engine.close()
 
 
-def clean(path: str, name: str, log: str, forms: Forms) -> list[str]:
+def clean(path: str, name: str, log: str, within: str, forms: Forms) -> list[str]:
     """Keep the container's output, and remove container and network; a line for each that could not be."""
     if log:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            keep_log(path, quote(name), log, forms)
+            keep_log(path, quote(name), log, within, forms)
     return [line for line in (remove(path, target) for target in targets(name)) if line]
 
 
@@ -116,12 +118,12 @@ def targets(name: str) -> tuple[str, str]:
 
 
 def main() -> None:
-    path, name, log = sys.argv[1:]
+    path, name, log, within = sys.argv[1:]
     os.umask(0o077)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # it ends when all is removed
         signal.signal(number, signal.SIG_IGN)
     requested, forms = wait_for_the_end()
-    left = clean(path, name, log, forms)
+    left = clean(path, name, log, within, forms)
     if not requested:
         time.sleep(LATE_S)
         left = [line for line in (remove(path, target) for target in targets(name)) if line]

@@ -35,7 +35,9 @@ class Image:
 class ContainerRun:
     """A container that is removed with its network, whatever ends loadstone. Errors are `UserError`."""
 
-    def __init__(self, server: str, engine: Engine, unique: str, log: Path | None) -> None:
+    def __init__(
+        self, server: str, engine: Engine, unique: str, log: Path | None, log_within: Path | None = None
+    ) -> None:
         """`unique` is the name of both; the container's output is kept in `log` when it is removed."""
         self._server = server
         self._engine = engine
@@ -45,9 +47,7 @@ class ContainerRun:
         self._has_network = False
         self.process: psutil.Process | None = None
         """The container's main process; None where this machine cannot see it."""
-        if log is not None:
-            log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._removal = Removal(engine.socket, unique, log)
+        self._removal = Removal(engine.socket, unique, log, log_within)
 
     def need_image(self, image: str, progress: Callable[[str], None]) -> Image:
         """The image, pulled if it is not here."""

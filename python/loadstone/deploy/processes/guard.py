@@ -98,7 +98,7 @@ class Guard:
         pump = None
         reads, writes = self.spec["standard_input"], self.spec["standard_output"]
         try:
-            pump = LogPump(self.spec["log"], self.spec["hidden"])
+            pump = LogPump(self.spec["log"], self.spec["hidden"], self.spec["log_within"])
             self.child = subprocess.Popen(
                 self.spec["command"],
                 stdin=subprocess.DEVNULL if reads is None else reads,

@@ -1,6 +1,7 @@
 """A process of ours under a guard: it ends when loadstone ends, and leaves nothing behind."""
 
 import contextlib
+import io
 import json
 import os
 import selectors
@@ -11,8 +12,10 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
+from loadstone.bounds.beneath import open_file
+from loadstone.deploy.log_file import log_of
 from loadstone.deploy.processes import guard
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
@@ -58,9 +61,12 @@ class GuardedProcess:
         log: Path,
         cpus: Sequence[int] = (),
         surroundings: Surroundings | None = None,
+        log_within: Path | None = None,
     ) -> None:
+        """`log_within`: the folder from which on no link leads to the log; None: the one that the log stands in."""
         self.workspace = workspace
         self.log = log
+        self._log_within = log_within
         self.pid: int | None = None
         """The running command's process id; None while it does not run."""
         self.exit_status: int | None = None
@@ -85,6 +91,7 @@ class GuardedProcess:
             "command": list(command),
             "cwd": str(around.folder or workspace.path),
             "log": str(log),
+            "log_within": None if log_within is None else str(log_within),
             "cpus": list(cpus),
             "environment": dict(around.environment),
             "groups": [str(group) for group in around.groups],
@@ -104,7 +111,8 @@ class GuardedProcess:
 
     def start(self) -> int:
         """Start the command; its process id."""
-        self.log_start = self.log.stat().st_size if self.log.exists() else 0
+        with self.read_log() as log:
+            self.log_start = log.seek(0, os.SEEK_END)
         self._say(json.dumps({**self._spec, "hidden": forms()}))  # the secrets that are known by now
         self._say("start")
         while True:
@@ -118,9 +126,16 @@ class GuardedProcess:
 
     def log_lines(self) -> list[str]:
         """What the command wrote since its last start."""
-        with self.log.open(errors="replace") as file:
+        with self.read_log() as file, io.TextIOWrapper(file, errors="replace") as text:
             file.seek(self.log_start)
-            return file.readlines()
+            return text.readlines()
+
+    def read_log(self) -> BinaryIO:
+        """Its log, opened to be read. Raises NotOfFolder if it is a link."""
+        try:
+            return os.fdopen(open_file(self.log, folder=self._log_within), "rb")
+        except FileNotFoundError:
+            return io.BytesIO()
 
     def alive(self) -> bool:
         """Whether the command runs."""
@@ -239,11 +254,10 @@ def guarded(
         limited = limit(limits, workspace)
         if limited.unavailable is not None:
             context.progress(Remark(f"{name}: limits are unavailable: {limited.unavailable}"))
-        folder = context.log_folder or workspace.path
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log, within = log_of(f"{kind} {name}", f"{name}.log", context, workspace.path)
         arguments, around = command(workspace)
         around = replace(around, groups=limited.groups)
-        return GuardedProcess(arguments, workspace, folder.absolute() / f"{name}.log", context.cpus, around), limited
+        return GuardedProcess(arguments, workspace, log, context.cpus, around, within), limited
     except BaseException:
         workspace.remove()
         raise

@@ -1,7 +1,7 @@
 """A process's output on its way into its log, without secrets: they never reach the disk.
 
-Part of the guard's program (`guard.py`), which knows the standard library alone. A filter that runs afterwards would
-leave them where loadstone was killed.
+Part of the guard's program (`guard.py`), which knows the standard library, and `beneath.py`, alone. A filter that runs
+afterwards would leave them where loadstone was killed.
 """
 
 import contextlib
@@ -9,6 +9,8 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+
+from loadstone.bounds.beneath import open_file
 
 CHUNK = 65_536
 LOG_BYTES_MAX = 64 * 1024 * 1024
@@ -79,9 +81,9 @@ def _begun(data: bytes, form: bytes) -> int:
 class LogPump:
     """Writes what comes out of a pipe to the end of a log, for its owner's eyes only, until the pipe is closed."""
 
-    def __init__(self, log: str, forms: Sequence[Sequence[str]]) -> None:
-        """Raises OSError if the log cannot be opened."""
-        self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    def __init__(self, log: str, forms: Sequence[Sequence[str]], within: str | None = None) -> None:
+        """`within` as `folder` of `beneath.open_file`. Raises OSError if the log cannot be opened."""
+        self._log = open_file(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, within)
         self._room = max(START_BYTES, LOG_BYTES_MAX - os.fstat(self._log).st_size)
         self._filter = LogFilter(forms)
         self._reading, self.writing = os.pipe()

@@ -1,6 +1,7 @@
 """One replica of a subject: a process under a guard, with its port, its log and its limits."""
 
 import dataclasses
+import os
 import re
 import shlex
 import time
@@ -163,10 +164,10 @@ class Replica(OneProcess):
 
     def _tail(self) -> str:
         """The end of its log since its last start."""
-        if self._process is None or not self._process.log.exists():
+        if self._process is None:
             return ""
-        with self._process.log.open("rb") as file:
-            file.seek(max(self._process.log_start, self._process.log.stat().st_size - LAST_BYTES))
+        with self._process.read_log() as file:
+            file.seek(max(self._process.log_start, file.seek(0, os.SEEK_END) - LAST_BYTES))
             return file.read().decode(errors="replace")
 
     def _ready(self, path: str) -> bool:
