@@ -15,6 +15,7 @@ from loadstone.analyse.comparisons import look_at
 from loadstone.analyse.model import Analysis
 from loadstone.analyse.objectives import Objective, missed
 from loadstone.analyse.tables import is_too_far
+from loadstone.bounds.beneath import NotOfFolder
 from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.opening import REAL, Opened, Seams, opened
 from loadstone.conduct.saturation.saturating import Saturating
@@ -29,7 +30,7 @@ from loadstone.record.reading import read_histogram, read_round_histograms
 from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.terminal_report import show
-from loadstone.report.write import begin_report, require_formats, write_report
+from loadstone.report.write import begin_report, require_formats, undrawn, write_report
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.secrecy.text import HIDDEN
 
@@ -109,7 +110,7 @@ def report_run(
     report = folder / REPORT if "html" in formats and written is None else None
     show(analysis, report, results, folder=folder, verbose=verbose)
     unwritten = _unwritten(written, folder)
-    if not unwritten:
+    if written is None:
         _say(remarks, f"Written to {folder}: {_named(files, folder)}")
     lines = tuple(missed(objectives, analysis))
     status = MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0
@@ -135,14 +136,16 @@ def _attempt(write: Callable[[], object]) -> Exception | None:
 
 
 def _unwritten(error: Exception | None, folder: Path) -> str:
-    """Why a report could not be written, and what helps. Raises what is a defect."""
+    """Why a report could not be written, or lacks pictures, and what helps. Raises what is a defect."""
+    again = shlex.join(["loadstone", "report", str(folder)])
     if error is None:
-        return ""
+        why = undrawn()
+        return f"{why}; the rest of the report is written: give it more memory, and then {again}" if why else ""
     if not isinstance(error, LoadstoneError | OSError):
         raise error
-    again = shlex.join(["loadstone", "report", str(folder)])
-    why = str(error).partition(";")[0]
-    return f"the report is not written: {why}; what was measured is kept: free some space there, and then {again}"
+    why, _, remedy = str(error).partition("; ")
+    remedy = remedy if isinstance(error.__cause__, NotOfFolder) else "free some space there"
+    return f"the report is not written: {why}; what was measured is kept: {remedy}, and then {again}"
 
 
 def _say(console: Console, line: str) -> None:

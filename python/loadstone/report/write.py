@@ -2,13 +2,13 @@
 
 import difflib
 import importlib
-import os
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from loadstone.analyse.model import Analysis
+from loadstone.bounds.beneath import NotOfFolder, make_folder, replace_file
 from loadstone.errors import UserError
+from loadstone.report.charts import pen
 from loadstone.report.formats import DEFAULT_FORMATS, DRAWN_FORMATS, FORMATS
 from loadstone.secrecy.known_secrets import hide_known
 
@@ -35,22 +35,27 @@ def begin_report(formats: Iterable[str] = DEFAULT_FORMATS) -> None:
     It takes CPU: nothing may be measured any more.
     """
     if DRAWN_FORMATS.intersection(formats):
-        importlib.import_module("loadstone.report.charts.pen").warm_up()
+        pen.warm_up()
 
 
 def write_report(analysis: Analysis, folder: Path, formats: Iterable[str] = DEFAULT_FORMATS) -> list[Path]:
     """Write the report in each of `formats` into `folder`; the files written, in that order.
 
     A file appears whole or not at all. Raises UserError for a format that does not exist, before anything is
-    written, and for a folder that cannot be written to.
+    written, and for a folder that cannot be written to. Pictures that cannot be drawn are left out, see `undrawn`.
     """
     chosen = list(dict.fromkeys(formats))
     require_formats(chosen)
     written: dict[Path, None] = {}
     for name in chosen:
         for relative, content in REPORTERS[name](analysis).items():
-            written[_write(folder / relative, _hidden(relative, content))] = None
+            written[_write(folder, relative, _hidden(relative, content))] = None
     return list(written)
+
+
+def undrawn() -> str:
+    """Why pictures are missing in the report that was written last; empty if none is."""
+    return pen.failure()
 
 
 def require_formats(formats: Iterable[str]) -> None:
@@ -71,19 +76,13 @@ def _unknown(name: str) -> str:
     return f"--format {name}: no such format; {hint}there are {', '.join(REPORTERS)}"
 
 
-def _write(path: Path, content: bytes) -> Path:
-    """Write beside the target, for its owner's eyes only, then rename over it."""
-    beside: Path | None = None
+def _write(folder: Path, relative: str, content: bytes) -> Path:
+    path = folder / relative
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            beside = Path(file.name)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        make_folder(path.parent, folder)
+        replace_file(path, content, folder)
+    except NotOfFolder as error:
+        raise UserError(f"cannot write {path}: {error}") from error
     except OSError as error:
-        if beside is not None:
-            beside.unlink(missing_ok=True)
         raise UserError(f"cannot write {path}: {error.strerror}; free some space or choose another --out") from error
     return path

@@ -10,9 +10,12 @@ from loadstone.analyse.model import Family, ResultTable
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.drawing import begin, draw, inline, pixels, sheet, without_tips
+from loadstone.report.charts.pen import NotDrawn
 
 _NAME_MAX = 100
 """A file's name has at most 255 bytes."""
+
+NOT_DRAWN = "This picture could not be drawn."
 
 Values = list[dict[str, Any]]
 Kind = Literal["effects", "forest", "blocks", "rps", "latency", "timeline", "checks", "saturation", "ramp"]
@@ -49,6 +52,16 @@ class Chart:
         for spec in (self.spec, self.narrow):
             if spec is not None:
                 begin(spec)
+
+    def is_drawn(self) -> bool:
+        """Whether it can be drawn; waits until it is."""
+        try:
+            for spec in (self.spec, self.narrow):
+                if spec is not None:
+                    draw(spec)
+        except NotDrawn:
+            return False
+        return True
 
     def svg(self) -> bytes:
         """The picture on white, with its title above."""

@@ -21,6 +21,11 @@ _latest: tuple[Analysis, list[Chart]] | None = None
 """The analysis that was drawn last, and its pictures: the formats of one report show the same."""
 
 
+def drawn(charts: list[Chart]) -> list[Chart]:
+    """Those that can be drawn; `pen.failure` says why others cannot."""
+    return [chart for chart in charts if chart.is_drawn()]
+
+
 def charts_of(analysis: Analysis) -> list[Chart]:
     """The pictures for which there are data: of effects, saturations, families, tables, the time line, the checks.
 

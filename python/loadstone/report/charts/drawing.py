@@ -8,7 +8,6 @@ from html import escape
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from loadstone.report.charts import pen, theme
 
@@ -25,7 +24,10 @@ def begin(spec: dict[str, Any]) -> None:
 
 
 def draw(spec: dict[str, Any]) -> str:
-    """SVG of a Vega-Lite specification, without background and title. The `tip` of a mark is its `<title>`."""
+    """SVG of a Vega-Lite specification, without background and title. The `tip` of a mark is its `<title>`.
+
+    Raises NotDrawn, see `pen`.
+    """
     return _drawn(_dressed(spec))
 
 
@@ -56,7 +58,7 @@ def without_tips(drawing: str) -> str:
 
 def pixels(drawing: str) -> bytes:
     """A drawing as PNG, at twice its size."""
-    return bytes(vl_convert.svg_to_png(drawing, scale=2))
+    return pen.pixels(drawing, scale=2)
 
 
 def _size(drawing: str) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
-from loadstone.report.charts.chart import Chart
+from loadstone.report.charts.chart import NOT_DRAWN, Chart
 from loadstone.report.trust import different_rows
 
 
@@ -22,7 +22,7 @@ def figure(chart: Chart) -> dict[str, Any]:
         "title": chart.heading,
         "caption": chart.caption,
         "two": chart.narrow is not None,
-        "drawing": Markup(chart.inline()),
+        "drawing": Markup(chart.inline()) if chart.is_drawn() else NOT_DRAWN,
     }
 
 

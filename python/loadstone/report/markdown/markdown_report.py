@@ -8,7 +8,7 @@ from loadstone.report import summary, verdicts
 from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.chart import Chart
-from loadstone.report.charts.chart_list import charts_of
+from loadstone.report.charts.chart_list import charts_of, drawn
 from loadstone.report.markdown.markdown_effects import effect_tables
 from loadstone.report.markdown.markdown_families import (
     family_lines,
@@ -21,7 +21,7 @@ from loadstone.report.markdown.markdown_sections import (
     lesson_lines,
     observed_lines,
 )
-from loadstone.report.markdown.markdown_text import link, sentence, text
+from loadstone.report.markdown.markdown_text import link, picture, sentence, text
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import MARKS, columns_for, full_load_columns
 from loadstone.report.tables.fixed_rate_columns import FULL_LOAD, FULL_LOAD_READING
@@ -32,7 +32,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     """`report.md`, and `charts/<name>.svg` which it shows."""
     charts = charts_of(analysis)
     whole = "\n".join(_lines(analysis, charts)).rstrip() + "\n"
-    return {"report.md": whole.encode(), **{f"charts/{chart.name}.svg": chart.svg() for chart in charts}}
+    return {"report.md": whole.encode(), **{f"charts/{chart.name}.svg": chart.svg() for chart in drawn(charts)}}
 
 
 def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
         yield from ("## Verdicts", "")
     for answer in analysis.effects:
         yield from effect_tables(answer)
-        yield from (line for chart in charts if _is_of_effects(chart, answer.name) for line in _picture(chart))
+        yield from (line for chart in charts if _is_of_effects(chart, answer.name) for line in picture(chart))
     for family in analysis.families:
         yield from _family(
             family, [chart for chart in charts if chart.family == family.name and chart.kind != "effects"], anchors
@@ -66,9 +66,9 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from observed_lines(analysis, anchors)
     for chart in charts:
         if chart.kind == "timeline":
-            yield from ("## Time line", "", *_picture(chart))
+            yield from ("## Time line", "", *picture(chart))
     yield from _checks(analysis, anchors)
-    yield from (line for chart in charts if chart.kind == "checks" for line in _picture(chart))
+    yield from (line for chart in charts if chart.kind == "checks" for line in picture(chart))
     yield from trial_lines(analysis, anchors)
     yield from glossary_lines(analysis)
     yield from ("## How to reproduce", "", "```sh", *summary.reproduce(analysis), "```", "")
@@ -78,20 +78,16 @@ def _is_of_effects(chart: Chart, name: str) -> bool:
     return chart.kind == "effects" and chart.family == name
 
 
-def _picture(chart: Chart) -> Iterator[str]:
-    yield from (f"![{text(chart.alt_text)}](charts/{chart.name}.svg)", "", text(chart.caption), "")
-
-
 def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
     yield from (f"### {text(family.question)}", "", sentence(family.answer), "")
     yield from (text(f"{verdicts.margin_text(family)} {family.note}"), "")
     for chart in charts:
         if chart.kind == "forest":
-            yield from _picture(chart)
+            yield from picture(chart)
     yield from family_lines(family, anchors)
     for chart in charts:
         if chart.kind == "blocks":
-            yield from _picture(chart)
+            yield from picture(chart)
 
 
 def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
@@ -100,7 +96,7 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
         yield from (text(table.note), "")
     for chart in charts:
         if chart.kind == "rps":
-            yield from _picture(chart)
+            yield from picture(chart)
     yield from _rows(columns_for(table), table.rows, anchors)
     trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
     for row in trouble:
@@ -111,7 +107,7 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
         yield ""
     for chart in charts:
         if chart.kind == "latency":
-            yield from _picture(chart)
+            yield from picture(chart)
     if full_load := full_load_columns(table):
         yield from (f"#### {FULL_LOAD}", "", FULL_LOAD_READING, "")
         yield from _rows(full_load, [row for row in table.rows if row.response_ns], anchors)

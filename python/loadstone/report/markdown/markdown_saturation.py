@@ -6,7 +6,7 @@ from loadstone.analyse.model import Analysis
 from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
 from loadstone.report import saturation_view as view
 from loadstone.report.charts.chart import Chart
-from loadstone.report.markdown.markdown_text import text
+from loadstone.report.markdown.markdown_text import picture, text
 
 
 def saturation_lines(analysis: Analysis, charts: Sequence[Chart]) -> Iterator[str]:
@@ -21,20 +21,15 @@ def _answer(answer: SaturationAnswer, charts: dict[str, Chart]) -> Iterator[str]
     yield from (f"### {text(view.title(answer))}", "", f"**{text(view.verdict(answer))}**", "")
     yield from (f"- {text(name)}: {text(said)}" for name, said in view.facts(answer))
     yield ""
-    yield from _picture(charts.get("saturation"))
+    yield from picture(charts.get("saturation"))
     if answer.ramp is not None:
-        yield from _picture(charts.get("ramp"))
+        yield from picture(charts.get("ramp"))
         yield from (" ".join(map(text, view.ramp_lines(answer))), "")
     if shares := view.share_rows(answer):
         yield from _table(view.share_headers(), shares)
     yield from _table(view.point_headers(answer), [view.point_cells(answer, point) for point in answer.points])
     if search := view.search_line(answer):
         yield from (text(search), "")
-
-
-def _picture(chart: Chart | None) -> Iterator[str]:
-    if chart is not None:
-        yield from (f"![{text(chart.alt_text)}](charts/{chart.name}.svg)", "", text(chart.caption), "")
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

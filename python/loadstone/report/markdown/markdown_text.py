@@ -1,9 +1,11 @@
 """Text that Markdown takes as text, and links within the document."""
 
 import re
+from collections.abc import Iterator
 
 from loadstone.message import Message
 from loadstone.report import format as fmt
+from loadstone.report.charts.chart import NOT_DRAWN, Chart
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
 
@@ -27,3 +29,10 @@ def link(anchor: str | None, raw: str) -> str:
 def target(anchor: str) -> str:
     """The place that links to `anchor` lead to."""
     return f'<a id="{anchor}"></a>'
+
+
+def picture(chart: Chart | None) -> Iterator[str]:
+    """The picture's file beside the report, and how to read it; nothing if there is none."""
+    if chart is not None:
+        shown = f"![{text(chart.alt_text)}](charts/{chart.name}.svg)" if chart.is_drawn() else f"*{NOT_DRAWN}*"
+        yield from (shown, "", text(chart.caption), "")
