@@ -8,4 +8,5 @@ pub mod outbox;
 pub mod outcome;
 pub mod recorder;
 pub mod slices;
+pub mod stalls;
 pub mod tally;

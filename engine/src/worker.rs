@@ -4,7 +4,8 @@
 //! happens between them: `opening.rs` opens connections and gives them up, `dispatch.rs` brings operations to
 //! connections, `receive.rs` takes their replies, `redirecting.rs` those of a
 //! cluster that send a request on, `replaying.rs` keeps the order of a recording there, `replicas.rs` leaves replicas that
-//! are gone, `slices.rs` pauses it, `ending.rs` reads back and reports.
+//! are gone, `slices.rs` pauses it,
+//! `stalls.rs` notes when nothing came or the thread did not run, `ending.rs` reads back and reports.
 
 mod connections;
 mod dispatch;
@@ -20,6 +21,7 @@ mod replaying;
 mod replicas;
 mod schedule;
 mod slices;
+mod stalls;
 
 use crate::control::Control;
 use crate::load::timeline::Timeline;
@@ -39,6 +41,7 @@ use failover::Failover;
 use recording::Recording;
 use replaying::Replaying;
 use schedule::Schedule;
+use stalls::{LOOK_NS, Stalls};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -86,6 +89,7 @@ pub struct Worker {
     schedule: Schedule,
     connections: Connections,
     recording: Recording,
+    stalls: Stalls,
     /// The longest that a drain may take.
     drain_ns: u64,
 }
@@ -122,6 +126,7 @@ impl Worker {
             schedule,
             recording: Recording::new(recorder, connections.len(), endpoints, names),
             connections,
+            stalls: Stalls::of_this_thread(),
             thread,
             threads,
             cpu,
@@ -170,7 +175,14 @@ impl Worker {
     }
 
     fn load(&mut self, events: &mut Events) {
+        self.stalls.begin(self.now_ns, self.recording.bytes_received);
+        self.load_until_drained(events);
+        self.stalls.end(self.clock, self.now_ns);
+    }
+
+    fn load_until_drained(&mut self, events: &mut Events) {
         while !self.control.is_stopped() {
+            let begun_ns = self.now_ns;
             if self.schedule.is_timed() || self.connections.in_flight == 0 {
                 self.read_clock();
             }
@@ -182,8 +194,13 @@ impl Worker {
                 return;
             }
             self.check_connections();
-            let until_ns = self.next_due_ns();
+            let is_waiting = self.connections.in_flight > 0;
+            let look_ns = if is_waiting { self.now_ns + LOOK_NS } else { u64::MAX };
+            let until_ns = self.next_due_ns().min(look_ns);
             self.turn(events, until_ns);
+            if self.stalls.is_due(self.now_ns, self.recording.bytes_received) {
+                self.look_up(begun_ns, until_ns);
+            }
         }
     }
 
@@ -200,6 +217,7 @@ impl Worker {
 
     #[cold]
     fn cross_borders(&mut self) {
+        self.stalls.note_border();
         let (connections, users) = (self.connections.pool.open(), self.schedule.active_users());
         self.recording.cross_borders(self.now_ns, connections, users, self.schedule.queues.len());
     }

@@ -3,7 +3,7 @@
 
 use loadstone_engine::drive::Drive;
 use loadstone_engine::plan::Plan;
-use loadstone_engine::record::outcome::DriveRecord;
+use loadstone_engine::record::outcome::{DriveRecord, Stalled};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -108,6 +108,36 @@ fn what_came_in_while_the_engine_had_no_cpu_came_in_time() {
             let record = drive(["+OK\r\n", "$-1\r\n", "$-1\r\n"], held_at, back_end, &timeouts);
             let found = (record.total.ok, record.total.timeouts, record.connections.failed);
             assert_eq!(found, (2, 0, 0), "{back_end}: {timeouts}");
+            let own: Vec<bool> = record.stalls.iter().map(|stall| stall.of == Stalled::Driver).collect();
+            assert_eq!(own, vec![true; held_at], "{back_end}: of the load: {:?}", record.stalls);
+            assert!(record.stalls.iter().all(|stall| stall.end_s - stall.begin_s >= 1.0 && stall.no_cpu_s < 0.5));
         }
+    }
+}
+
+/// A server that stands still while requests wait is told apart from that.
+#[test]
+fn nothing_that_came_while_the_engine_ran_is_the_servers_standing_still() {
+    for back_end in back_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let plan = plan(listener.local_addr().unwrap().port(), back_end, "");
+        let server = std::thread::spawn(move || {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut heard = [0; 1000];
+            for (answer, after) in [("+OK\r\n", 0), ("$-1\r\n", 0), ("$-1\r\n", 1)] {
+                let Ok(1..) = socket.read(&mut heard) else { return };
+                std::thread::sleep(LIMIT * after);
+                socket.write_all(answer.as_bytes()).unwrap();
+            }
+            let _ = socket.read(&mut heard);
+        });
+        let drive = Drive::new(plan).unwrap();
+        drive.start().unwrap();
+        let record = drive.result(Duration::from_secs(60)).unwrap().expect("the drive ends in a minute");
+        drop(drive);
+        server.join().unwrap();
+        let [stall] = record.stalls.as_slice() else { panic!("{back_end}: {:?}", record.stalls) };
+        assert_eq!((stall.of, stall.waiting), (Stalled::Server, 1), "{back_end}");
+        assert!((0.9..5.0).contains(&(stall.end_s - stall.begin_s)), "{back_end}: {stall:?}");
     }
 }

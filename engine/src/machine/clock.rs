@@ -63,6 +63,13 @@ impl Clock {
         unix_ns.saturating_sub(self.base_unix_ns)
     }
 
+    /// How far the wall clock is ahead of where it was to be by this one, in seconds: someone set it, or the machine slept,
+    /// which this one does not count. Less than 0: behind.
+    pub fn set_forward_s(&self) -> f64 {
+        let wall_ns = nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
+        (i128::from(wall_ns) - i128::from(self.to_unix_ns(self.now()))) as f64 / SECOND_NS as f64
+    }
+
     /// The smallest gap between distinct consecutive readings, in nanoseconds.
     pub fn quantum_ns(&self) -> u64 {
         const READINGS: usize = 20_000;

@@ -11,7 +11,8 @@ use crate::record::outcome::{
     OperationRecord, Phase, PhaseTimes, ReadBack, ReceiversRecord, Redirections, ThreadRecord,
 };
 use crate::record::slices::Slices;
-use crate::record::tally::{Gap, Measured, Tally};
+use crate::record::stalls;
+use crate::record::tally::{Gap, Measured, Stall, Tally};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -48,6 +49,8 @@ pub struct ThreadEnd {
     pub redirections: Option<Redirections>,
     /// When no server answered, of one that Sentinel watches.
     pub failovers: Vec<Gap>,
+    /// When nothing came, and when the thread did not run.
+    pub stalls: Vec<Stall>,
     /// In the order of the plan.
     pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,
@@ -110,6 +113,8 @@ impl WholeDrive {
             unsent += end.left.iter().map(|left| left.unsent).sum::<u64>();
         }
         let failovers = self.failovers();
+        let by_thread: Vec<&[Stall]> = self.ends.iter().map(|end| end.stalls.as_slice()).collect();
+        let stalls = stalls::of_all(&by_thread, self.clock.to_unix_ns(self.origin_ns));
         let operations = self.operations();
         let (receivers, threads) = self.received(&operations, measure_s);
         DriveRecord {
@@ -134,12 +139,14 @@ impl WholeDrive {
             connections,
             redirections,
             failovers,
+            stalls,
             endpoints,
             read_back,
             receivers,
             acknowledged: self.acknowledged,
             overflowed: self.ends.iter().map(|end| end.overflowed).sum(),
             clock_quantum_ns: self.clock_quantum_ns,
+            clock_set_s: self.clock.set_forward_s(),
             stopped: self.stopped,
         }
     }

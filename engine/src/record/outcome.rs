@@ -236,6 +236,28 @@ pub struct FailoverRecord {
     pub primary: usize,
 }
 
+/// Whose standing still it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stalled {
+    /// Nothing came back although requests waited, and the drive's threads ran.
+    Server,
+    /// The drive's own threads did not run.
+    Driver,
+}
+
+/// A quarter of a second or more, in seconds since the load began, all phases included.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StallRecord {
+    pub of: Stalled,
+    pub begin_s: f64,
+    pub end_s: f64,
+    /// Requests in flight, at most.
+    pub waiting: u64,
+    /// Of the drive's own: how long its thread was ready to run and had no CPU; 0: it was stopped.
+    pub no_cpu_s: f64,
+}
+
 /// Operations of the whole drive that went to one endpoint, and those of them with a correct reply.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct EndpointRecord {
@@ -342,6 +364,7 @@ pub struct DriveRecord {
     pub redirections: Option<Redirections>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failovers: Vec<FailoverRecord>,
+    pub stalls: Vec<StallRecord>,
     pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,
     /// None if the plan has none.
@@ -352,5 +375,7 @@ pub struct DriveRecord {
     pub acknowledged: Option<AcknowledgedRecord>,
     pub overflowed: u64,
     pub clock_quantum_ns: u64,
+    /// How far the wall clock was set forward while the drive ran; less than 0: back.
+    pub clock_set_s: f64,
     pub stopped: Option<String>,
 }

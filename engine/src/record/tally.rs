@@ -29,6 +29,26 @@ pub struct Gap {
     pub primary: usize,
 }
 
+/// Whose standing still a thread noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StallOf {
+    Server,
+    /// The thread itself did not run, and so long it was ready to.
+    Driver {
+        no_cpu_ns: u64,
+    },
+}
+
+/// A while in which nothing came back to a thread, or the thread did not run, in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stall {
+    pub begin_unix_ns: u64,
+    pub end_unix_ns: u64,
+    pub of: StallOf,
+    /// Requests in flight, at most.
+    pub waiting: u64,
+}
+
 /// Events of one operation. Errors are few kinds, so a list is searched from its front.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {

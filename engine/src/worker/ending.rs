@@ -153,6 +153,7 @@ impl Worker {
             connections,
             redirections: follows_redirections.then_some(redirections),
             failovers: self.failover.map_or_else(Vec::new, |failover| failover.gaps),
+            stalls: self.stalls.all,
             endpoints,
             read_back: ReadBack { checked, wrong, skipped },
         };
