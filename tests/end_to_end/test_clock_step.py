@@ -52,6 +52,9 @@ def test_a_clock_that_is_set_in_a_trial_changes_no_figure(lab: Lab, preloaded: P
         assert trial["cpu_s"]["redis"] > 0
         assert trial["facts"]["seen"]["host"]
         assert check_of(trial, "server_counter")["verdict"] == "valid", trial["checks"]
+        assert check_of(trial, "stalls")["measured"] == check_of(trial, "own_stalls")["measured"] == 0, trial["checks"]
+    moved_s = [check_of(trial, "clock_set")["measured"] for trial in trials]
+    assert [round(one / HOUR_S) for one in moved_s] == [1, -2], "said, and nothing rests on it"
     for name, moment in (("samples.jsonl", "unix_s"), ("intervals.jsonl", "start_s")):
         lines = [json.loads(line) for line in (lab.run() / name).read_text().splitlines()]
         moments = [line[moment] for line in lines]

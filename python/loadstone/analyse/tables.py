@@ -14,6 +14,7 @@ from loadstone.analyse.rows.at_once import at_once
 from loadstone.analyse.rows.deliveries import deliveries
 from loadstone.analyse.rows.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.rows.merged_latencies import merged_latencies, saturates, unmeasurable
+from loadstone.analyse.rows.stalled import timeouts_beside
 from loadstone.analyse.rows.waiting_users import is_of_latency, no_quantiles, some_waited, time_of_all_users
 from loadstone.analyse.server_side import server_side, users_of
 from loadstone.judge.compare.pairs import refusal_of
@@ -246,10 +247,14 @@ def _rate(rates: Sequence[float], trials: Sequence[TrialRecord]) -> float:
 
 
 def _errors(trials: Sequence[TrialRecord]) -> dict[str, int]:
-    """Failures by kind; timeouts and replies that never came are among them."""
+    """Failures by kind; timeouts and replies that never came are among them.
+
+    Of a server that stood still those beside what was measured, too: it stood still in the midst of the run.
+    """
     errors: dict[str, int] = {}
     for trial in trials:
-        kinds = {**trial.counts.errors, "timeout": trial.counts.timeouts, "never_answered": trial.counts.in_flight}
+        timeouts = trial.counts.timeouts + timeouts_beside(trial)
+        kinds = {**trial.counts.errors, "timeout": timeouts, "never_answered": trial.counts.in_flight}
         for kind, number in kinds.items():
             if number:
                 errors[kind] = errors.get(kind, 0) + number

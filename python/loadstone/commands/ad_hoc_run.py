@@ -87,12 +87,13 @@ class _Shown:
 
     def show(self, analysis: "Analysis", report: Path | None, folder: Path, results: "Console") -> None:  # noqa: ARG002
         from loadstone.commands import result_lines
+        from loadstone.report.stalls import stall_lines
 
         if self.output.json and self.output.quiet:
             return
         if self.output.csv:
             terminal.result(result_lines.csv_text(analysis))
-            for line in () if self.output.quiet else result_lines.verdict_lines(analysis):
+            for line in () if self.output.quiet else (*result_lines.verdict_lines(analysis), *stall_lines(analysis)):
                 terminal.remark(line)
         elif self.output.quiet:
             terminal.result("".join(f"{line}\n" for line in result_lines.quiet_lines(analysis)))

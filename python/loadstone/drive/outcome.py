@@ -204,6 +204,25 @@ class Failover(Part):
     """The endpoint that answered, by its number in the plan."""
 
 
+class Stall(Part):
+    """A quarter of a second or more in which something stood still, in seconds since the load began, in any phase.
+
+    `server`: nothing came back although requests waited, and the driver's threads ran. `driver`: these did not run.
+    """
+
+    of: Literal["server", "driver"]
+    begin_s: float
+    end_s: float
+    waiting: int
+    """Requests in flight, at most."""
+    no_cpu_s: float = 0.0
+    """Of the driver's: how long its thread was ready to run and had no CPU; 0: it was stopped."""
+
+    @property
+    def length_s(self) -> float:
+        return self.end_s - self.begin_s
+
+
 class EndpointRecord(Part):
     """Operations of the whole drive that went to one endpoint, and those of them that ended right."""
 
@@ -393,6 +412,8 @@ class DriveRecord(Part):
     redirections: Redirections | None = None
     """None where keys do not decide on the endpoint, and of drivers that do not count them."""
     failovers: tuple[Failover, ...] = ()
+    stalls: tuple[Stall, ...] = ()
+    """In their order; of client libraries' programs, which do not notice them, none."""
     endpoints: list[EndpointRecord] = []
     """In the order of the plan's endpoints."""
     read_back: ReadBack
@@ -402,6 +423,8 @@ class DriveRecord(Part):
     """None if the plan does not require it."""
     overflowed: int
     clock_quantum_ns: int
+    clock_set_s: float = 0.0
+    """How far the wall clock was set forward meanwhile; less than 0: back. No figure rests on that clock."""
     stopped: str | None
     """None when the plan was done; else why it ended early."""
     program: ProgramRecord | None = None

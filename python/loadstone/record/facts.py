@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -234,6 +234,20 @@ class CompanyFacts(Facts):
     """Whether every key of theirs was stored before."""
 
 
+class StallFacts(Facts):
+    """A server that answered nothing for a while, with what was seen of its process meanwhile."""
+
+    begin_s: float
+    """Since the load began."""
+    length_s: float
+    waiting: int
+    """Requests that waited, at most."""
+    part: str | None = None
+    """Whose process that was; None: none could be observed."""
+    state: Literal["stopped", "busy", "idle"] | None = None
+    """It was stopped (a signal), it used a CPU all the while, or it did no work; None where that is not known."""
+
+
 class PortFacts(Facts):
     """The ports for connections that this machine makes, right after the drive."""
 
@@ -340,6 +354,8 @@ class TrialFacts(Facts):
     """None where the system does not tell."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: no one placed them."""
+    stalls: tuple[StallFacts, ...] = ()
+    """Of servers; those of the driver itself stand in `drive`, which has both."""
     replica_of: tuple[int | None, ...] = ()
     """Where replicas are read from: the number of its primary of each of `drive.endpoints`; None: it is one."""
     company: CompanyFacts | None = None
@@ -358,6 +374,16 @@ class TrialFacts(Facts):
         if isinstance(data, dict) and isinstance(data.get("plan"), dict) and "endpoints" not in data["plan"]:
             return {**data, "plan": {**data["plan"], "endpoints": [{}]}}
         return data
+
+    @property
+    def measured_times(self) -> tuple[tuple[float, float], ...]:
+        """When it was measured, since the load began: from when to when, each slice for itself."""
+        if self.drive is None:
+            return ()
+        if self.drive.slices:
+            return tuple((one.begin_s, one.end_s) for one in self.drive.slices)
+        measure = self.drive.phases.get("measure")
+        return () if measure is None else ((measure.start_s, measure.end_s),)
 
     def kind_of(self, part: str) -> str | None:
         """What a part is; None of what belongs to nothing that has a kind."""

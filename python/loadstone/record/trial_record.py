@@ -24,6 +24,7 @@ from loadstone.record.parts.avg_max import averages_of
 from loadstone.record.parts.part_cpu import connections_by_third, cpu_seconds, parts_of
 from loadstone.record.parts.part_kinds import has_counters, kinds_of
 from loadstone.record.parts.requested import limits_of_servers, settings_of_servers, with_limits
+from loadstone.record.parts.stalls import stalls_of
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
 
@@ -105,6 +106,7 @@ def _facts(
         server_connections=connections_by_third(window, observation.drive.samples, kinds),
         ports=readings.ports,
         placement=observation.placement,
+        stalls=stalls_of(drive, observation.drive.samples, kinds, planned.target),
         replica_of=_replica_of(observation.drive.plan),
         company=observation.company,
         rate_share=planned.rate_share,

@@ -9,6 +9,7 @@ OPEN_MODEL = {"schedule_sent", "schedule_lag", "dropped_arrivals"}
 """Checks of a schedule: the clean trial is of the closed model."""
 NOT_IN_CLEAN = {
     *("hit_rate", "stored_rows", "settings", "limits", "subject_throttled", "temporary_files"),
+    "clock_set",
     *("link_delay", "link_busy", "deliveries"),
 }
 """Of what else the clean trial has none: reads, lines, and what an experiment counts, sets or limits."""
@@ -293,8 +294,26 @@ def forks_with_huge_pages(line: Line) -> None:
     of_redis(line, "after")["counters"]["total_forks"] = 2.0
 
 
+def stands_still(of: str, length_s: float = 2.0, no_cpu_s: float = 0.0) -> Callable[[Line], None]:
+    """The server or the driver stood still for so long in the middle of the measure phase, with all users waiting."""
+
+    def inject(line: Line) -> None:
+        drive, users = line["facts"]["drive"], line["facts"]["plan"]["model"].get("users", 64)
+        begin_s = drive["phases"]["measure"]["start_s"] + 1.0
+        stall = {"of": of, "begin_s": begin_s, "end_s": begin_s + length_s, "waiting": users, "no_cpu_s": no_cpu_s}
+        drive["stalls"] = [stall]
+        if of == "server":
+            seen = {"begin_s": begin_s, "length_s": length_s, "waiting": users, "part": "redis", "state": "stopped"}
+            line["facts"]["stalls"] = [seen]
+
+    return inject
+
+
 TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "finished": (setting("facts.drive.stopped", "the server went away"), "invalid"),
+    "stalls": (stands_still("server"), "suspect"),
+    "own_stalls": (stands_still("driver"), "suspect"),
+    "clock_set": (setting("facts.drive.clock_set_s", 3600.0), "valid"),
     "gain": (setting("facts.drive.threads.0.cpu_s", (1 - 1 / 1.2) * 6), "suspect"),
     "taken": (stolen(0.2 / 1.2), "suspect"),
     "round_trip": (of_p50("facts.ceiling.floor_p50_ns", 2 * 0.10), "unknown"),

@@ -14,6 +14,7 @@ from loadstone.judge.validity import (
     load,
     restarts,
     server,
+    standing_still,
     stores,
     surroundings,
     time,
@@ -26,6 +27,9 @@ from loadstone.record.trial import CheckResult, TrialRecord
 CHECKS: tuple[Check, ...] = (
     Check(load.finished, None, message("check.finished"), less_is_worse=True),
     Check(restarts.restarted, restarts.RESTARTED, message("check.restarted")),
+    Check(standing_still.stalls, standing_still.STALLS, message("check.stalls")),
+    Check(standing_still.own_stalls, standing_still.OWN_STALLS, message("check.own_stalls")),
+    Check(standing_still.clock_set, standing_still.CLOCK_SET, message("check.clock_set"), information=True),
     Check(bounds.gain, bounds.GAIN, message("check.gain")),
     Check(bounds.taken, bounds.TAKEN, message("check.taken")),
     Check(generator.round_trip, generator.ROUND_TRIP, message("check.round_trip")),

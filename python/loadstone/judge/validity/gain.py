@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from loadstone.judge.validity.cpus import CpuUse, generator_cpus, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.link_delay import lost_to_links
+from loadstone.judge.validity.standing_still import stalled_share, stopped_share
 from loadstone.judge.validity.utilisation import Busy, busy_parts
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.facts import DRIVER, PartCpu
@@ -150,7 +151,8 @@ def _fullest(found: TrialEvidence, cpus: CpuUse | None, parts: Mapping[str, Busy
     shares += [full for part in parts.values() if (full := _full_pool(part)) is not None]
     if cpus is not None and cpus.busy is not None:
         shares.append(cpus.busy - (found.own_share if _shared(found) else 0.0) - _left_by_server(found, cpus))
-    return min(1.0, max(shares)) if shares else None
+    # While it stood still no generator could have had an answer of it.
+    return min(1.0, max(shares) + stalled_share(found)) if shares else None
 
 
 def _left_by_server(found: TrialEvidence, cpus: CpuUse) -> float:
@@ -203,6 +205,7 @@ def _driver(found: TrialEvidence, lost: float) -> float | None:
     cpus = len(placed.generator_cpus) if placed is not None and placed.generator_cpus else len(threads)
     together = sum(t.cpu_s / t.wall_s for t in threads) / cpus if len(threads) > cpus else 0.0
     held = (found.facts.host.throttled_s or 0.0) / max(t.wall_s for t in threads)
+    held += stopped_share(found.facts)
     own = max(hottest, together) + held - _waited_for_others(found)
     return min(1.0, max(0.0, own) / max(LEFT_MIN, 1 - lost))
 

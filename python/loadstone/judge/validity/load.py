@@ -10,6 +10,7 @@ from loadstone.judge.statistics.mser import mser
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
+from loadstone.judge.validity.standing_still import server_stalls, waited_s
 from loadstone.message import Message, message
 from loadstone.plan.drive_plan import Pool
 from loadstone.record.facts import SeriesPoint
@@ -52,13 +53,18 @@ def finished(evidence: TrialEvidence) -> CheckResult:
 
 
 def samples(evidence: TrialEvidence) -> CheckResult:
-    """Whether enough operations were measured for every quantile that is printed."""
+    """Whether enough operations were measured for every quantile that is printed.
+
+    A server that stood still all the time did nothing, and that is its figure.
+    """
     limit = SAMPLES
     operations = evidence.trial.counts.offered
     beyond = operations - rank_of(999, operations)
     verdict: CheckVerdict = "valid"
     reason: Message | None = None
-    if not evidence.trial.counts.ok:
+    if not evidence.trial.counts.ok and server_stalls(evidence.facts, None):
+        verdict, reason = "suspect", message("check.no_correct_reply")
+    elif not evidence.trial.counts.ok:
         verdict, reason = "invalid", message("check.no_correct_reply")
     elif not measurable(999, operations):
         known = [name for name, rank in (("P50", 500), ("P95", 950), ("P99", 990)) if measurable(rank, operations)]
@@ -77,6 +83,9 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
     D. R. Cox, 'Renewal Theory', 1962, section 5.2), so much of T may be missing or too much. In slices that happens
     at the edges of each: a long one is followed to its end, and none is in progress where a slice begins, so that much
     more may be too much than by chance is missing.
+
+    What waited while the server or loadstone stood still lies beside the window, or is missing in it: `stalls` and
+    `own_stalls` say so.
 
     Users whose operations began before the phase were busy in it. Where their time makes up for what is missing, the
     rate is that of all users, and the latencies alone are too small: suspect.
@@ -103,6 +112,10 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
         verdict = "invalid"
     elif away > max(1 - LITTLE.valid, LITTLE_TOLERANCE + edges):
         verdict = "suspect"
+    stood_still = waited_s(evidence) / (closed.users * drive.measure_s)
+    if verdict != "valid" and away <= LITTLE_TOLERANCE + edges + stood_still:
+        reason = message("check.little.stood_still", ratio=ratio)
+        return CheckResult(name="little", verdict="valid", measured=round(ratio, 6), limit=None, unit="", reason=reason)
     earlier = sum(o.earlier_ns for o in drive.operations.values()) / 1e9 / (closed.users * drive.measure_s)
     waited = ratio < 1 and earlier >= (1 - ratio) / 2
     if waited and verdict == "invalid" and abs(1 - ratio - earlier) <= 1 - LITTLE.invalid:

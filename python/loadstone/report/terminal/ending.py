@@ -15,6 +15,7 @@ from loadstone.judge.verdict import DECIDED
 from loadstone.report import effect_lines, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report.answers import answer_verdict
+from loadstone.report.stalls import stall_lines
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, end_columns
 from loadstone.report.tables.fixed_rate_columns import is_at_rate
@@ -112,7 +113,8 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
         counted = Counter(answer.verdict for answer in analysis.answers).most_common()
         verdicts_counted = ", ".join(f"{number} {answer_verdict(verdict)}" for verdict, number in counted)
         said.append(f"The author's conclusions: {verdicts_counted}.")
-    parts: list[RenderableType] = [Text(), Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
+    still: list[RenderableType] = [Text(line) for line in stall_lines(analysis, most=1)]
+    parts: list[RenderableType] = [Text(), *still, Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
     if step := next_step(analysis, folder):
         parts += [Text(step.why), _Whole(f"  {step.command}", style="bold")]
     if report is not None:

@@ -185,6 +185,8 @@ OF_PROCESS = (
         "threads", "gauge", "threads", "threads of the process", Series("process_threads", "Threads of the process"),
         Column(EACH_PART, 4, "threads", "Threads of the process."),
     ),
+    _of_process("stopped", "gauge", "1 or 0", "1 while a signal or a debugger holds the process",
+                Series("process_stopped", "1 while a signal or a debugger holds the process"), None),
     _of_process("fds", "gauge", "open files", "open files, sockets among them",
                 Series("process_open_fds", "Open files of the process, sockets among them"), None),
     _of_process(

@@ -19,6 +19,7 @@ from loadstone.software.metric import by_name
 PROC = Path("/proc")
 SOCKETS_SHARE = 0.02
 """Looking at each open file takes time: sockets are counted so rarely that it takes at most this share of a CPU."""
+STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 RATES = {
     "cpu_s": "cpu_share",
     "main_thread_s": "main_thread_share",
@@ -80,6 +81,7 @@ class ProcessMonitor:
         with contextlib.suppress(psutil.Error, OSError), self._process.oneshot():
             found["rss_bytes"] = float(self._process.memory_info().rss)
             found["threads"] = float(self._process.num_threads())
+            found["stopped"] = float(self._process.status() in STOPPED)
         return found | self._open_files(self._process)
 
     def _open_files(self, process: psutil.Process) -> dict[str, float]:

@@ -132,6 +132,50 @@ def _link_busy(server: str, busy: float, value_ns: float, high_ns: float) -> str
     )
 
 
+_STATES = {
+    "stopped": "was stopped (a signal or a debugger held its process)",
+    "busy": "was busy all the while with something else (a slow command, a fork, a collection of garbage)",
+    "idle": "did no work (it waited: for its disk, a lock, or the network)",
+}
+
+
+def _times(times: int) -> str:
+    return "" if times == 1 else f" ({times} times)"
+
+
+def _stalls(
+    part: str | None, state: str | None, total_s: float, times: int, longest_s: float, begin_s: float, waiting: int,
+    timeouts: int,
+) -> str:  # fmt: skip
+    who = part or "the server"
+    why = f": {who} {_STATES[state]}" if state else ""
+    longest = f", the longest {longest_s:.2f} s" if times > 1 else ""
+    failed = f"; {timeouts:,} timed out" if timeouts else ""
+    waited = "a request waited" if waiting == 1 else f"{waiting:,} requests waited"
+    return (
+        f"Nothing was answered for {total_s:.2f} s{_times(times)}{longest} (from {begin_s:.1f} s on), while {waited}"
+        f"{failed}{why}."
+    )
+
+
+def _own_stalls(total_s: float, no_cpu_s: float, times: int, waiting: int) -> str:
+    if no_cpu_s >= total_s / 2:
+        why = "they had no CPU, which others used"
+    else:
+        why = "it was stopped (a signal, a debugger), or the whole machine was"
+    late = f", and the latencies of up to {waiting:,} requests with it" if waiting else ""
+    still = f"Loadstone's own threads did not run for {total_s:.2f} s{_times(times)}"
+    return f"{still}: {why}. That is not the server's{late}."
+
+
+def _clock_set(moved_s: float) -> str:
+    way = "forward" if moved_s > 0 else "back"
+    return (
+        f"The wall clock was set {way} by {abs(moved_s):,.1f} s during the trial, or the machine slept: no figure "
+        "rests on that clock; times of day in logs do."
+    )
+
+
 CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.failed_in": "{check} {verdict} in {trials} of {of} trials: {reason:clause}.",
     "check.no_counters": "The server's own counters could not be read.",
@@ -140,6 +184,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.up_to": "the rate could be up to {share:.0%} higher",
     "check.background.not_reported": "The server does not report whether it saved in the background.",
     "check.background.saved": _saved,
+    "check.clock_set.moved": _clock_set,
     "check.clock.coarse": (
         "The clock moves in steps of {step_ns:latency}, and a latency of {latency_ns:latency} is known only to "
         "lie between {low_ns:latency} and {high_ns:latency}."
@@ -230,6 +275,9 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.little.nothing_ended": "No operation ended in the measure phase.",
     "check.little.pipeline": "In a pipeline the earlier replies of a batch wait for the last one.",
     "check.little.users_stop": "Users stop after their own number of operations: they get fewer.",
+    "check.little.stood_still": (
+        "{ratio:.0%} of the users' time is accounted for: while it is not, the server or loadstone stood still."
+    ),
     "check.little.went_on": (
         "{ratio:.0%} of the users' time is accounted for: operations went on after the measure phase, which was "
         "too short for them."
@@ -247,6 +295,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.payload.replicas": "What the server's replicas acknowledge is counted as read, too.",
     "check.placement.not_known": "loadstone did not place the server: where it runs is not known.",
     "check.placement.shared": _shared_cpus,
+    "check.own_stalls.driver": _own_stalls,
     "check.pool_wait.bound": _pool_wait,
     "check.pool_wait.not_reported": "{library} does not report how long an operation waits for its connection.",
     "check.pool_wait.planned": _pool_wait_planned,
@@ -289,6 +338,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     ),
     "check.server_cpu.full": "Server-bound: the main thread of {part} was saturated.",
     "check.server_cpu.not_observed": "The server's CPU could not be observed.",
+    "check.stalls.server": _stalls,
     "check.settings.mismatched": "A setting is not as requested: {settings:list}.",
     "check.settings.not_reported": "{servers:list} did not report its settings.",
     "check.settings.of_one": _setting,
@@ -333,6 +383,9 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
 }
 
 CHECK_QUESTIONS: Mapping[str, str] = {
+    "check.stalls": "Did the server answer all the time?",
+    "check.own_stalls": "Did loadstone itself run all the time?",
+    "check.clock_set": "For information: was the wall clock set meanwhile?",
     "check.finished": "Did the trial run to its planned end?",
     "check.restarted": "Did every part keep running from the beginning of the trial to its end?",
     "check.gain": "How much higher could the rate be at most with a generator that costs nothing?",

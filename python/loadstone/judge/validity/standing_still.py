@@ -1,0 +1,120 @@
+"""Whether the server answered all the time, and loadstone ran all the time.
+
+A server that stood still is a result: the trial is used, and that is said beside it. Where it was loadstone, no figure
+of that time is the server's.
+"""
+
+from math import inf
+
+from loadstone.drive.outcome import Stall
+from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.limits import Limit
+from loadstone.judge.validity.result import share, within
+from loadstone.message import message
+from loadstone.record.facts import StallFacts, TrialFacts
+from loadstone.record.trial import CheckResult
+
+STALLS = Limit(0, inf, "s", "J: a server that answers nothing is a finding: said with the figures, which are used")
+OWN_STALLS = Limit(0, inf, "s", "J: what loadstone lost bounds the rate (`gain`) and doubts the longest latencies")
+OWN_STALLS_AT_A_RATE = Limit(0, 1, "% of the time", "J: what came due meanwhile is late by loadstone: so is the P99")
+CLOCK_SET = Limit(0.1, inf, "s", "J: no figure rests on the wall clock, only the times of day in logs do")
+LONG = 10
+"""J: of a load whose replies take long, a pause of so many typical response times is none of theirs."""
+
+
+def server_stalls(facts: TrialFacts, p50_ns: float | None) -> list[StallFacts]:
+    """Each time that the server answered nothing for far longer than its replies take, in their order."""
+    return [stall for stall in facts.stalls if stall.length_s >= LONG * (p50_ns or 0.0) / 1e9]
+
+
+def driver_stalls(facts: TrialFacts) -> list[Stall]:
+    """Each time that the driver's threads did not run."""
+    return [] if facts.drive is None else [stall for stall in facts.drive.stalls if stall.of == "driver"]
+
+
+def stopped_share(facts: TrialFacts) -> float:
+    """Of the measured time, that for which loadstone was stopped; waiting for a CPU, which others had, is not."""
+    lost_s = 0.0
+    for stall in driver_stalls(facts):
+        stopped = 1 - min(1.0, stall.no_cpu_s / stall.length_s) if stall.length_s > 0 else 0.0
+        lost_s += stopped * _measured_s(facts, stall.begin_s, stall.end_s)
+    return _of_measured(facts, lost_s)
+
+
+def stalled_share(found: TrialEvidence) -> float:
+    """Of the measured time, that in which the server answered nothing."""
+    all_of_them = server_stalls(found.facts, found.trial.response_ns.p50)
+    lost_s = sum(_measured_s(found.facts, stall.begin_s, stall.begin_s + stall.length_s) for stall in all_of_them)
+    return _of_measured(found.facts, lost_s)
+
+
+def _measured_s(facts: TrialFacts, begin_s: float, end_s: float) -> float:
+    """How much of the time from `begin_s` to `end_s` was measured."""
+    return sum(max(0.0, min(end_s, end) - max(begin_s, begin)) for begin, end in facts.measured_times)
+
+
+def _of_measured(facts: TrialFacts, lost_s: float) -> float:
+    measured_s = sum(end - begin for begin, end in facts.measured_times)
+    return min(1.0, lost_s / measured_s) if measured_s > 0 else 0.0
+
+
+def waited_s(evidence: TrialEvidence) -> float:
+    """Seconds of all users together that went by while the server answered nothing or loadstone did not run."""
+    drive = evidence.drive
+    return sum(stall.waiting * stall.length_s for stall in drive.stalls)
+
+
+def stalls(evidence: TrialEvidence) -> CheckResult | None:
+    """Whether the server answered all the time, warm-up and drain included. Client libraries do not notice that."""
+    if evidence.drive.program is not None:
+        return None
+    found = server_stalls(evidence.facts, evidence.trial.response_ns.p50)
+    longest = max(found, key=lambda stall: stall.length_s, default=None)
+    if longest is None:
+        return within("stalls", 0, STALLS)
+    seen = next((stall for stall in found if stall.state == "stopped"), longest)
+    timeouts = evidence.drive.total.timeouts
+    reason = message(
+        "check.stalls.server",
+        part=seen.part,
+        state=seen.state,
+        total_s=sum(stall.length_s for stall in found),
+        times=len(found),
+        longest_s=longest.length_s,
+        begin_s=longest.begin_s,
+        waiting=max(stall.waiting for stall in found),
+        timeouts=timeouts,
+    )
+    return within("stalls", sum(stall.length_s for stall in found), STALLS, reason)
+
+
+def own_stalls(evidence: TrialEvidence) -> CheckResult | None:
+    """Whether loadstone's threads ran all the time. Of a load at a rate what came due meanwhile was late by that."""
+    if evidence.drive.program is not None:
+        return None
+    found = driver_stalls(evidence.facts)
+    total_s = sum(stall.length_s for stall in found)
+    no_cpu_s = sum(stall.no_cpu_s for stall in found)
+    waiting = max((stall.waiting for stall in found), default=0)
+    reason = message("check.own_stalls.driver", total_s=total_s, no_cpu_s=no_cpu_s, times=len(found), waiting=waiting)
+    if evidence.open is not None and total_s:
+        lost_s = sum(_measured_s(evidence.facts, stall.begin_s, stall.end_s) for stall in found)
+        lost = share(lost_s, evidence.drive.measure_s)
+        return within("own_stalls", max(lost, 1e-6), OWN_STALLS_AT_A_RATE, reason)
+    return within("own_stalls", total_s, OWN_STALLS, reason)
+
+
+def clock_set(evidence: TrialEvidence) -> CheckResult | None:
+    """For information: whether the wall clock was set, or the machine slept. No figure rests on that clock."""
+    moved_s = evidence.drive.clock_set_s
+    # What a clock is slewed by is no step: at most 500 millionths of the time.
+    if abs(moved_s) <= CLOCK_SET.valid + evidence.driven_s / 1000:
+        return None
+    return CheckResult(
+        name="clock_set",
+        verdict="valid",
+        measured=round(moved_s, 3),
+        limit=CLOCK_SET.valid,
+        unit=CLOCK_SET.unit,
+        reason=message("check.clock_set.moved", moved_s=moved_s),
+    )
