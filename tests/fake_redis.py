@@ -43,7 +43,9 @@ class Store:
     def answer(self, label: str, command: Sequence[Any]) -> Any:
         """The reply to one command as redis-py parses it. Raises ServerGone."""
         if not self.up:
-            raise ServerGone(f"server {label}: Connection refused; it no longer answers; its log may give the reason")
+            raise ServerGone(
+                f"server {label}: Connection refused; it no longer answers; its own log may give the reason"
+            )
         name, *arguments = [one if isinstance(one, str | bytes) else str(one) for one in command]
         name = str(name).upper()
         self.events.append(name)

@@ -3,7 +3,8 @@
 | status | |
 |---|---|
 | 2 | `UserError`: bad input |
-| 3 | `ServerGone`, `BadReply`, `OutOfRoom`: a server went away, answers nonsense, or is full; `DriveFailed` |
+| 3 | `ServerGone`, `ServerRefused`, `BadReply`, `OutOfRoom`: a server is gone, refuses, talks nonsense, or is full |
+| 3 | `DriveFailed` |
 | 70 | what is none of these: a defect of loadstone (`defect.py`) |
 | 130 | `Interrupted` |
 """
@@ -30,6 +31,10 @@ class ServerGone(LoadstoneError):
     """A server that is not ours stopped answering: what was finished is kept."""
 
     exit_status = 3
+
+
+class ServerRefused(ServerGone):
+    """A server answered with an error: it is there, and does not do what was requested."""
 
 
 class OutOfRoom(LoadstoneError):

@@ -4,24 +4,29 @@ import contextlib
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from loadstone.bounds.bounded_socket import BoundedSocket, TooMuch
+from loadstone.bounds.bounded_socket import BoundedSocket
+from loadstone.bounds.conversation import TooMuch
 from loadstone.bounds.http_exchange import NotHttp, exchange
+from loadstone.bounds.replies import came
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.drive_plan import Endpoint, Tls
 from loadstone.software.redis import connection as redis_connection
+from loadstone.software.redis import probe as probe_module
 from loadstone.software.redis.capacity import MemoryUse, foreign_keys
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.data.pipe import Pipe, Replies
 from loadstone.software.redis.monitor import RedisMonitor, snapshot
 from loadstone.software.redis.requirements import inspect_server
+from tests import rogues
 
 DEEP = b"*1\r\n" * 100_000 + b":1\r\n"
 DIGITS = b":" + b"9" * 5000 + b"\r\n"
@@ -272,3 +277,53 @@ def test_a_subject_that_answers_nonsense_is_one_line(answer: bytes, serve: Serve
     with pytest.raises(UserError) as caught:
         subject.start(DeployContext(work_root=tmp_path))
     one_line(caught.value, endpoint)
+
+
+SAID_BY_PYTHON = {
+    "invalid literal for int() with base 10: 'huge'": "'huge'",
+    "could not convert string to float: 'nan '": "'nan '",
+    "not enough values to unpack (expected 2, got 1)": "another number of values",
+    "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte": "bytes that are no text",
+    "'int' object is not iterable": "another kind of value",
+    "'list' object has no attribute 'items'": "another kind of value",
+    "list index out of range": "another kind of value",
+    "keys that are no texts": "keys that are no texts",
+}
+
+
+@pytest.mark.parametrize("said", SAID_BY_PYTHON)
+def test_what_python_says_of_a_reply_becomes_what_came(said: str) -> None:
+    assert came(ValueError(said)) == SAID_BY_PYTHON[said]
+
+
+def test_a_length_that_is_none_is_shown_as_it_came(serve: Serve) -> None:
+    endpoint = serve(lambda _: b"$many\r\n")
+    with RedisControl(endpoint, 20.0) as control, pytest.raises(BadReply, match="INFO: it answered b'many', and a"):
+        control.info()
+
+
+def test_a_first_answer_in_drops_is_no_other_software(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe_module, "PROBE_S", 0.5)
+
+    def speak(connection: socket.socket, ended: threading.Event) -> None:
+        for piece in rogues.dripping(b"+PONG\r\n" * 100, 0.2, ended):
+            connection.sendall(piece)
+
+    with rogues.rogue(speak) as port, pytest.raises(UserError, match=r"does not answer for 0\.5 s"):
+        probe_module.probe(Endpoint(port=port))
+
+
+def test_a_server_without_tls_is_found_out_without_waiting_for_its_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits for the end of a line, and says nothing."""
+    monkeypatch.setattr(probe_module, "PROBE_S", 60.0)
+
+    def speak(connection: socket.socket, _: threading.Event) -> None:
+        with connection.makefile("rb") as received:
+            for line in received:
+                if line == b"PING\r\n":
+                    connection.sendall(b"+PONG\r\n")
+
+    begun_s = time.monotonic()
+    with rogues.rogue(speak) as port, pytest.raises(UserError, match="it does not use TLS; write redis://"):
+        probe_module.probe(Endpoint(port=port, tls=Tls(verify=False)))
+    assert time.monotonic() - begun_s < 30.0

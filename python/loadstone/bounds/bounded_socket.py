@@ -1,7 +1,7 @@
 """A socket for one exchange at a time: it may take so long, and answer so much, and no more.
 
 A timeout of a socket is for each step. A peer that sends a byte now and then is never late by it, and goes on for ever;
-one that sends without end fills the memory.
+one that sends without end fills the memory. An exchange is also a part of the conversation that goes on, if one does.
 """
 
 import io
@@ -9,29 +9,28 @@ import socket
 import time
 from typing import Any
 
-
-class TooMuch(OSError):
-    """The peer sent more than an answer may have."""
+from loadstone.bounds.conversation import MEBIBYTE, TooMuch, received, said_in_time, step_s
 
 
 class BoundedSocket:
     """A connected socket, of TLS, too. What is not here is the socket's own.
 
     Raises:
-        TimeoutError: a step takes longer than `step_s`, or the exchange longer than `begin` says.
-        TooMuch: more came than `begin` says.
+        TimeoutError: a step takes longer than `step_s`, the exchange longer than `begin` says, or the conversation
+            longer than it may.
+        TooMuch: more came than `begin` says, or than the conversation may have.
     """
 
     def __init__(self, connection: socket.socket, step_s: float) -> None:
         self._connection = connection
         self._step_s: float | None = step_s
         self._deadline_s = time.monotonic() + step_s
-        self._left_bytes = 0
+        self._largest_bytes = self._left_bytes = 0
 
     def begin(self, within_s: float, largest_bytes: int) -> None:
         """Begin an exchange, which ends within this time and with at most so many bytes received."""
         self._deadline_s = time.monotonic() + within_s
-        self._left_bytes = largest_bytes
+        self._largest_bytes = self._left_bytes = largest_bytes
 
     def settimeout(self, step_s: float | None) -> None:
         """How long each step may take, within the exchange's own time."""
@@ -41,17 +40,22 @@ class BoundedSocket:
     def sendall(self, data: Any) -> None:
         """Send all of it."""
         self._allow()
-        self._connection.sendall(data)
+        with said_in_time():
+            self._connection.sendall(data)
 
     def recv(self, size: int) -> bytes:
         """What came, at most `size` bytes; nothing at the end."""
         self._allow()
-        return self._counted(self._connection.recv(size))
+        with said_in_time():
+            data = self._connection.recv(size)
+        self._count(len(data))
+        return data
 
     def recv_into(self, buffer: Any, size: int = 0) -> int:
         """The same, into a buffer; how many bytes."""
         self._allow()
-        count = self._connection.recv_into(buffer, size)
+        with said_in_time():
+            count = self._connection.recv_into(buffer, size)
         self._count(count)
         return count
 
@@ -66,21 +70,19 @@ class BoundedSocket:
 
     def _allow(self) -> None:
         """Let the next step take what is left of the time."""
-        left_s = self._deadline_s - time.monotonic()
+        left_s = step_s(self._deadline_s - time.monotonic())
         if self._step_s == 0:
             return
         if left_s <= 0:
             raise TimeoutError("the answer is not whole in time: it comes too slowly")
         self._connection.settimeout(left_s if self._step_s is None else min(left_s, self._step_s))
 
-    def _counted(self, received: bytes) -> bytes:
-        self._count(len(received))
-        return received
-
     def _count(self, count: int) -> None:
+        received(count)
         self._left_bytes -= count
         if self._left_bytes < 0:
-            raise TooMuch("the answer is larger than any that was expected")
+            size = self._largest_bytes / MEBIBYTE
+            raise TooMuch(f"more than {size:,.0f} MiB" if size >= 1 else f"more than {self._largest_bytes:,} bytes")
 
 
 class _Received(io.RawIOBase):

@@ -2,6 +2,8 @@
 
 import contextlib
 import functools
+import math
+import re
 import struct
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
@@ -16,6 +18,18 @@ MISREAD = (
     *(struct.error, RecursionError, MemoryError),
 )
 """What reading a reply raises that has another type, depth or length than was expected."""
+_OF_PYTHON = (
+    (r"invalid literal for int\(\) with base \d+: (.*)", r"\1"),
+    (r"could not convert string to float: (.*)", r"\1"),
+    (r"Exceeds the limit .* digits.*", "a number of thousands of digits"),
+    (r"(not enough|too many) values to unpack.*", "another number of values"),
+    (r"'[\w-]+' codec can't decode.*", "bytes that are no text"),
+    (
+        r".*(index out of range|object is not|has no attribute|not supported between|must be).*",
+        "another kind of value",
+    ),
+)
+"""What Python says of a reply -> what came, for a person."""
 
 
 def shortened(value: object, most: int = SHOWN_MAX) -> str:
@@ -40,7 +54,7 @@ def read_as(server: str, command: str, expected: str) -> Iterator[None]:
     except LoadstoneError:
         raise
     except MISREAD as error:
-        raise bad_reply(server, command, expected, _came(error)) from error
+        raise bad_reply(server, command, expected, came(error)) from error
 
 
 def typed(expected: str) -> Callable[[Method], Method]:
@@ -73,12 +87,21 @@ def whole(server: str, command: str, reply: Any) -> int:
         return int(reply)
 
 
+def finite(value: Any) -> float:
+    """A figure of a server's. Raises ValueError, TypeError if it is none: `nan` and `infinity` are not."""
+    figure = float(value)
+    if not math.isfinite(figure):
+        raise ValueError(shortened(value, 40))
+    return figure
+
+
 def _kind(reply: object) -> str:
     names = {list: "a list", dict: "a map", type(None): "nothing", bool: "a truth value", float: "a number"}
     return names.get(type(reply), type(reply).__name__)
 
 
-def _came(error: Exception) -> str:
+def came(error: BaseException) -> str:
+    """What came in the place of a reply, by the error of reading it."""
     match error:
         case RecursionError():
             return "lists in lists without end"
@@ -86,4 +109,6 @@ def _came(error: Exception) -> str:
             return "more than fits into memory"
         case KeyError():
             return f"something without {shortened(str(error), 40)}"
-    return str(error) or type(error).__name__
+    said = str(error) or type(error).__name__
+    found = ((re.fullmatch(pattern, said, re.DOTALL), text) for pattern, text in _OF_PYTHON)
+    return next((match.expand(text) for match, text in found if match), said)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from loadstone import registry
+from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.display import Live, NoLive, Progress
 from loadstone.conduct.load_endpoints import on_endpoints
@@ -180,7 +181,8 @@ def _without_its_keys(prepared: PreparedTrial) -> ServerGone | None:
         if not isinstance(one.control, KeyStore) or (one.server.ours and not one.server.alive()):
             continue
         try:
-            one.control.remove_numbered(keys.prefix, count)
+            with conversation(REMOVAL, count):
+                one.control.remove_numbered(keys.prefix, count)
             one.traces.gone(numbered_keys(planned.plan))
         except ServerGone as error:
             gone = gone if one.server.ours else error

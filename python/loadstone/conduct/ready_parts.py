@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from loadstone import registry
+from loadstone.bounds.conversation import SNAPSHOT, conversation
 from loadstone.conduct.memory_ends import OomKills, how_it_ended, killed_for_memory
 from loadstone.deploy.control import Control, KeyStore, Snapshot
 from loadstone.deploy.deployed import Deployed, Ready
@@ -80,7 +81,8 @@ def snapshots(ready: Ready) -> dict[str, Snapshot | None]:
     for name, one in ready.servers.items():
         if registry.SOFTWARE[one.control.software].has_counters:
             try:
-                found[name] = one.control.snapshot()
+                with conversation(SNAPSHOT):
+                    found[name] = one.control.snapshot()
             except LoadstoneError:
                 found[name] = None
     return found
@@ -143,7 +145,8 @@ def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str
         if not isinstance(requested, Mapping) or not requested:
             continue
         try:
-            reported[name] = dict(one.control.settings(requested))
+            with conversation(SNAPSHOT):
+                reported[name] = dict(one.control.settings(requested))
         except LoadstoneError:
             continue
         if different := mismatched(requested, reported[name], one.control.spelling):

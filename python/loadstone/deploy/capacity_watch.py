@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Self
 
+from loadstone.bounds.conversation import LOOK, conversation
 from loadstone.deploy.control import Control, LossWatch
 from loadstone.deploy.deployed import Deployed
 from loadstone.errors import LoadstoneError, OutOfRoom
@@ -33,7 +34,8 @@ class RoomWatch:
         for server in self._servers:
             control = server.control(TIMEOUT_S)
             try:
-                watch = control.loss_watch(server.name)
+                with conversation(LOOK):
+                    watch = control.loss_watch(server.name)
             except LoadstoneError:
                 watch = None
             if watch is None:
@@ -84,5 +86,5 @@ class RoomWatch:
 
     def _look(self) -> None:
         for _, watch in self._watched:
-            with contextlib.suppress(LoadstoneError):
+            with contextlib.suppress(LoadstoneError), conversation(LOOK):
                 self.reason = self.reason or watch.lost()

@@ -7,9 +7,11 @@ That is kept by each software (`deploy.control.HoldsOurs.remove_left`).
 
 from collections.abc import Iterable, Iterator
 
+from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.deploy.control import HoldsOurs
-from loadstone.deploy.ledger import KEYS, TABLES, Made, Outcome, describe
+from loadstone.deploy.ledger import KEYS, TABLES, Made, Outcome, describe, keys_of
 from loadstone.deploy.traces import Traces
+from loadstone.plan.drive_plan import KEYS_MAX
 
 
 def remove_left(control: HoldsOurs, run_id: str, things: Iterable[Made]) -> Iterator[Outcome]:
@@ -20,10 +22,23 @@ def remove_left(control: HoldsOurs, run_id: str, things: Iterable[Made]) -> Iter
         UserError: it refuses.
     """
     found = list(things)
+    for thing in list(found):
+        if doubt := _doubt(thing):
+            found.remove(thing)
+            yield Outcome(thing, f"{describe(thing)}: {doubt}; no run writes such a line", left=True)
     yield from control.remove_left(run_id, [thing for thing in found if thing.kind in control.removable])
     for thing in found:
         if thing.kind not in control.removable:
             yield Outcome(thing, f"{describe(thing)}: this server has no such thing", left=True)
+
+
+def _doubt(thing: Made) -> str:
+    """Why a line is none of a run's; empty if it may be one."""
+    try:
+        thing.name.encode()
+    except UnicodeEncodeError:
+        return "half a character is in its name"
+    return f"a run has at most {KEYS_MAX:,} keys" if thing.count > KEYS_MAX else ""
 
 
 def remove_earlier(traces: Traces, control: HoldsOurs) -> None:
@@ -34,6 +49,7 @@ def remove_earlier(traces: Traces, control: HoldsOurs) -> None:
     if traces.place is None:
         return
     things = traces.ledger.take_earlier(traces.place, (*KEYS, *TABLES))
-    for outcome in remove_left(control, traces.ledger.run_id, things) if things else ():
-        if not outcome.left:
-            traces.gone(outcome.thing)
+    with conversation(REMOVAL, keys_of(things)):
+        for outcome in remove_left(control, traces.ledger.run_id, things) if things else ():
+            if not outcome.left:
+                traces.gone(outcome.thing)

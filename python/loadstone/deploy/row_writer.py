@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 
+from loadstone.bounds.conversation import ROWS, conversation
 from loadstone.deploy.capacity_watch import RoomWatch
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.provider import DeployContext
@@ -58,7 +59,7 @@ class DataWriter:
                 room.require()
                 telling(done)
 
-            with RoomWatch([deployed]) as room:
+            with RoomWatch([deployed]) as room, conversation(ROWS, rows.count):
                 written = write(tell)
             room.require()
         if not written:

@@ -3,13 +3,14 @@
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.deploy.deployed import Deployed
-from loadstone.deploy.ledger import describe
+from loadstone.deploy.ledger import describe, keys_of
 from loadstone.deploy.leftovers import remove_earlier
 from loadstone.deploy.link.line import Line
 from loadstone.deploy.link.link_settings import link_of
@@ -139,7 +140,7 @@ class ServerPool:
             deadline_s = time.monotonic() + PATIENCE_S
             if deployed.line is not None:
                 deployed.line.stop()
-            for step in (partial(_leave_as_it_was, deployed), deployed.close, deployed.server.stop):
+            for step in (partial(_leave_as_it_was, deployed), deployed.close, partial(_stop, deployed.server)):
                 try:
                     self._patiently(step, deployed, deadline_s)
                 except LoadstoneError as error:
@@ -215,4 +216,10 @@ def timed_out(error: BaseException) -> bool:
 
 def _leave_as_it_was(deployed: Deployed) -> None:
     if not deployed.server.ours:
-        deployed.control.remove_traces(deployed.traces)
+        with conversation(REMOVAL, keys_of(deployed.traces.things)):
+            deployed.control.remove_traces(deployed.traces)
+
+
+def _stop(server: Server) -> None:
+    with nullcontext() if server.ours else conversation(REMOVAL):
+        server.stop()

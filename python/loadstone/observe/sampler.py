@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Self
 
+from loadstone.bounds.conversation import SAMPLE, conversation
 from loadstone.bounds.replies import shortened
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
@@ -89,7 +90,8 @@ class Sampler:
         samples: list[Sample] = []
         for index, monitor in enumerate(self._monitors):
             try:
-                samples.extend(one for one in monitor.sample(unix_s) if math.isfinite(one.value))
+                with conversation(SAMPLE):
+                    samples.extend(one for one in monitor.sample(unix_s) if math.isfinite(one.value))
             except Exception as error:
                 if index not in self._reported:
                     self._reported.add(index)

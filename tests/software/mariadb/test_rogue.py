@@ -190,6 +190,18 @@ def test_replies_without_end_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> Non
         control.query("SHOW TABLES")
 
 
+def test_the_smallest_rows_count_what_they_take_once_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six bytes on their way."""
+    monkeypatch.setattr(mariadb_client, "REPLY_BYTES_MAX", 1024**2)
+    many = [*one_value("x")[:3], *[one_value("x")[3]] * 20_000, one_value("")[4]]
+    with (
+        rogue(lambda s: many if "NAMES" not in s else [OK]) as server,
+        control_of(server) as control,
+        pytest.raises(LoadstoneError, match="more than"),
+    ):
+        control.query("SHOW TABLES")
+
+
 def test_replies_that_come_in_drops_end_in_their_time() -> None:
     """Each drop comes within the time of one receive; all of them would take longer than the test may."""
     with rogue(lambda s: one_value("x" * 200) if "NAMES" not in s else [OK]) as server, control_of(server) as control:

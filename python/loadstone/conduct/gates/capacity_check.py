@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+from loadstone.bounds.conversation import OPENING, within
 from loadstone.deploy.control import LimitsValues
 from loadstone.deploy.provider import Server
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.run_plan import PlannedTrial
 
 
+@within(OPENING)
 def require_room(server: Server, trials: Sequence[PlannedTrial]) -> None:
     """Hold what these trials store against what a server that runs takes, and the room of one that is not ours.
 

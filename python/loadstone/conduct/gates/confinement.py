@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadstone import registry
+from loadstone.bounds.conversation import OPENING, conversation
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.control import Confinement, Refusal, TableStore
 from loadstone.deploy.provider import Server
@@ -127,7 +128,7 @@ def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
     """
     found: _Found = {}
     for one in _users_servers(run_plan):
-        with one.server.control() as control:
+        with conversation(OPENING), one.server.control() as control:
             statements = control.statements if isinstance(control, TableStore) else None
             _collect(found, one, Rules(f"{one.name} ({control.endpoint.label})", control.confinement(), statements))
     return [refused for refused in found.values() if refused is not None]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
-from loadstone.bounds.bounded_socket import TooMuch
+from loadstone.bounds.conversation import TooMuch
 from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling

@@ -18,11 +18,14 @@ from pymysql import _auth
 from pymysql.connections import MySQLResult
 from pymysql.constants import CLIENT, CR
 
+from loadstone.bounds.conversation import received, require_time, step_s
 from loadstone.deploy.transport import tls_context
 from loadstone.plan.drive_plan import Endpoint
 
 REPLY_BYTES_MAX = 64 * 1024**2
 """How many bytes a statement may be answered with: far more than any of loadstone's own questions needs."""
+READ_BYTES = 64
+"""What each read counts beside its bytes: the smallest row takes so much more in memory than on its way."""
 CHUNK_BYTES = 64 * 1024
 READABLE = ("mysql_clear_password", "dialog", "sha256_password", "mysql_old_password")
 """Plugins by which a server, or whoever stands in its place, can read the password or compute it."""
@@ -61,6 +64,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
 
     _auth_plugin_name: str
     _rfile: Any
+    _sock: Any
 
     def __init__(self, endpoint: Endpoint, database: str, timeout_s: float, *, loads: bool) -> None:
         """`loads`: whether `load` will be used; without it the server is offered no upload.
@@ -157,11 +161,12 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         super()._execute_command(command, sql)  # type: ignore[misc]
 
     def _begin_reply(self) -> None:
+        require_time()
         self._received_bytes = 0
         self._deadline_s = time.monotonic() + 2 * self._timeout_s
 
     def _read_bytes(self, num_bytes: int) -> bytes:
-        self._received_bytes += num_bytes
+        self._received_bytes += num_bytes + READ_BYTES
         if self._received_bytes > REPLY_BYTES_MAX:
             raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, more than loadstone requests")
         data = bytearray()
@@ -169,6 +174,8 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
             if time.monotonic() > self._deadline_s:
                 raise self.refuse(f"its reply comes in drops, and is not whole within {2 * self._timeout_s:g} s")
             try:
+                self._sock.settimeout(step_s(self._timeout_s))
+                self._current_timeout = None  # PyMySQL sets its own again before it writes
                 more = self._rfile.read1(num_bytes - len(data))  # one receive at most, of `read_timeout` at most
             except OSError as error:
                 raise self._lost(str(error)) from error
@@ -177,6 +184,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
                 raise
             if not more:
                 raise self._lost("it closed the connection")
+            received(len(more))
             data += more
         return bytes(data)
 

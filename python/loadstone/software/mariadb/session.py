@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pymysql
 from pymysql.constants import CR, ER
 
+from loadstone.bounds.conversation import bound_that_ended, step_s
 from loadstone.bounds.replies import typed
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
@@ -157,8 +158,8 @@ class MariaDbSession(SqlSession):
         if self._connection is None:
             endpoint = self.endpoint
             connection = MariaDbClient(endpoint, self.database, self._timeout_s, loads=self._loads)
-            where = (endpoint.host, endpoint.port)
-            connection.connect(socket.create_connection(where, self._timeout_s) if endpoint.tls is not None else None)
+            where, most_s = (endpoint.host, endpoint.port), step_s(self._timeout_s)
+            connection.connect(socket.create_connection(where, most_s) if endpoint.tls is not None else None)
             self._connection = connection
         return self._connection
 
@@ -180,6 +181,8 @@ class MariaDbSession(SqlSession):
         code = error_code(error)
         text = " ".join(str(error.args[-1] if error.args else error).split()).rstrip(".") or type(error).__name__
         where = f"server {self.endpoint.label}"
+        if (ended := bound_that_ended(error)) is not None:
+            return ServerGone(f"{where}: {ended}")
         cause = getattr(error, "original_exception", None)
         if isinstance(error, Untrusted):
             return UserError(f"{where}: {text}")
@@ -194,7 +197,7 @@ class MariaDbSession(SqlSession):
             tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?ssl=yes"
             return UserError(f"{where}: {text}; check user, password and rights in its URL{tls}")
         if code in GONE or not isinstance(error, pymysql.Error):
-            return ServerGone(f"{where}: {text}; it no longer answers; its log may give the reason")
+            return ServerGone(f"{where}: {text}; it no longer answers; its own log may give the reason")
         return ServerGone(f"{where}: {text}")
 
 

@@ -1,7 +1,10 @@
 """Whether a memcached can serve an experiment: queried once before the first trial, answered in one line."""
 
+import contextlib
 import secrets
+from collections.abc import Mapping
 
+from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.provider import ServerFacts
 from loadstone.errors import ServerGone, UserError
@@ -29,17 +32,25 @@ def inspect_server(endpoint: Endpoint, timeout_s: float = 5.0) -> ServerFacts:
             _require_meta(session)
             stats = session.stats()
         except ServerGone as gone:
-            hint = "; is it a memcached, and does a firewall let us through?" if is_gone(gone) else ""
+            asks = is_gone(gone) and bound_that_ended(gone) is None
+            hint = "; is it a memcached, and does a firewall let us through?" if asks else ""
             raise UserError(f"{gone}{hint}") from None
-    pid = whole(stats, "pid")
     return ServerFacts(
         software=MEMCACHED.name,
         version=stats.get("version", "unknown"),
         mode="standalone",
         role="primary",
-        process_id=pid if 0 < pid < PROCESS_ID_END else None,
+        process_id=_process_id(stats),
         details={name: stats[name] for name in DETAILS if name in stats},
     )
+
+
+def _process_id(stats: Mapping[str, str]) -> int | None:
+    """Its process, where it tells a number that one can have."""
+    with contextlib.suppress(ValueError):
+        number = whole(stats, "pid")
+        return number if 0 < number < PROCESS_ID_END else None
+    return None
 
 
 def _require_meta(session: MemcachedSession) -> None:

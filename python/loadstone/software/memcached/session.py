@@ -11,10 +11,12 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, ClassVar, Self
 
+from loadstone.bounds.bounded_socket import BoundedSocket
+from loadstone.bounds.conversation import bound_that_ended, require_time, step_s
 from loadstone.bounds.replies import bad_reply, read_as, shortened
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import error_text
-from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.errors import LoadstoneError, ServerGone, ServerRefused, UserError
 from loadstone.plan.drive_plan import Endpoint, numbered_key
 from loadstone.software.memcached.declared import COUNTING, MEMCACHED
 from loadstone.software.memcached.settings import SPELLING, reported
@@ -28,6 +30,12 @@ PARTING = re.compile(rb"[\x00-\x20\x7f]")
 """What ends a word or a line."""
 LINES_MAX = 10_000
 """Of one reply to `stats`."""
+ANSWER_TIMES = 12.0
+"""All that answers one request may take so many times as long as one step of it."""
+ANSWER_MAX_BYTES = 16 * 1024 * 1024
+"""A batch of meta commands answers with a line each, a count with one value."""
+NUMBERED_MAX = 100_000_000
+"""It does not list its keys: each name of a plan is tried, some 200,000 a second."""
 ERRORS = (b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR")
 UNAUTHENTICATED = b"CLIENT_ERROR unauthenticated"
 TOO_OLD = "it does not know the meta commands (it said '{said}'); run memcached 1.6.12 or newer (tried with 1.6.18)"
@@ -37,7 +45,8 @@ class MemcachedSession:
     """One connection to `endpoint`, made when first needed; safe to use from several threads.
 
     Raises:
-        ServerGone: the server does not answer, or answers with an error; one line with its text.
+        ServerGone: the server does not answer; one line with the reason.
+        ServerRefused: it answers with an error; one line with its text.
     """
 
     software: ClassVar[str] = MEMCACHED.name
@@ -47,7 +56,7 @@ class MemcachedSession:
         self.endpoint = endpoint
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
+        self._socket: BoundedSocket | None = None
         self._replies: BinaryIO | None = None
 
     def __enter__(self) -> Self:
@@ -84,7 +93,7 @@ class MemcachedSession:
             found = [self._reply(replies) for _ in commands]
         for reply in found:
             if reply.startswith(ERRORS):
-                raise ServerGone(f"server {self.endpoint.label}: {shortened(reply.decode(errors='replace'))}")
+                raise ServerRefused(f"server {self.endpoint.label}: {shortened(reply.decode(errors='replace'))}")
         return found
 
     def version(self) -> str:
@@ -176,15 +185,25 @@ class MemcachedSession:
         """The replies of a connection that is logged in; after any error it is made anew."""
         with self._lock:
             try:
-                yield self._replies or self._connect()
+                replies = self._replies or self._connect()
+                self._begin()
+                yield replies
             except BaseException as error:
                 self._drop()
                 if isinstance(error, OSError | EOFError):
-                    raise ServerGone(f"server {self.endpoint.label}: {command}: {error_text(error)}") from error
+                    said = bound_that_ended(error) or error_text(error)
+                    raise ServerGone(f"server {self.endpoint.label}: {command}: {said}") from error
                 raise
 
+    def _begin(self) -> None:
+        """What is sent from now on is another request."""
+        if self._socket is not None:
+            self._socket.begin(ANSWER_TIMES * self._timeout_s, ANSWER_MAX_BYTES)
+
     def _connect(self) -> BinaryIO:
-        self._socket = dialled(self.endpoint, self._timeout_s)
+        require_time()
+        self._socket = BoundedSocket(dialled(self.endpoint, step_s(self._timeout_s)), self._timeout_s)
+        self._begin()
         self._replies = replies = self._socket.makefile("rb")
         # A server that requires no login would store one as a value: so it is found out first whether it does.
         self._send(b"mn\r\n")

@@ -6,6 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import options_of, password_of, valid_by
@@ -79,6 +80,7 @@ class MemcachedUrlServer:
         """See `provider.Server.control`."""
         return MemcachedControl(self._endpoint, timeout_s)
 
+    @within(OPENING)
     def start(self, context: DeployContext) -> Endpoint:
         """Ask the server whether it can be loaded; see `provider.Server.start`."""
         context.progress(f"connecting to {self.name} ({self._endpoint.label})")
@@ -101,6 +103,7 @@ class MemcachedUrlServer:
         """
         return answering_again(self.start)
 
+    @within(LOOK)
     def alive(self) -> bool:
         """Whether it answers."""
         try:

@@ -20,6 +20,7 @@ from typing import Any
 from pg8000.core import CoreConnection
 from pg8000.exceptions import Error, InterfaceError
 
+from loadstone.bounds.conversation import received, step_s
 from loadstone.deploy.transport import certificate_problem, tls_context
 from loadstone.plan.drive_plan import Endpoint
 
@@ -64,9 +65,11 @@ class _File:
         data = bytearray()
         while len(data) < size:
             self._require_time()
+            self._sock.settimeout(step_s(self._timeout_s))
             more = self._file.read1(min(size - len(data), 1024**2))
             if not more:
                 raise InterfaceError("it closed the connection")
+            received(len(more))
             data += more
         return bytes(data)
 
@@ -87,6 +90,7 @@ class _File:
     def flush(self) -> None:
         """Send what was written."""
         self._require_time()
+        self._sock.settimeout(step_s(self._timeout_s))
         pending, self._pending = self._pending, bytearray()
         self._sock.sendall(pending)
 
@@ -238,7 +242,7 @@ def _encrypted(endpoint: Endpoint, timeout_s: float) -> socket.socket:
     """A connection, encrypted where the endpoint says so. Raises Untrusted without TLS, and OSError."""
     tls = endpoint.tls
     context = tls_context(tls) if tls is not None else None
-    sock = socket.create_connection((endpoint.host, endpoint.port), timeout_s)
+    sock = socket.create_connection((endpoint.host, endpoint.port), step_s(timeout_s))
     if tls is None or context is None:
         return sock
     try:

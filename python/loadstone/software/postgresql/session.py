@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from pg8000.exceptions import Error
 
+from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import typed
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
@@ -145,13 +146,15 @@ class PostgresqlSession(SqlSession):
     def _failed(self, error: Exception) -> UserError | ServerGone:
         """The error as one line for a person."""
         where, state = f"server {self.endpoint.label}", sql_state(error)
+        if (ended := bound_that_ended(error)) is not None:
+            return ServerGone(f"{where}: {ended}")
         text = _text(error)
         if state.startswith("57P") or state.startswith("08"):
             self.close()  # it is shutting down, or starting up
         if isinstance(error, Untrusted):
             return UserError(f"{where}: {text}")
         if not state:
-            return ServerGone(f"{where}: {text}; it no longer answers; its log may give the reason")
+            return ServerGone(f"{where}: {text}; it no longer answers; its own log may give the reason")
         if state in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?sslmode=verify-full"
             return UserError(f"{where}: {text}; check user, password and rights in its URL{tls}")

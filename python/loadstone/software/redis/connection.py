@@ -1,35 +1,52 @@
-"""redis-py's connections, with our way of TLS, and with a bound on every reply: its time and its size."""
+"""redis-py's connections, with our way of TLS, and with a bound on every reply: its time, its size, its values."""
 
 import ssl
 from collections.abc import Callable
 from typing import Any
 
 import redis
+from redis._parsers import _RESP2Parser
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from loadstone.bounds.bounded_socket import BoundedSocket, TooMuch
-from loadstone.bounds.replies import MISREAD, shortened
+from loadstone.bounds.bounded_socket import BoundedSocket
+from loadstone.bounds.conversation import TooMuch, bound_that_ended, require_time
+from loadstone.bounds.replies import MISREAD, came, shortened
 from loadstone.plan.drive_plan import Endpoint
 
 REPLY_TIMES = 12.0
 """A whole reply may take so many times as long as one step of it."""
 REPLY_MAX_BYTES = 80 * 1024 * 1024
 """More than the largest document."""
+REPLY_MAX_VALUES = 1_000_000
+"""Each takes 16 times as much memory as on its way, and more."""
+QUESTION_MAX_BYTES = dict.fromkeys(("INFO", "CLUSTER", "SENTINEL"), 4 * 1024 * 1024)
+"""Of replies that are taken apart line by line, which takes a multiple of their size."""
+
+
+def name_of(*words: Any) -> str:
+    """A command as people write it; as bytes redis-py leaves its reply as it came."""
+    return " ".join(word.decode(errors="replace") if isinstance(word, bytes) else str(word) for word in words)
 
 
 class LastReply:
-    """The last reply that came, before anybody read it as what it should be."""
+    """The last reply that came, before anybody read it as what it should be; and how large the next one may be."""
 
     def __init__(self) -> None:
         self.value: Any = None
+        self.largest_bytes = REPLY_MAX_BYTES
+
+    def expect(self, command: Any) -> None:
+        """The next reply is that to a command of this name."""
+        most_bytes = QUESTION_MAX_BYTES.get(name_of(command).upper(), REPLY_MAX_BYTES)
+        self.largest_bytes = min(REPLY_MAX_BYTES, most_bytes)
 
     def came(self, error: BaseException) -> str:
         """What came, for a message: the reply, or why there is none."""
         value, self.value = self.value, None
         for origin in _origins(error):
             if isinstance(origin, TooMuch):
-                return f"more than {REPLY_MAX_BYTES / 2**20:.0f} MiB"
+                return str(origin)
             if isinstance(origin, RecursionError):
                 return "lists in lists without end"
             if isinstance(origin, MemoryError):
@@ -37,13 +54,14 @@ class LastReply:
             if isinstance(origin, redis.InvalidResponse):
                 return shortened(str(origin).removeprefix("Protocol Error: "))
         if value is None:  # it broke off on the way
-            said = str(error)
-            return "a number of thousands of digits" if "limit" in said and "digits" in said else said
+            return came(error)
         return f"{type(value).__name__} {shortened(value, 60)}"
 
 
 def is_bad_reply(error: BaseException) -> bool:
     """Whether the server answered, and what it answered is no reply to the command."""
+    if bound_that_ended(error) is not None:
+        return False
     kinds = (*MISREAD, redis.InvalidResponse, TooMuch)
     of_library = isinstance(error, redis.RedisError) and not isinstance(error, redis.InvalidResponse)
     return any(isinstance(one, TooMuch) for one in _origins(error)) or (not of_library and isinstance(error, kinds))
@@ -59,6 +77,21 @@ def _origins(error: BaseException) -> list[BaseException]:
     return found
 
 
+class BoundedParser(_RESP2Parser):
+    """Counts the values of a reply: it may announce 2^60 of them, or nest them."""
+
+    def read_response(self, *args: Any, **kwargs: Any) -> Any:
+        """See `redis`."""
+        self._values = 0
+        return super().read_response(*args, **kwargs)
+
+    def _read_response(self, *args: Any, **kwargs: Any) -> Any:
+        self._values += 1
+        if self._values > REPLY_MAX_VALUES:
+            raise TooMuch(f"more than {REPLY_MAX_VALUES:,} values")
+        return super()._read_response(*args, **kwargs)
+
+
 class Bounded:
     """What all three kinds of connection have in common."""
 
@@ -67,16 +100,18 @@ class Bounded:
         self._last_reply = last_reply
 
     def _connect(self) -> BoundedSocket:
+        require_time()
         step_s: float = self.socket_timeout  # type: ignore[attr-defined]
         bounded = BoundedSocket(super()._connect(), step_s)  # type: ignore[misc]
-        bounded.begin(REPLY_TIMES * step_s, REPLY_MAX_BYTES)
+        bounded.begin(REPLY_TIMES * step_s, self._last_reply.largest_bytes)
         return bounded
 
     def begin_reply(self) -> None:
         """From now on there is a reply's time, and a reply's room."""
         bounded = self._sock  # type: ignore[attr-defined]
         if bounded is not None:
-            bounded.begin(REPLY_TIMES * self.socket_timeout, REPLY_MAX_BYTES)  # type: ignore[attr-defined]
+            times_s = REPLY_TIMES * self.socket_timeout  # type: ignore[attr-defined]
+            bounded.begin(times_s, self._last_reply.largest_bytes)
 
     def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
         """See `redis.Connection`."""
@@ -123,6 +158,7 @@ def connection_options(endpoint: Endpoint, timeout_s: float, context: Callable[[
         "protocol": 2,
         "driver_info": None,
         "decode_responses": False,
+        "parser_class": BoundedParser,  # not hiredis's, where that is installed: it takes what a reply announces
     }
     if endpoint.unix_path is not None:
         return common | {"connection_class": _UnixConnection, "path": endpoint.unix_path}

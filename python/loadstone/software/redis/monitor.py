@@ -1,5 +1,6 @@
 """A Redis server as it tells of itself: a monitor for each second, and snapshots before and after a trial."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -208,8 +209,9 @@ def _restarted(before: RedisSnapshot, after: RedisSnapshot) -> bool:
 
 
 def _figures(info: Mapping[str, Any]) -> dict[str, float]:
-    """Those of `METRICS` that the server reports."""
-    found = {name: float(info[name]) for name in RedisMonitor.METRICS if name in info}
+    """Those of `METRICS` that the server reports as numbers: a ratio of its may be `nan`."""
+    reported = {name: float(info[name]) for name in RedisMonitor.METRICS if name in info}
+    found = {name: figure for name, figure in reported.items() if math.isfinite(figure)}
     databases = [values for name, values in info.items() if name.startswith("db") and isinstance(values, Mapping)]
     found["keys"] = float(sum(int(values.get("keys", 0)) for values in databases))
     return found

@@ -7,12 +7,18 @@ import contextlib
 import socket
 import ssl
 
+from loadstone.bounds.bounded_socket import BoundedSocket
 from loadstone.deploy.transport import certificate_problem, error_text, tls_context
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint, Tls
 
 PROBE_S = 3.0
 """How long each step may take."""
+QUICK_S = 0.3
+"""How long a handshake may take before a server is asked whether it speaks without TLS: a Redis without it waits for
+the end of a line that never comes, and says nothing."""
+NOT_TLS = "it does not use TLS; write redis:// instead of rediss://"
+LINE_MAX_BYTES = 512
 PING = b"*1\r\n$4\r\nPING\r\n"
 TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
 """How an answer begins that is TLS: an alert, a handshake."""
@@ -37,10 +43,9 @@ def probe(endpoint: Endpoint) -> None:
     with contextlib.ExitStack() as sockets:
         connection = sockets.enter_context(_connect(endpoint, where))
         if context is not None:
-            connection = sockets.enter_context(_encrypted(connection, context, endpoint, where))
+            connection = sockets.enter_context(_shaken(connection, context, endpoint, where))
         try:
-            connection.sendall(PING)
-            answer = connection.recv(512)
+            answer = _first_line(connection)
         except TimeoutError:
             raise UserError(f"{where}: {_silent(endpoint)}") from None
         except OSError as error:
@@ -55,6 +60,20 @@ def probe(endpoint: Endpoint) -> None:
     for message, text in TURNED_AWAY.items():
         if answer.startswith(message):
             raise UserError(f"{where}: {text}")
+
+
+def _first_line(connection: socket.socket) -> bytes:
+    """What it answers to a PING, up to the end of a line. Raises TimeoutError: it is not whole in time; OSError."""
+    bounded = BoundedSocket(connection, PROBE_S)
+    bounded.begin(PROBE_S, LINE_MAX_BYTES)
+    bounded.sendall(PING)
+    answer = b""
+    while not answer.endswith(b"\n") and len(answer) < LINE_MAX_BYTES:
+        more = bounded.recv(LINE_MAX_BYTES - len(answer))
+        if not more or not (answer + more).startswith((b"+", b"-")):
+            return answer + more
+        answer += more
+    return answer
 
 
 def _connect(endpoint: Endpoint, where: str) -> socket.socket:
@@ -83,6 +102,24 @@ def _connect(endpoint: Endpoint, where: str) -> socket.socket:
     return connection
 
 
+def _shaken(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoint, where: str) -> ssl.SSLSocket:
+    """With TLS: at once, or over another connection where it takes longer and the server does speak TLS."""
+    connection.settimeout(QUICK_S)
+    try:
+        encrypted = _encrypted(connection, context, endpoint, where)
+    except TimeoutError:
+        connection.close()
+    else:
+        encrypted.settimeout(PROBE_S)
+        return encrypted
+    if _speaks_plainly(endpoint, QUICK_S):
+        raise UserError(f"{where}: {NOT_TLS}")
+    try:
+        return _encrypted(_connect(endpoint, where), context, endpoint, where)
+    except TimeoutError:
+        raise UserError(f"{where}: {_silent(endpoint)}") from None
+
+
 def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoint, where: str) -> ssl.SSLSocket:
     name = (endpoint.tls.server_name if endpoint.tls is not None else None) or endpoint.host
     try:
@@ -90,7 +127,7 @@ def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: End
     except ssl.SSLCertVerificationError as error:
         raise UserError(f"{where}: {certificate_problem(error, '?verify=no')}") from None
     except TimeoutError:
-        raise UserError(f"{where}: {_silent(endpoint)}") from None
+        raise
     except OSError as error:
         if "handshake failure" in error_text(error).lower().replace("_", " "):
             raise UserError(f"{where}: {_broke_off(endpoint, error)}") from None
@@ -104,8 +141,8 @@ def _silent(endpoint: Endpoint) -> str:
     """Why a server that took the connection does not answer."""
     if endpoint.tls is None and _speaks_tls(endpoint):
         return "it expects TLS; write rediss:// instead of redis://"
-    if endpoint.tls is not None and _speaks_plainly(endpoint):
-        return "it does not use TLS; write redis:// instead of rediss://"
+    if endpoint.tls is not None and _speaks_plainly(endpoint, PROBE_S):
+        return NOT_TLS
     return (
         f"it accepts the connection and does not answer for {PROBE_S:g} s; it is stopped or overloaded, or it is "
         "not Redis"
@@ -138,9 +175,9 @@ def _speaks_tls(endpoint: Endpoint) -> bool:
         return False
 
 
-def _speaks_plainly(endpoint: Endpoint) -> bool:
+def _speaks_plainly(endpoint: Endpoint, within_s: float) -> bool:
     try:
-        with socket.create_connection((endpoint.host, endpoint.port), timeout=PROBE_S) as connection:
+        with socket.create_connection((endpoint.host, endpoint.port), timeout=within_s) as connection:
             connection.sendall(PING)
             return connection.recv(1) in (b"+", b"-")
     except OSError:

@@ -6,6 +6,7 @@ from typing import Any
 
 import redis
 
+from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.provider import ServerFacts
 from loadstone.deploy.transport import error_text
@@ -91,6 +92,8 @@ def _said(gone: ServerGone) -> str:
 
 def explain(control: RedisSession, gone: ServerGone) -> str:
     """One line for a person: where, what the server said, what helps."""
+    if bound_that_ended(gone) is not None:
+        return str(gone)
     endpoint, said = control.endpoint, _said(gone)
     code = said.split(" ")[0]
     low = said.lower()
@@ -113,7 +116,7 @@ def explain(control: RedisSession, gone: ServerGone) -> str:
             f"its memory is full and nothing may be evicted ({said}){_memory(control)}; raise maxmemory, or free some"
         )
     elif code == "MISCONF":
-        text = f"it refuses writes after a failed snapshot ({said[:120]}); see its log, or free its disk"
+        text = f"it refuses writes after a failed snapshot ({said[:120]}); see its own log, or free its disk"
     elif code in ("MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT"):
         text = f"{NODE_OF_A_CLUSTER} ({said})"
     elif code == "MASTERDOWN" or "noreplicas" in low:
@@ -123,7 +126,7 @@ def explain(control: RedisSession, gone: ServerGone) -> str:
     elif "db index" in low:
         text = f"it has no database {endpoint.database} ({said}); use another one; /0 always exists"
     else:
-        text = f"it cannot be used ({said}); see its log"
+        text = f"it cannot be used ({said}); the log of the server itself may say why"
     return f"server {endpoint.label}: {text}"
 
 

@@ -14,11 +14,12 @@ from typing import Any, Self
 
 import redis
 
+from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import MISREAD, bad_reply, read_as, whole
 from loadstone.deploy.transport import error_text, tls_context
-from loadstone.errors import ServerGone, UserError
+from loadstone.errors import ServerGone, ServerRefused, UserError
 from loadstone.plan.drive_plan import Endpoint, Tls, numbered_key
-from loadstone.software.redis.connection import LastReply, connection_options, is_bad_reply
+from loadstone.software.redis.connection import LastReply, connection_options, is_bad_reply, name_of
 from loadstone.software.redis.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX
 
@@ -30,7 +31,8 @@ class RedisSession:
     """One connection to `endpoint`, made when first needed; safe to use from several threads.
 
     Raises:
-        ServerGone: the server does not answer, or answers with an error; one line with its message.
+        ServerGone: the server does not answer; one line with the reason.
+        ServerRefused: it answers with an error; one line with its message.
     """
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
@@ -69,9 +71,12 @@ class RedisSession:
         """The reply to one command, as redis-py parses it; its errors as `ServerGone`."""
         try:
             with self._lock:
+                self._last.expect(command[0])
                 return self.client.execute_command(*command)  # type: ignore[no-untyped-call]
         except (redis.RedisError, OSError, *MISREAD) as error:
-            raise self._failed(error, str(command[0]), "; it no longer answers; its log may give the reason") from error
+            raise self._failed(
+                error, _shown(command), "; it no longer answers; its own log may give the reason"
+            ) from error
 
     def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """The replies to several commands that are sent all at once; the first error as `ServerGone`."""
@@ -81,18 +86,19 @@ class RedisSession:
         """The replies, if there is no error among them; the first one as `ServerGone`."""
         for command, reply in zip(commands, replies, strict=True):
             if isinstance(reply, Exception):
-                raise self._failed(reply, str(command[0]), "") from reply
+                raise self._failed(reply, _shown(command), "") from reply
         return replies
 
     def each_reply(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """As `pipelined`, with the server's errors in the place of replies."""
         try:
             with self._lock, self.client.pipeline(transaction=False) as pipeline:
+                self._last.expect(commands[0][0])
                 for command in commands:
                     pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
                 return list(pipeline.execute(raise_on_error=False))
         except (redis.RedisError, OSError, *MISREAD) as error:
-            raise self._failed(error, str(commands[0][0]), "") from error
+            raise self._failed(error, _shown(commands[0]), "") from error
 
     def number(self, *command: Any) -> int:
         """The whole number that a command answers. Raises BadReply if it is none."""
@@ -100,11 +106,16 @@ class RedisSession:
 
     def _failed(self, error: BaseException, command: str, hint: str) -> ServerGone:
         """The error as one line for a person."""
+        ended = bound_that_ended(error)
+        if ended is not None:
+            return ServerGone(f"server {self.endpoint.label}: {command}: {ended}")
         if is_bad_reply(error):
             return bad_reply(
                 self.endpoint.label, command, "a reply of the Redis protocol to it", self._last.came(error)
             )
-        hint = "" if isinstance(error, redis.ResponseError | redis.AuthenticationError) else hint
+        if isinstance(error, redis.ResponseError):
+            return ServerRefused(f"server {self.endpoint.label}: {error_text(error)}")
+        hint = "" if isinstance(error, redis.AuthenticationError) else hint
         return ServerGone(f"server {self.endpoint.label}: {error_text(error)}{hint}")
 
     def present(self, keys: Sequence[str]) -> list[bool]:
@@ -142,9 +153,8 @@ class RedisSession:
                 reply = self.call("CONFIG GET", name)
                 with read_as(self.endpoint.label, "CONFIG GET", "names and values"):
                     found |= {str(setting): str(value) for setting, value in reply.items()}
-            except ServerGone as gone:
-                if not isinstance(gone.__cause__, redis.ResponseError):
-                    raise
+            except ServerRefused:
+                continue
         return found
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
@@ -182,10 +192,8 @@ class RedisSession:
         try:
             reply = self.call(*arguments)
             return int(reply) if reply is not None else 0  # a counter that nothing has counted yet
-        except ServerGone as gone:
-            if isinstance(gone.__cause__, redis.ResponseError):
-                raise UserError(f"count '{text}': {gone}") from None
-            raise
+        except ServerRefused as refused:
+            raise UserError(f"count '{text}': {refused}") from None
         except ValueError:
             raise UserError(f"count '{text}': the answer is no number; name a key that holds one") from None
 
@@ -230,6 +238,11 @@ class RedisSession:
             keys = [numbered_key(prefix, number) for number in range(start, min(start + BATCH, count))]
             removed += self.number("UNLINK", *keys)
         return removed
+
+
+def _shown(command: Sequence[Any]) -> str:
+    """What of a command says what it is: of CLUSTER and SENTINEL two words."""
+    return name_of(*command[: 2 if isinstance(command[0], bytes) else 1])
 
 
 def _require_ours(prefix: str) -> None:

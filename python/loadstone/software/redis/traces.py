@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from loadstone.bounds.conversation import earn
 from loadstone.deploy.ledger import KEYS, Made, Outcome, describe
 from loadstone.deploy.traces import Traces
 from loadstone.software.redis.commands.confinement import NAMED, keys_made
@@ -42,11 +43,13 @@ def remove_keys(control: RedisSession, thing: Made) -> int:
     """
     if thing.kind == "key":
         return control.remove_key(thing.name)
+    if thing.kind not in REMOVABLE:
+        return 0
+    keys = control.keys()
+    earn(keys)
     if thing.kind == "keys_beginning":
         return control.remove_beginning(thing.name)
-    if thing.kind != "numbered_keys":
-        return 0
-    if thing.count > max(control.keys(), 1000):  # to look at every key of the server is shorter
+    if thing.count > max(keys, 1000):  # to look at every key of the server is shorter
         return control.remove_beginning(thing.name)
     return control.remove_numbered(thing.name, thing.count)
 

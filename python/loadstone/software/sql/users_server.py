@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
+from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.provider import DeployContext, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
@@ -82,6 +83,7 @@ class UsersSqlServer(ABC):
     def control(self, timeout_s: float = 5.0) -> SqlControl:
         """A connection for loadstone's own questions."""
 
+    @within(OPENING)
     def start(self, context: DeployContext) -> Endpoint:
         """Find out whether the server can serve, and make our database; see `provider.Server.start`.
 
@@ -115,6 +117,7 @@ class UsersSqlServer(ABC):
         """
         return answering_again(lambda _: self.start(self._context))
 
+    @within(LOOK)
     def alive(self) -> bool:
         """Whether it answers."""
         try:

@@ -7,6 +7,7 @@ from typing import Any
 from redis.crc import key_slot
 from redis.exceptions import AskError, MovedError
 
+from loadstone.bounds.conversation import earn
 from loadstone.bounds.replies import read_as, whole
 from loadstone.deploy.ledger import Place, place_of
 from loadstone.errors import ServerGone
@@ -134,6 +135,7 @@ class ClusterControl(RedisControl):
 
     def info(self, *sections: str) -> Mapping[str, Any]:
         """INFO of all nodes as of one server; see `merged_info`."""
+        earn(len(self.nodes))
         nodes = [node.info(*sections) for node in self.nodes]
         with read_as(self.endpoint.label, "INFO", "figures of every node"):
             return merged_info(nodes)

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import redis
-
-from loadstone.errors import ServerGone
+from loadstone.errors import ServerRefused
 from loadstone.software.redis.session import RedisSession
 
 
@@ -50,10 +48,8 @@ class ServerCommands:
     def _reply(self, *question: str) -> Any:
         try:
             return self._control.call(b"COMMAND", *question)  # as bytes: redis-py leaves the reply as it came
-        except ServerGone as gone:
-            if isinstance(gone.__cause__, redis.ResponseError):
-                return None
-            raise
+        except ServerRefused:
+            return None
 
 
 def _info_of(reply: Any) -> CommandInfo | None:

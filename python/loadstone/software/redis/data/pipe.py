@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import redis
 
+from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import bad_reply
 from loadstone.deploy.transport import error_text
-from loadstone.errors import ServerGone
+from loadstone.errors import ServerGone, ServerRefused
 from loadstone.software.redis.connection import LastReply, is_bad_reply
 from loadstone.software.redis.session import RedisSession
 
@@ -116,7 +117,7 @@ class Pipe:
                     raise redis.ConnectionError("Connection closed by server.")
                 self._unanswered -= self._replies.take(received)
         if self._replies.refused is not None:
-            raise ServerGone(f"server {self._label}: {error_text(self._replies.refused)}") from self._replies.refused
+            raise ServerRefused(f"server {self._label}: {error_text(self._replies.refused)}") from self._replies.refused
 
     @contextlib.contextmanager
     def _or_gone(self) -> Iterator[None]:
@@ -128,6 +129,8 @@ class Pipe:
                 self._connection.disconnect()
             if not isinstance(error, (redis.RedisError, OSError)):
                 raise
+            if (ended := bound_that_ended(error)) is not None:
+                raise ServerGone(f"server {self._label}: {ended}") from error
             if is_bad_reply(error):
                 came = LastReply().came(error)
                 raise bad_reply(self._label, "the commands of the data", "a short reply to each", came) from error
