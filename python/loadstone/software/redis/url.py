@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, options_of, password_of, tls_of, truth_of, valid_by
@@ -16,6 +17,7 @@ from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.secrecy.text import hide_url
+from loadstone.software.redis.cluster.announced import HOSTS, allowed_by, allowed_hosts
 from loadstone.software.redis.cluster.cluster_control import CLUSTER
 from loadstone.software.redis.cluster.users_cluster import UsersCluster
 from loadstone.software.redis.control import RedisControl
@@ -34,7 +36,7 @@ from loadstone.software.redis.sentinel.sentinel_url import Watched, is_sentinel_
 from loadstone.software.redis.sentinel.users_primary import UsersPrimary
 from loadstone.software.redis.users_process import local_pid, local_pids, parts_of
 
-OPTIONS = ("password_env", "db", CLUSTER, READ_FROM, *TLS_OPTIONS)
+OPTIONS = ("password_env", "db", CLUSTER, READ_FROM, HOSTS, *TLS_OPTIONS)
 TLS_SCHEMES = ("rediss", "valkeys")
 _DIGITS_MAX = 9
 
@@ -45,7 +47,8 @@ def parse_url(url: str) -> Endpoint:
     valkey:// and valkeys:// are the same as redis:// and rediss://.
 
     Options: `password_env` (a variable that holds the password), `db`, `cluster` (load the whole cluster that the
-    server is a node of), `read_from` (primary, replica or any), and for rediss `ca_file`, `verify`, `server_name`,
+    server is a node of), `read_from` (primary, replica or any), `hosts` (where other nodes and replicas that the server
+    announces may be; any host without it), and for rediss `ca_file`, `verify`, `server_name`,
     `cert_file`, `key_file`.
 
     Raises:
@@ -73,6 +76,7 @@ def parse_url(url: str) -> Endpoint:
         }
         _require_cluster(options, parts, login["database"], shown)
         require_read_from(options, shown)
+        allowed_hosts(options, shown)
         if parts.scheme == "unix":
             if READ_FROM in options:
                 raise UserError(f"url '{shown}': replicas are reached by TCP; write redis://HOST:PORT of their primary")
@@ -107,7 +111,7 @@ class UrlSettings(ServerSettings):
         if is_sentinel_url(self.url):
             return UsersPrimary(name, parse_sentinel_url(self.url), self.modules, read_from(self.url))
         if names_cluster(self.url):
-            return UsersCluster(name, parse_url(self.url), self.modules, read_from(self.url))
+            return UsersCluster(name, parse_url(self.url), self.modules, read_from(self.url), allowed_by(self.url))
         return UrlServer(name, self)
 
 
@@ -124,6 +128,7 @@ class UrlServer:
         self._settings = settings
         self._endpoint = parse_url(settings.url)
         self._read_from = read_from(settings.url)
+        self._allowed = allowed_by(settings.url)
         self._replicas: tuple[Endpoint, ...] = ()
         self._known: tuple[Endpoint, ...] = ()
 
@@ -136,6 +141,7 @@ class UrlServer:
         """See `provider.Server.control`."""
         return RedisControl(self._endpoint, timeout_s).reading_from(self._replicas)
 
+    @within(OPENING)
     def start(self, context: DeployContext) -> Endpoint:
         """Ask the server whether it can be loaded; see `provider.Server.start`."""
         context.progress(f"connecting to {self.name} ({self._endpoint.label})")
@@ -156,7 +162,7 @@ class UrlServer:
 
     def _find_replicas(self) -> None:
         """Who is read from, in one order throughout. Raises UserError where one of them no longer follows it."""
-        found = replicas_of(self._endpoint, self._known)
+        found = replicas_of(self._endpoint, self._known, self._allowed)
         self._replicas = tuple(one for one in self._known if one in found) or found
         if not self._known:
             require_replicas(self._endpoint.label, self.endpoints, self._read_from)
@@ -171,6 +177,7 @@ class UrlServer:
         """
         return answering_again(self.start)
 
+    @within(LOOK)
     def alive(self) -> bool:
         """Whether it answers a PING, and every replica that is read from still follows it."""
         try:

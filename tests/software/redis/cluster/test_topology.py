@@ -7,7 +7,10 @@ import pytest
 
 from loadstone.errors import BadReply, UserError
 from loadstone.plan.drive_plan import Endpoint
+from loadstone.software.redis.cluster.announced import allowed_by
 from loadstone.software.redis.cluster.topology import ClusterNode, endpoints_of, read_topology
+from loadstone.software.redis.sentinel.sentinel_url import parse_sentinel_url
+from loadstone.software.redis.url import parse_url
 
 OK = b"cluster_state:ok\r\ncluster_slots_assigned:16384\r\ncluster_slots_ok:16384\r\n"
 ALL = [0, 16_383, [b"10.0.0.1", 7000, b"a" * 40, []]]
@@ -115,7 +118,7 @@ def test_a_cluster_of_this_machine_has_its_addresses() -> None:
         ({"SLOTS": [[0, 16_382, ALL[2]]]}, "no node of its cluster has slot 16383"),
         (
             {"NODES": b"".join(line(f"10.0.{n // 250}.{n % 250 + 1}:1@2", "master", "x") for n in range(1200))},
-            "1,201 nodes",
+            "1,200 nodes",
         ),
     ],
 )
@@ -148,3 +151,37 @@ def test_what_no_node_says_is_one_line(replies: dict[str, Any]) -> None:
         topology(Node(**replies))
     assert "\n" not in str(refused.value)
     assert "\x1b" not in str(refused.value)
+
+
+def test_more_nodes_than_a_cluster_has_are_refused_before_they_are_looked_at() -> None:
+    many = b"".join(line(f"10.0.0.1:{1 + number % 60_000}@1", "slave") for number in range(20_000))
+    with pytest.raises(UserError, match=r"it announces 20,000 nodes; at most 1,000 are loaded"):
+        topology(Node(NODES=many))
+
+
+HOSTS = {"10.0.0.0/24": True, "10.0.0.1,10.0.0.2": True, "10.0.0.1": False, "db-1.example,10.0.1.0/24": False}
+
+
+@pytest.mark.parametrize("hosts", HOSTS)
+def test_nodes_are_held_against_the_hosts_of_the_url(hosts: str) -> None:
+    slots = [[0, 16_383, [b"10.0.0.2", 7000, b"a" * 40, []]]]
+    allowed = allowed_by(f"redis://10.0.0.1:7000?cluster=yes&hosts={hosts}")
+    if HOSTS[hosts]:
+        read_topology(Node(SLOTS=slots), allowed)  # type: ignore[arg-type]
+        return
+    with pytest.raises(UserError, match=r"10\.0\.0\.2:7000, which is none of hosts of its URL.*nothing was sent"):
+        read_topology(Node(SLOTS=slots), allowed)  # type: ignore[arg-type]
+
+
+def test_a_name_that_is_announced_is_not_looked_up_to_see_whether_it_is_allowed() -> None:
+    allowed = allowed_by("redis://x?hosts=127.0.0.0/8,Db-1.Example.")
+    assert allowed.include("db-1.example")
+    assert allowed.include("127.9.9.9")
+    assert not allowed.include("localhost")
+
+
+@pytest.mark.parametrize("hosts", ["", "a b", "10.0.0.0/99", "a,,b", "a/8"])
+def test_hosts_that_are_none_are_refused(hosts: str) -> None:
+    for url in (f"redis://h?hosts={hosts}", f"redis+sentinel://h/main?hosts={hosts}"):
+        with pytest.raises(UserError, match=r"is no host; write names, addresses or networks"):
+            parse_sentinel_url(url) if "sentinel" in url else parse_url(url)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -26,6 +27,7 @@ from loadstone.software.redis.sentinel.sentinel_question import ask
 from loadstone.software.redis.sentinel.sentinel_url import parse_sentinel_url
 from loadstone.software.redis.sentinel.users_primary import UsersPrimary
 from loadstone.software.redis.url import UrlSettings, parse_url
+from tests import rogues
 
 PASSWORD, SENTINEL_PASSWORD = "only-for-this-test", "another-one"
 NAME = "main"
@@ -304,3 +306,46 @@ def test_no_address_is_taken_that_means_something_else_here(scripted: Callable[.
         UserError, match=r"it announces a server of 'main' at 169\.254\.169\.254:80, an address of one link alone"
     ):
         ask(parse_sentinel_url(f"redis+sentinel://127.0.0.1:{listening.port}/main"))  # type: ignore[attr-defined]
+
+
+def naming(host: str, replicas: int = 0) -> rogues.Speak:
+    """A Sentinel that names a primary of its choice, and so many replicas."""
+    fields = (b"ip", host.encode(), b"port", b"1", b"flags", b"slave", b"master-link-status", b"ok")
+    replica = rogues.array(*map(rogues.bulk, fields))
+    named = rogues.array(rogues.bulk(host), rogues.bulk("1"))
+    many = b"*%d\r\n" % replicas + replica * replicas
+
+    def answer(words: list[bytes], _: threading.Event) -> bytes:
+        if words[0] != b"SENTINEL":
+            return b"+OK\r\n"
+        return named if words[1] == b"GET-MASTER-ADDR-BY-NAME" else many
+
+    return rogues.redis(answer)
+
+
+def test_more_replicas_than_a_primary_has_are_refused() -> None:
+    with rogues.rogue(naming("127.0.0.1", 30_000)) as port:
+        watched = parse_sentinel_url(f"redis+sentinel://127.0.0.1:{port}/{NAME}")
+        with pytest.raises(UserError, match=r"it announces 30,000 replicas; at most 1,000 are loaded"):
+            ask(watched)
+
+
+def test_a_primary_at_a_host_that_the_url_does_not_allow_gets_no_password() -> None:
+    got: list[bytes] = []
+
+    def thief(connection: socket.socket, _: threading.Event) -> None:
+        got.append(connection.recv(65536))
+
+    with rogues.rogue(thief) as elsewhere:
+        speak = naming("127.0.0.9")
+
+        def named(connection: socket.socket, ended: threading.Event) -> None:
+            speak(connection, ended)
+
+        with rogues.rogue(named) as port:
+            url = f"redis+sentinel://:{PASSWORD}@127.0.0.1:{port}/{NAME}?hosts=127.0.0.1,127.0.1.0/24"
+            server = UrlSettings(url=url).server("theirs")
+            with pytest.raises(UserError, match=r"127\.0\.0\.9:1, which is none of hosts.*nothing was sent"):
+                server.start(DeployContext())
+    assert elsewhere
+    assert got == []

@@ -8,15 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadstone.bounds.conversation import earn
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.plan.slots import SLOTS
-from loadstone.software.redis.cluster.announced import Address, require_address, require_plausible
+from loadstone.software.redis.cluster.announced import (
+    ANYWHERE,
+    Address,
+    Allowed,
+    require_address,
+    require_few,
+    require_plausible,
+)
 from loadstone.software.redis.reads.read_from import ReadFrom, with_readers
 from loadstone.software.redis.session import RedisSession
 
-NODES_MAX = 1000
 OUT_OF_USE = frozenset({"fail", "handshake", "noaddr"})
 """Flags of nodes that nothing can be sent to."""
 
@@ -50,8 +57,12 @@ class ClusterNode:
         return f"{self.host}:{self.port}"
 
 
-def read_topology(session: RedisSession) -> list[ClusterNode]:
+def read_topology(session: RedisSession, allowed: Allowed = ANYWHERE) -> list[ClusterNode]:
     """The nodes of a cluster, as one of them announces them: those with slots first, then the others.
+
+    Args:
+        session: with the node.
+        allowed: the hosts that it may announce.
 
     Raises:
         UserError: its cluster cannot be loaded; one line with what it says, and the remedy.
@@ -62,15 +73,18 @@ def read_topology(session: RedisSession) -> list[ClusterNode]:
         state = _state(session.call(b"CLUSTER", "INFO"))
     _require_state(where, state)
     with read_as(where, "CLUSTER NODES", "a line a node"):
-        described = _described(_text(session.call(b"CLUSTER", "NODES")))
+        lines = _text(session.call(b"CLUSTER", "NODES")).splitlines()
+        require_few(where, "nodes", len(lines))
+        described = _described(lines)
     with read_as(where, "CLUSTER SLOTS", "slots, and the nodes that have them"):
         holders = _holders(session.call(b"CLUSTER", "SLOTS"), session.endpoint.host)
         nodes = [*holders.values(), *_without_slots(described, holders)]
     _require_covered(where, [one for node in nodes for one in node.slots])
-    if len(nodes) > NODES_MAX:
-        raise UserError(f"server {where}: it announces {len(nodes):,} nodes; at most {NODES_MAX:,} are loaded")
+    require_few(where, "nodes", len(nodes))
+    earn(len(nodes))
     for node in nodes:
-        require_plausible(session.endpoint, node.host, node.port, "a node of its cluster", "cluster-announce-ip")
+        what, setting = "a node of its cluster", "cluster-announce-ip"
+        require_plausible(session.endpoint, node.host, node.port, what, setting, allowed)
     return nodes
 
 
@@ -114,10 +128,10 @@ class _Described:
     flags: frozenset[str]
 
 
-def _described(text: str) -> list[_Described]:
+def _described(lines: Sequence[str]) -> list[_Described]:
     """`<id> <host>:<port>@<bus>[,<name>] <flags> <id of its primary, or -> ...`, a line each."""
     found = []
-    for line in text.splitlines():
+    for line in lines:
         number, address, flags, primary, *_ = line.split(" ")
         place, _, names = address.partition(",")
         host, _, port = place.partition("@")[0].rpartition(":")

@@ -7,12 +7,13 @@ these nodes, and to their replicas, but not to a node that joins later.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.provider import DeployContext, Module, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import BadReply, ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
-from loadstone.software.redis.cluster.announced import Address
+from loadstone.software.redis.cluster.announced import ANYWHERE, Address, Allowed
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.cluster.topology import ClusterNode, endpoints_of, read_topology
 from loadstone.software.redis.probe import probe
@@ -28,8 +29,15 @@ class UsersCluster:
 
     ours = False
 
-    def __init__(self, name: str, named: Endpoint, modules: Sequence[Module], read_from: ReadFrom = "primary") -> None:
-        """`named`: the node that the URL names."""
+    def __init__(
+        self,
+        name: str,
+        named: Endpoint,
+        modules: Sequence[Module],
+        read_from: ReadFrom = "primary",
+        allowed: Allowed = ANYWHERE,
+    ) -> None:
+        """`named`: the node that the URL names; `allowed`: the hosts that it may announce."""
         self.name = name
         self.facts = ServerFacts(software="redis", version="", mode="cluster", role="")
         self.settings_read_back: Mapping[str, str] = {}
@@ -37,6 +45,7 @@ class UsersCluster:
         self._named = named
         self._modules = modules
         self._read_from: ReadFrom = read_from
+        self._allowed = allowed
         self._nodes: tuple[ClusterNode, ...] = ()
         self._known: frozenset[Address] = frozenset()
         self._readers: int | None = None
@@ -59,6 +68,7 @@ class UsersCluster:
         control = ClusterControl(endpoints_of(self._named, primaries), timeout_s, self._named)
         return control.reading_from(self._replicas)
 
+    @within(OPENING)
     def start(self, context: DeployContext) -> Endpoint:
         """Ask every primary whether it can be loaded; see `provider.Server.start`."""
         context.progress(f"connecting to the cluster of {self.name} ({self._named.label})")
@@ -86,6 +96,7 @@ class UsersCluster:
         """Go on if it answers again. Raises ServerGone: it does not."""
         return answering_again(self.start)
 
+    @within(LOOK)
     def alive(self) -> bool:
         """Whether every primary answers a PING, and no replica fewer is there to be read from; slots are read again."""
         try:
@@ -125,7 +136,7 @@ class UsersCluster:
                         f"server {self.name} ({self._named.label}): it is no node of a cluster; leave out --cluster, "
                         "or cluster=yes of its URL"
                     )
-                return read_topology(session)
+                return read_topology(session, self._allowed)
             except BadReply as bad:
                 raise UserError(str(bad)) from None
             except ServerGone as gone:

@@ -8,7 +8,7 @@ from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.users_parts import PING_TIMEOUT_S
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
-from loadstone.software.redis.cluster.announced import Address, require_address, require_plausible
+from loadstone.software.redis.cluster.announced import ANYWHERE, Address, Allowed, require_address, require_plausible
 from loadstone.software.redis.probe import probe
 from loadstone.software.redis.requirements import explain
 from loadstone.software.redis.session import RedisSession
@@ -19,12 +19,15 @@ REPLICAS_MAX = 64
 _REPLICA = re.compile(r"slave[0-9]+")
 
 
-def replicas_of(primary: Endpoint, known: Collection[Endpoint] = ()) -> tuple[Endpoint, ...]:
+def replicas_of(
+    primary: Endpoint, known: Collection[Endpoint] = (), allowed: Allowed = ANYWHERE
+) -> tuple[Endpoint, ...]:
     """Those in sync, with the primary's login and TLS; each was reached, and follows this primary.
 
     Args:
         primary: of the user's.
         known: those of when the run began, where it has begun: no other one is connected to.
+        allowed: the hosts that it may announce.
 
     Raises:
         UserError: it is no primary, or one of them cannot be reached; one line with the remedy.
@@ -45,7 +48,7 @@ def replicas_of(primary: Endpoint, known: Collection[Endpoint] = ()) -> tuple[En
     for host, port in dict.fromkeys(announced):
         if known and (host, port) not in {(one.host, one.port) for one in known}:
             continue
-        require_plausible(primary, host, port, "a replica", "replica-announce-ip")
+        require_plausible(primary, host, port, "a replica", "replica-announce-ip", allowed)
         replica = primary.model_copy(update={"host": host, "port": port, "replica_of": 0})
         require_following(primary, replica, said.get("master_replid"))
         found.append(replica)

@@ -9,7 +9,7 @@ import redis
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
-from loadstone.software.redis.cluster.announced import Address, require_address, require_plausible
+from loadstone.software.redis.cluster.announced import Address, require_address, require_few, require_plausible
 from loadstone.software.redis.sentinel.sentinel_url import Watched
 from loadstone.software.redis.session import RedisSession
 
@@ -36,14 +36,14 @@ def ask(watched: Watched) -> Answer:
     for sentinel in watched.sentinels:
         try:
             with RedisSession(sentinel, TIMEOUT_S) as session:
-                return _answer(session, watched.name)
+                return _answer(session, watched)
         except ServerGone as gone:
             failures.append(_failure(gone))
     raise UserError(f"{watched.label}: no Sentinel answers as one ({'; '.join(failures)}); {_remedy(failures)}")
 
 
-def _answer(session: RedisSession, name: str) -> Answer:
-    where = session.endpoint.label
+def _answer(session: RedisSession, watched: Watched) -> Answer:
+    where, name = session.endpoint.label, watched.name
     reply = session.call(b"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
     if reply is None:
         with read_as(where, "SENTINEL MASTERS", "the primaries that it watches"):
@@ -54,13 +54,15 @@ def _answer(session: RedisSession, name: str) -> Answer:
         )
     with read_as(where, "SENTINEL GET-MASTER-ADDR-BY-NAME", "a host and a port"):
         primary = _address(*reply)
-    _require_plausible(session, name, primary)
+    _require_plausible(session, watched, primary)
     with read_as(where, "SENTINEL REPLICAS", "the replicas of the primary"):
-        described = [_fields(one) for one in session.call(b"SENTINEL", "REPLICAS", name)]
+        reply = session.call(b"SENTINEL", "REPLICAS", name)
+        require_few(where, "replicas", len(reply))
+        described = [_fields(one) for one in reply]
         replicas = tuple(_address(one["ip"], one["port"]) for one in described)
         in_sync = tuple(address for address, one in zip(replicas, described, strict=True) if _is_in_sync(one))
     for replica in replicas:
-        _require_plausible(session, name, replica)
+        _require_plausible(session, watched, replica)
     return Answer(primary, replicas, in_sync)
 
 
@@ -68,8 +70,9 @@ def _is_in_sync(described: Mapping[str, str]) -> bool:
     return described.get("flags") == "slave" and described.get("master-link-status") == "ok"
 
 
-def _require_plausible(session: RedisSession, name: str, address: Address) -> None:
-    require_plausible(session.endpoint, *address, f"a server of '{name}'", "replica-announce-ip")
+def _require_plausible(session: RedisSession, watched: Watched, address: Address) -> None:
+    what, setting = f"a server of '{watched.name}'", "replica-announce-ip"
+    require_plausible(session.endpoint, *address, what, setting, watched.allowed)
 
 
 def _address(host: bytes | str, port: bytes | str) -> Address:

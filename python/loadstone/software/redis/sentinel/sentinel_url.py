@@ -11,12 +11,13 @@ from loadstone.deploy.urls import TLS_OPTIONS, options_of, password_of, tls_of
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.secrecy.text import hide_url
+from loadstone.software.redis.cluster.announced import ANYWHERE, HOSTS, Allowed, allowed_hosts
 from loadstone.software.redis.reads.read_from import READ_FROM, require_read_from
 
 SCHEMES = ("redis+sentinel", "rediss+sentinel")
 TLS_SCHEME = "rediss+sentinel"
 LOGIN = ("sentinel_user", "sentinel_password_env")
-OPTIONS = ("password_env", READ_FROM, *LOGIN, *TLS_OPTIONS)
+OPTIONS = ("password_env", READ_FROM, HOSTS, *LOGIN, *TLS_OPTIONS)
 FORM = "write redis+sentinel://HOST:26379/NAME, with the name by which Sentinel knows the primary"
 PORT = 26_379
 NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
@@ -33,6 +34,8 @@ class Watched:
     """With a login of their own."""
     login: Endpoint
     """Of the primary and its replicas: everything but their address."""
+    allowed: Allowed = ANYWHERE
+    """The hosts that these may be at."""
 
     @property
     def label(self) -> str:
@@ -55,7 +58,8 @@ def is_sentinel_url(url: str) -> bool:
 def parse_sentinel_url(url: str) -> Watched:
     """Who watches which primary.
 
-    Options: `password_env` (a variable that holds the password of the primary), `read_from`, `sentinel_user` and
+    Options: `password_env` (a variable that holds the password of the primary), `read_from`, `hosts` (where the primary
+    and its replicas may be: the Sentinels decide who gets the password), `sentinel_user` and
     `sentinel_password_env` (the login of the Sentinels, where they have one), and for rediss+sentinel, which encrypts
     both, `ca_file`, `verify`, `server_name`, `cert_file`, `key_file`.
 
@@ -96,4 +100,4 @@ def parse_sentinel_url(url: str) -> Watched:
     except ValidationError as error:
         raise UserError(f"url '{shown}': {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
     sentinels = (sentinel.model_copy(update={"host": host, "port": port}) for host, port in places)
-    return Watched(name, tuple(sentinels), login)
+    return Watched(name, tuple(sentinels), login, allowed_hosts(options, shown))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.provider import DeployContext, Module, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
@@ -62,6 +63,7 @@ class UsersPrimary:
         """Queries whichever server is the primary; see `provider.Server.control`. Raises UserError: none is known."""
         return SentinelControl(self._watched, self._find, self._found(), timeout_s).reading_from(self._replicas)
 
+    @within(OPENING)
     def start(self, context: DeployContext) -> Endpoint:
         """Ask Sentinel for the primary, and that whether it can be loaded; see `provider.Server.start`."""
         context.progress(f"connecting to {self.name} ({self._watched.label})")
@@ -93,6 +95,7 @@ class UsersPrimary:
         """Go on if the primary answers again. Raises ServerGone: it does not."""
         return answering_again(self.start)
 
+    @within(LOOK)
     def alive(self) -> bool:
         """Whether the primary that was inspected last still is it, and answers; else `restart` inspects the new one."""
         try:
