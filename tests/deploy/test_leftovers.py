@@ -18,6 +18,7 @@ from loadstone import registry
 from loadstone.clean import clean
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.ledger import Made, Place
+from loadstone.deploy.leftovers import remove_left
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.schema import make_tables
 from loadstone.errors import LoadstoneError, UserError
@@ -27,6 +28,7 @@ from loadstone.plan.required import RequiredData, RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.ledger import RunLedger
 from loadstone.software.mariadb.local import find
+from loadstone.software.redis.control import RedisControl
 
 needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
 POSTS = RequiredData("posts", 100, {"id": "{number}"}, "mariadb", table="post")
@@ -390,3 +392,44 @@ def test_nothing_is_made_that_cannot_be_noted(theirs: UserRedis, run_folder: Pat
             run.need(trial)
         with theirs.client() as client:
             assert client.dbsize() == 4
+
+
+HALVES = ("loadstone:00000001:\ud800", "loadstone:\udfff", "\ud800")
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_half_a_character_in_a_name_stops_no_removal_behind_it(name: str, user_redis: Callable[..., UserRedis]) -> None:
+    theirs = user_redis()
+    theirs.client().set("loadstone:hits", 1)
+    things = [
+        Made("key", name),
+        Made("numbered_keys", name, 3),
+        Made("keys_beginning", name),
+        Made("key", "loadstone:hits"),
+    ]
+    with RedisControl(Endpoint(port=theirs.port)) as control:
+        outcomes = list(remove_left(control, RUN_ID, things))
+    assert {outcome.thing: outcome.left for outcome in outcomes} == {thing: thing is not things[-1] for thing in things}
+    assert theirs.client().keys() == []
+
+
+LINES = {"count": [10**12 + 1, 10**18, 10**4000], "address": ["redis://\ud800:1/0"], "server": ["\udfff"]}
+
+
+@pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in LINES.items() for value in values])
+def test_a_line_that_no_run_writes_sends_nothing(field: str, value: object, run_folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+        with closing(RunLedger(run_folder)) as ledger:
+            ledger.makes(Place("redis", address, False), [Made("numbered_keys", "loadstone:00000001:", 3)])
+        path = run_folder / "ledger.jsonl"
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join([*lines[:-1], json.dumps({**json.loads(lines[-1]), field: value})]) + "\n")
+        said: list[str] = []
+        status = clean(str(run_folder), [], said.append)
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    assert (status, said[-1].partition(" is left")[0]) == (0, "nothing") if field != "count" else (3, said[-1])
+    if field == "count":
+        assert "a run has at most 1,000,000,000,000 keys; no run writes such a line" in said[-1]

@@ -12,6 +12,7 @@ from loadstone.bounds.beneath import NotOfFolder, open_file
 from loadstone.deploy.ledger import Kind, Made, Place
 from loadstone.errors import UserError
 from loadstone.machine.process_identity import started
+from loadstone.plan.drive_plan import KEYS_MAX
 from loadstone.record.file_names import LEDGER
 from loadstone.record.lines import FORMAT
 from loadstone.record.machine import cpu_model, machine_id
@@ -186,7 +187,11 @@ def _thing_of(record: Mapping[str, Any]) -> tuple[Place, Made] | None:
         return None
     if kind is None or isinstance(count, bool) or not isinstance(count, int) or count < 0:
         return None
-    return Place(str(server), str(address), login), Made(kind, str(name), count)
+    try:
+        f"{server}{address}".encode()
+    except UnicodeEncodeError:  # half a character, as in no address that can be reached
+        return None
+    return Place(str(server), str(address), login), Made(kind, str(name), min(count, KEYS_MAX + 1))
 
 
 def this_machine() -> str:

@@ -10,15 +10,18 @@ from loadstone import registry
 from loadstone.conduct.gates.capacity_check import require_room
 from loadstone.deploy.control import Refusal
 from loadstone.deploy.ledger import Made
+from loadstone.deploy.leftovers import remove_left
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.traces import Traces
-from loadstone.errors import UserError
+from loadstone.errors import BadReply, UserError
 from loadstone.plan.design.run_design import make_run_plan
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.memcached.confinement import ConfinedMeta
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.url import parse_memcached_url
 from loadstone.spec.load_settings import load_experiment
+from tests import rogues
 
 PREFIX = "loadstone:00000001:001:"
 EXPERIMENT = """\
@@ -161,3 +164,70 @@ def test_evictions_are_noticed(users_memcached: Callable[..., Any]) -> None:
         assert lost is not None
         assert "it evicted" in lost
         assert "\n" not in lost
+
+
+GOOD = {"pid": 7, "time": 2, "uptime": 1, "limit_maxbytes": 64_000_000, "bytes": 1, "curr_items": 3, "evictions": 0}
+
+
+def sick(**figures: object) -> rogues.Speak:
+    """A memcached that reports these, and holds nothing."""
+    reported = rogues.stats(**{**GOOD, "version": "1.6.40", **figures})
+    return rogues.memcached(lambda line, _: reported if line.startswith(b"stats") else None)
+
+
+@pytest.mark.parametrize("figure", ["limit_maxbytes", "bytes", "curr_items", "evictions"])
+@pytest.mark.parametrize("text", ["huge", "-1", "9" * 30, "1e9"])
+def test_a_figure_that_is_none_is_named_and_not_taken_for_zero(figure: str, text: str, tmp_path: Path) -> None:
+    with rogues.rogue(sick(**{figure: text})) as port:
+        url = f"memcached://127.0.0.1:{port}"
+        server = registry.server("cache", {"kind": "memcached-url", "url": url})
+        server.start(DeployContext(work_root=tmp_path))
+        with pytest.raises(UserError, match=rf"stats: it answered '{figure} {text[:20]}.* a whole number") as refused:
+            require_room(server, trials(tmp_path, url, "1 kB", 10))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_reply_that_cannot_be_read_is_shown_and_not_what_python_says_of_it() -> None:
+    said = "stats: it answered 'huge', and the number of items was expected"
+    with (
+        rogues.rogue(sick(curr_items="huge")) as port,
+        MemcachedControl(Endpoint(port=port)) as control,
+        pytest.raises(BadReply, match=said),
+    ):
+        control.keys()
+
+
+@pytest.mark.parametrize("text", ["nan", "infinity", "-inf"])
+def test_a_snapshot_holds_no_figure_that_is_none(text: str) -> None:
+    counted = [f"{name}_{end}" for name in ("get", "delete", "incr", "decr") for end in ("hits", "misses")]
+    figures = dict.fromkeys((*counted, "cmd_get", "cmd_set"), 1) | {"bytes_read": text}
+    with (
+        rogues.rogue(sick(**figures)) as port,
+        MemcachedControl(Endpoint(port=port)) as control,
+        pytest.raises(BadReply, match=f"it answered {text}"),
+    ):
+        control.snapshot()
+
+
+def test_keys_that_no_one_could_count_are_not_tried_one_by_one() -> None:
+    asked: list[bytes] = []
+
+    def answer(line: bytes, _: object) -> bytes | None:
+        asked.append(line)
+        return None
+
+    things = [Made("numbered_keys", PREFIX, 10**12), Made("numbered_keys", PREFIX, 2000)]
+    with rogues.rogue(rogues.memcached(answer)) as port, MemcachedControl(Endpoint(port=port)) as control:
+        outcomes = list(remove_left(control, "run", things))
+    assert [(outcome.thing, outcome.left) for outcome in outcomes] == [(things[0], True), (things[1], False)]
+    assert "memcached does not list its keys" in outcomes[0].text
+    assert sum(line.startswith(b"md ") for line in asked) == 2000
+
+
+def test_a_run_whose_keys_could_not_be_removed_is_refused(tmp_path: Path) -> None:
+    with rogues.rogue(sick()) as port:
+        url = f"memcached://127.0.0.1:{port}"
+        server = registry.server("cache", {"kind": "memcached-url", "url": url})
+        server.start(DeployContext(work_root=tmp_path))
+        with pytest.raises(UserError, match=r"200,000,000 keys there, and memcached does not list its keys"):
+            require_room(server, trials(tmp_path, url, "1 kB", 200_000_000))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import psutil
 
+from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.capacity import size_text
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.footprint import Footprint, largest_command
@@ -15,6 +16,7 @@ LESS = "store less (workload.keys.count, workload.documents.payload_bytes)"
 ITEM_BYTES = 64
 """Header, flags and CAS of an item at most, beside its key and its data with their line end: 48 to 60 measured."""
 WHOLE_MAX = 2**63 - 1
+DIGITS_MAX = 24
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class MemoryUse:
 
     @classmethod
     def of(cls, stats: Mapping[str, str]) -> "MemoryUse":
-        """By what it reports; what it does not report, or not as a number, is 0."""
+        """By what it reports; what it does not report is 0. Raises ValueError: it is no whole number."""
         return cls(
             limit_bytes=whole(stats, "limit_maxbytes"),
             used_bytes=whole(stats, "bytes"),
@@ -49,13 +51,19 @@ class MemoryUse:
 
 
 def start_of(stats: Mapping[str, str]) -> str:
-    """Which start of the server answered: its process, and when it began. Both clocks tick together."""
+    """Which start of the server answered: its process, and when it began. Both clocks tick together.
+
+    Raises:
+        ValueError: a clock is no whole number.
+    """
     return f"{stats.get('pid', '')}-{whole(stats, 'time') - whole(stats, 'uptime')}"
 
 
 def memory_use(session: MemcachedSession) -> MemoryUse:
-    """One `stats`. Raises ServerGone."""
-    return MemoryUse.of(session.stats())
+    """One `stats`. Raises ServerGone; BadReply: a figure is none."""
+    stats = session.stats()
+    with read_as(session.endpoint.label, "stats", "a whole number"):
+        return MemoryUse.of(stats)
 
 
 def shortage(session: MemcachedSession, planned: Footprint, *, here: bool) -> str:
@@ -83,7 +91,9 @@ def too_large(session: MemcachedSession, trials: Sequence[PlannedTrial], server:
         if trial.target in (None, server) and not trial.subjects:
             plans += [trial.plan, *([trial.load] if trial.load is not None else [])]
     largest = max(map(largest_command, plans), default=0) + ITEM_BYTES
-    limit = whole(session.stats("settings"), "item_size_max")
+    settings = session.stats("settings")
+    with read_as(session.endpoint.label, "stats settings", "a whole number"):
+        limit = whole(settings, "item_size_max")
     if not limit or largest <= limit:
         return ""
     return (
@@ -93,6 +103,8 @@ def too_large(session: MemcachedSession, trials: Sequence[PlannedTrial], server:
 
 
 def whole(stats: Mapping[str, str], name: str) -> int:
-    """A whole number of `stats`; 0 where there is none."""
-    text = stats.get(name, "")
-    return min(int(text), WHOLE_MAX) if text.isdecimal() and len(text) < 25 else 0
+    """A whole number of `stats`; 0 where it does not report one. Raises ValueError: it reports something else."""
+    text = stats.get(name, "0")
+    if not text.isdecimal() or len(text) > DIGITS_MAX:
+        raise ValueError(f"'{name} {shortened(text, 40)}'")
+    return min(int(text), WHOLE_MAX)

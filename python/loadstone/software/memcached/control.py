@@ -17,10 +17,14 @@ from loadstone.software.memcached.confinement import KEY, WITH_KEY, ConfinedMeta
 from loadstone.software.memcached.declared import MEMCACHED
 from loadstone.software.memcached.losses import EvictionWatch
 from loadstone.software.memcached.monitor import MemcachedSnapshot, snapshot
-from loadstone.software.memcached.session import MemcachedSession, is_one_word
+from loadstone.software.memcached.session import NUMBERED_MAX, MemcachedSession, is_one_word
 from loadstone.spec.experiment import OUR_PREFIX
 
 LEAVES_NOTHING = frozenset({"mg", "md"})
+_TOO_MANY = (
+    f"memcached does not list its keys: at most {NUMBERED_MAX:,} names are tried to remove them (workload.keys.count); "
+    "what stays is evicted when others need its room, or ends with the server"
+)
 _NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 
 
@@ -73,6 +77,9 @@ class MemcachedControl(MemcachedSession):
                     thing, f"{describe(thing)}: only keys that begin with {begins} are ever removed", left=True
                 )
                 continue
+            if thing.count > NUMBERED_MAX:
+                yield Outcome(thing, f"{describe(thing)}: {_TOO_MANY}", left=True)
+                continue
             removed = self._remove(thing)
             said = f"{removed:,} removed" if removed else "there were none"
             yield Outcome(thing, f"{describe(thing)}: {said}", left=False)
@@ -87,7 +94,10 @@ class MemcachedControl(MemcachedSession):
         return ConfinedMeta()
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
-        """By its memory, and by that of its machine."""
+        """By the names that must be tried to remove its keys again, by its memory, and by that of its machine."""
+        keys = max((trial.plan.keys.count for trial in trials if trial.target in (None, server)), default=0)
+        if keys > NUMBERED_MAX:
+            return f"the run may store {keys:,} keys there, and {_TOO_MANY}"
         return capacity.shortage(self, memory_of(trials, server), here=pid is not None)
 
     def too_large(self, trials: Sequence[PlannedTrial], server: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from loadstone.bounds.replies import read_as
+from loadstone.bounds.replies import finite, read_as
 from loadstone.errors import LoadstoneError
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
@@ -98,13 +98,14 @@ def snapshot(control: Queried) -> MemcachedSnapshot:
     """
     stats = control.stats()
     with read_as("of memcached", "stats", "figures"):
-        figures = _figures(stats) | {name: float(stats[theirs]) for name, theirs in AS_CHECKED.items()}
+        figures = _figures(stats) | {name: finite(stats[theirs]) for name, theirs in AS_CHECKED.items()}
         calls = {name: MetaCalls(sum(int(stats[one]) for one in counted)) for name, counted in COUNTS.items()}
         uptime_s = int(stats["uptime"])
-    return MemcachedSnapshot(start_of(stats), uptime_s, figures, calls, unix_s=steady_clock.unix_s())
+        start = start_of(stats)
+    return MemcachedSnapshot(start, uptime_s, figures, calls, unix_s=steady_clock.unix_s())
 
 
 def _figures(stats: Mapping[str, str]) -> dict[str, float]:
     """Those of `METRICS` that the server reports."""
     named = {name: RENAMED.get(name, name) for name in MemcachedMonitor.METRICS}
-    return {name: float(stats[theirs]) for name, theirs in named.items() if theirs in stats}
+    return {name: finite(stats[theirs]) for name, theirs in named.items() if theirs in stats}
