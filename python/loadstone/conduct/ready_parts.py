@@ -1,13 +1,14 @@
 """What is read from the running servers and subjects around a drive: counters, counts, settings, and who died."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from loadstone import registry
 from loadstone.bounds.conversation import SNAPSHOT, conversation
 from loadstone.conduct.memory_ends import OomKills, how_it_ended, killed_for_memory
-from loadstone.deploy.control import Control, KeyStore, Snapshot
+from loadstone.deploy.control import Control, KeyStore, Snapshot, TableStore
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.settings_in_force import mismatched
@@ -102,8 +103,11 @@ def held(ready: Ready, counts: Iterable[StoredCount]) -> list[Held]:
 
 
 def _held(one: Deployed, text: str) -> Held:
+    # A SELECT that counts may take minutes, and has a deadline of its own.
+    bounds = nullcontext() if isinstance(one.control, TableStore) else conversation(SNAPSHOT)
     try:
-        return Held(one.control.count(text), one.control.keys())
+        with bounds:
+            return Held(one.control.count(text), one.control.keys())
     except LoadstoneError:
         return Held(None, None)
 

@@ -1,6 +1,8 @@
 """What a MariaDB that means harm, or one that stands in its place, gets from loadstone: nothing of this machine."""
 
 import contextlib
+import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.data import write_to_table
 from loadstone.software.mariadb.facts import facts_of
 from loadstone.software.mariadb.url import MariaDbUrlSettings
+from tests import rogues
 
 from .rogue_mariadb import OK, Rogue, one_value, rogue, switch_to, wants_file
 
@@ -188,6 +191,18 @@ def test_replies_without_end_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> Non
         pytest.raises(LoadstoneError, match="more than"),
     ):
         control.query("SHOW TABLES")
+
+
+def test_packets_out_of_order_are_named() -> None:
+    def speak(connection: socket.socket, _: threading.Event) -> None:
+        connection.sendall(b"\x05\0\0\x07hello" * 10)
+
+    with (
+        rogues.rogue(speak) as port,
+        MariaDbControl(Endpoint(port=port)) as control,
+        pytest.raises(UserError, match="its packets are out of order"),
+    ):
+        control.ping()
 
 
 def test_the_smallest_rows_count_what_they_take_once_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

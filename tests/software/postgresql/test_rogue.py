@@ -176,6 +176,12 @@ def test_what_never_ends_is_cut_off(endless: bytes, monkeypatch: pytest.MonkeyPa
         assert "more than" in refusal(server, ping)
 
 
+@pytest.mark.parametrize("code", ["G", "H"])
+def test_a_copy_that_no_statement_requested_is_named(code: str) -> None:
+    with rogue(on_execute(message(code, b"\0\0\0") + message("d", b"1\n") + READY)) as server:
+        assert "a COPY that no statement requested; nothing was sent" in refusal(server, ping)
+
+
 @pytest.mark.parametrize("endless", [message("d", b"line\n"), row(b"22"), message("N", b"x" * 10_000)])
 def test_a_copy_without_end_ends_in_its_time_and_room(endless: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REPLY_BYTES_MAX", MEBIBYTE)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from loadstone.bounds.conversation import SNAPSHOT, conversation
 from loadstone.deploy.control import Control
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.link.line import Line, part_of
@@ -70,7 +71,8 @@ def _pinged(name: str, one: Deployed, line: Line) -> LinkFacts:
     beside = one.server.control(PING_TIMEOUT_S)
     through = beside.by_way_of(one.endpoint)
     try:
-        pairs = _ping_both(through, beside)
+        with conversation(SNAPSHOT):
+            pairs = _ping_both(through, beside)
     except LoadstoneError:
         return plain
     finally:

@@ -206,8 +206,10 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         """PyMySQL reads replies unchecked: one that is cut short or makes no sense raises whatever Python raises."""
         try:
             yield
-        except (pymysql.Error, OSError):
-            raise
+        except (pymysql.Error, OSError) as error:
+            if "acket sequence number wrong" not in str(error):
+                raise
+            raise self.refuse("its reply is not of MariaDB's protocol (its packets are out of order)") from error
         except RuntimeError as error:  # a plugin that needs a library which is not here
             raise self.refuse(" ".join(str(error).split())) from error
         except Exception as error:

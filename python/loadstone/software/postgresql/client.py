@@ -198,6 +198,14 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
         super().handle_ROW_DESCRIPTION(data, context)
         context.input_funcs = [VALUES.get(column["type_oid"], str) for column in context.columns]
 
+    def handle_COPY_OUT_RESPONSE(self, data: bytes, context: Any) -> None:  # noqa: N802
+        _require_copy(context)
+        super().handle_COPY_OUT_RESPONSE(data, context)
+
+    def handle_COPY_IN_RESPONSE(self, data: bytes, context: Any) -> None:  # noqa: N802
+        _require_copy(context)
+        super().handle_COPY_IN_RESPONSE(data, context)
+
     def handle_COPY_DATA(self, data: bytes, context: Any) -> None:  # noqa: N802
         super().handle_COPY_DATA(data, context)
         self.file.passed_on(len(data))
@@ -211,6 +219,11 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
             raise
         except Exception as error:
             raise Untrusted(f"its reply is not of PostgreSQL's protocol ({type(error).__name__})") from error
+
+
+def _require_copy(context: Any) -> None:
+    if context.stream is None:
+        raise Untrusted("it begins a COPY that no statement requested; nothing was sent")
 
 
 class _Taker:
