@@ -46,7 +46,7 @@ SAMPLE = Purpose(3.0, 64 * MEBIBYTE, things_per_s=100.0, longest_s=13.0)
 """What its monitor reports of one moment. Of nodes."""
 SNAPSHOT = Purpose(60.0, 1024 * MEBIBYTE, things_per_s=10.0, longest_s=160.0)
 """What it counted, before and after a trial, and which settings are in force. Of nodes."""
-REMOVAL = Purpose(20.0, 4096 * MEBIBYTE, things_per_s=5000.0, longest_s=3600.0)
+REMOVAL = Purpose(20.0, 4096 * MEBIBYTE, things_per_s=2000.0, longest_s=3600.0)
 """Removing what is ours. Of keys: those of a plan, or all that must be looked at to find ours."""
 ROWS = Purpose(600.0, 4096 * MEBIBYTE, things_per_s=500.0, longest_s=24 * 3600.0)
 """Writing the rows of an experiment. Of rows."""
