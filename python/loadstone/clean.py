@@ -15,7 +15,7 @@ from urllib.parse import quote
 from loadstone import registry
 from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.deploy.control import Control
-from loadstone.deploy.ledger import Made, Place, describe, describe_place, keys_of
+from loadstone.deploy.ledger import Made, Place, describe, describe_place
 from loadstone.deploy.leftovers import remove_left
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.output.terminal import printable
@@ -102,7 +102,7 @@ class _CleanPlace:
                 for thing in things:
                     self.say(f"  {where}: {describe(thing)}: would be removed")
                 return len(things) == len(self._left())
-            with conversation(REMOVAL, keys_of(things)), _control(self.place, url) as control:
+            with conversation(REMOVAL), _control(self.place, url) as control:
                 for outcome in remove_left(control, self.ledger.run_id, things):
                     self.say(f"  {'left: ' if outcome.left else ''}{where}: {printable(outcome.text)}")
                     if not outcome.left:

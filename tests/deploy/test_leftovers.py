@@ -336,7 +336,7 @@ def test_ledgers_that_cannot_be_trusted_are_not_used(theirs: UserRedis, run_fold
     assert "it is a link" in cleaned(run_folder, status=3)
     path.unlink()
     os.mkfifo(path)
-    assert "it is no file" in cleaned(run_folder, status=3)
+    assert "it is not a regular file" in cleaned(run_folder, status=3)
     path.unlink()
     for damaged in ("x\n", '{"format": 1}\n', "[]\n" * 3, "[" * 100_000 + "\n"):
         path.write_text(damaged)
@@ -413,23 +413,18 @@ def test_half_a_character_in_a_name_stops_no_removal_behind_it(name: str, user_r
     assert theirs.client().keys() == []
 
 
-LINES = {"count": [10**12 + 1, 10**18, 10**4000], "address": ["redis://\ud800:1/0"], "server": ["\udfff"]}
+@pytest.mark.parametrize(("field", "value"), [("address", "redis://\ud800:1/0"), ("server", "\udfff")])
+def test_half_a_character_in_an_address_sends_nothing(field: str, value: str, run_folder: Path) -> None:
+    path = plant(run_folder, Place("redis", "redis://127.0.0.1:1/0", False), [Made("key", "loadstone:1")])
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:-1], json.dumps({**json.loads(lines[-1]), field: value})]) + "\n")
+    assert cleaned(run_folder) == "nothing is left on any server"
 
 
-@pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in LINES.items() for value in values])
-def test_a_line_that_no_run_writes_sends_nothing(field: str, value: object, run_folder: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
-        with closing(RunLedger(run_folder)) as ledger:
-            ledger.makes(Place("redis", address, False), [Made("numbered_keys", "loadstone:00000001:", 3)])
-        path = run_folder / "ledger.jsonl"
-        lines = path.read_text().splitlines()
-        path.write_text("\n".join([*lines[:-1], json.dumps({**json.loads(lines[-1]), field: value})]) + "\n")
-        said: list[str] = []
-        status = clean(str(run_folder), [], said.append)
-        listener.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            listener.accept()
-    assert (status, said[-1].partition(" is left")[0]) == (0, "nothing") if field != "count" else (3, said[-1])
-    if field == "count":
-        assert "a run has at most 1,000,000,000,000 keys; no run writes such a line" in said[-1]
+def test_a_count_of_thousands_of_digits_is_a_short_line(run_folder: Path) -> None:
+    plant(
+        run_folder,
+        Place("redis", "redis://127.0.0.1:1/0", False),
+        [Made("numbered_keys", "loadstone:00000001:", 10**4000)],
+    )
+    assert len(cleaned(run_folder, status=3)) < 500

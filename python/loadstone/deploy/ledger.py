@@ -27,11 +27,6 @@ class Made:
     """Of `numbered_keys` only."""
 
 
-def keys_of(things: Iterable[Made]) -> int:
-    """How many keys of plans these are."""
-    return sum(thing.count for thing in things)
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What became of one thing that was to be removed."""

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.deploy.control import HoldsOurs
-from loadstone.deploy.ledger import KEYS, TABLES, Made, Outcome, describe, keys_of
+from loadstone.deploy.ledger import KEYS, TABLES, Made, Outcome, describe
 from loadstone.deploy.traces import Traces
-from loadstone.plan.drive_plan import KEYS_MAX
 
 
 def remove_left(control: HoldsOurs, run_id: str, things: Iterable[Made]) -> Iterator[Outcome]:
@@ -23,22 +22,22 @@ def remove_left(control: HoldsOurs, run_id: str, things: Iterable[Made]) -> Iter
     """
     found = list(things)
     for thing in list(found):
-        if doubt := _doubt(thing):
+        if not _is_text(thing.name):
             found.remove(thing)
-            yield Outcome(thing, f"{describe(thing)}: {doubt}; no run writes such a line", left=True)
+            doubt = "half a character is in its name; no run writes such a line"
+            yield Outcome(thing, f"{describe(thing)}: {doubt}", left=True)
     yield from control.remove_left(run_id, [thing for thing in found if thing.kind in control.removable])
     for thing in found:
         if thing.kind not in control.removable:
             yield Outcome(thing, f"{describe(thing)}: this server has no such thing", left=True)
 
 
-def _doubt(thing: Made) -> str:
-    """Why a line is none of a run's; empty if it may be one."""
+def _is_text(name: str) -> bool:
     try:
-        thing.name.encode()
+        name.encode()
     except UnicodeEncodeError:
-        return "half a character is in its name"
-    return f"a run has at most {KEYS_MAX:,} keys" if thing.count > KEYS_MAX else ""
+        return False
+    return True
 
 
 def remove_earlier(traces: Traces, control: HoldsOurs) -> None:
@@ -49,7 +48,7 @@ def remove_earlier(traces: Traces, control: HoldsOurs) -> None:
     if traces.place is None:
         return
     things = traces.ledger.take_earlier(traces.place, (*KEYS, *TABLES))
-    with conversation(REMOVAL, keys_of(things)):
+    with conversation(REMOVAL):
         for outcome in remove_left(control, traces.ledger.run_id, things) if things else ():
             if not outcome.left:
                 traces.gone(outcome.thing)

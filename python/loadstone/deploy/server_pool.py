@@ -10,7 +10,7 @@ from typing import Any
 
 from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.deploy.deployed import Deployed
-from loadstone.deploy.ledger import describe, keys_of
+from loadstone.deploy.ledger import describe
 from loadstone.deploy.leftovers import remove_earlier
 from loadstone.deploy.link.line import Line
 from loadstone.deploy.link.link_settings import link_of
@@ -216,7 +216,7 @@ def timed_out(error: BaseException) -> bool:
 
 def _leave_as_it_was(deployed: Deployed) -> None:
     if not deployed.server.ours:
-        with conversation(REMOVAL, keys_of(deployed.traces.things)):
+        with conversation(REMOVAL):
             deployed.control.remove_traces(deployed.traces)
 
 

@@ -12,7 +12,6 @@ from loadstone.bounds.beneath import NotOfFolder, open_file
 from loadstone.deploy.ledger import Kind, Made, Place
 from loadstone.errors import UserError
 from loadstone.machine.process_identity import started
-from loadstone.plan.drive_plan import KEYS_MAX
 from loadstone.record.file_names import LEDGER
 from loadstone.record.lines import FORMAT
 from loadstone.record.machine import cpu_model, machine_id
@@ -20,6 +19,8 @@ from loadstone.record.machine import cpu_model, machine_id
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 LARGEST_BYTES = 64 * 1024 * 1024
 """A longer one is not read: a trial adds two lines of some 200 bytes."""
+COUNT_MAX = 10**18
+"""More keys than any run has; a larger number would fill the terminal with digits."""
 
 
 @dataclass
@@ -191,7 +192,7 @@ def _thing_of(record: Mapping[str, Any]) -> tuple[Place, Made] | None:
         f"{server}{address}".encode()
     except UnicodeEncodeError:  # half a character, as in no address that can be reached
         return None
-    return Place(str(server), str(address), login), Made(kind, str(name), min(count, KEYS_MAX + 1))
+    return Place(str(server), str(address), login), Made(kind, str(name), min(count, COUNT_MAX))
 
 
 def this_machine() -> str:

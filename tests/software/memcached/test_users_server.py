@@ -216,7 +216,7 @@ def test_keys_that_no_one_could_count_are_not_tried_one_by_one() -> None:
         asked.append(line)
         return None
 
-    things = [Made("numbered_keys", PREFIX, 10**12), Made("numbered_keys", PREFIX, 2000)]
+    things = [Made("numbered_keys", PREFIX, 10**18), Made("numbered_keys", PREFIX, 2000)]
     with rogues.rogue(rogues.memcached(answer)) as port, MemcachedControl(Endpoint(port=port)) as control:
         outcomes = list(remove_left(control, "run", things))
     assert [(outcome.thing, outcome.left) for outcome in outcomes] == [(things[0], True), (things[1], False)]

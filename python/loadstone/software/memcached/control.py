@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
+from loadstone.bounds.conversation import earn
 from loadstone.deploy.control import WriteRows
 from loadstone.deploy.ledger import Kind, Made, Outcome, Place, describe, place_of
 from loadstone.deploy.row_files import Rows
@@ -86,6 +87,7 @@ class MemcachedControl(MemcachedSession):
 
     def _remove(self, thing: Made) -> int:
         if thing.kind == "numbered_keys":
+            earn(thing.count)
             return self.remove_numbered(thing.name, thing.count)
         return self.remove_keys([thing.name]) if thing.kind == "key" else 0
 
