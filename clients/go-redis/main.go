@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -31,8 +32,14 @@ func wrongPlan(format string, arguments ...any) error {
 	return &failure{Type: "failed", Kind: "plan", Message: fmt.Sprintf(format, arguments...)}
 }
 
-func noConnection(err error) error {
-	return &failure{Type: "failed", Kind: "connect", Message: oneLine(err)}
+// noConnection is a server that could not be connected to, or did not greet within the time for that.
+func noConnection(address string, err error) error {
+	said := oneLine(err)
+	var timed net.Error
+	if errors.As(err, &timed) && timed.Timeout() {
+		said = "no answer to the connection in time (" + said + ")"
+	}
+	return &failure{Type: "failed", Kind: "connect", Message: address + ": " + said}
 }
 
 func oneLine(err error) string {

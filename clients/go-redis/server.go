@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // server is the client of the server that gets the load, and what became of its connections.
@@ -44,7 +45,7 @@ func connect(plan *Plan) (*server, error) {
 	s.client = redis.NewClient(options)
 	if err := s.open(plan, options.MinIdleConns); err != nil {
 		s.client.Close()
-		return nil, noConnection(err)
+		return nil, noConnection(options.Addr, err)
 	}
 	return s, nil
 }
@@ -73,6 +74,8 @@ func optionsOf(plan *Plan) (*redis.Options, error) {
 		PoolTimeout:  forever,
 		PoolFIFO:     plan.Pool.Order == "fifo",
 		MinIdleConns: minIdle(plan.Pool),
+		// By a notice of maintenance (MOVING, over RESP3) a server could send us, and the password, to any other host.
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 	if plan.Pool.MaxIdle != nil {
 		// go-redis takes 0 for no limit.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/redis/go-redis/v9"
@@ -88,8 +89,17 @@ func (w *worker) execute(one *begun, intended int64) (int64, string) {
 	return completed, verdict
 }
 
+// errUnreadable is a reply that go-redis broke off at.
+var errUnreadable = errors.New("redis: can't parse the reply")
+
 // send sends one command and reads its reply.
-func (w *worker) send(ctx context.Context, c *command, fill *filling, run *running) (any, error) {
+func (w *worker) send(ctx context.Context, c *command, fill *filling, run *running) (reply any, err error) {
+	// A list longer than any can be, which a server has only to announce, makes go-redis panic.
+	defer func() {
+		if broke := recover(); broke != nil {
+			err = fmt.Errorf("%w: %v", errUnreadable, broke)
+		}
+	}()
 	w.arguments, w.text = append(w.arguments[:0], c.name), w.text[:0]
 	for i := range c.arguments {
 		argument := &c.arguments[i]

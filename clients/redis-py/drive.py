@@ -6,7 +6,7 @@ import sys
 import redis
 
 from driver.coroutines import Coroutines
-from driver.failures import reason
+from driver.failures import UNREADABLE, reason
 from driver.load import Load
 from driver.messages import Input, Writer, record_message, write
 from driver.plan import PlanError, read_message
@@ -28,7 +28,10 @@ def drive(line: bytes, input_: Input) -> None:
     driver = MODES[options["mode"]](load)
     try:
         driver.open()
-    except (redis.RedisError, OSError) as error:
+    except redis.TimeoutError:
+        within_ms = f"{plan.timeouts.connect_ms:g}"
+        raise NotConnected(f"{plan.endpoint.label}: no answer to the connection within {within_ms} ms") from None
+    except (redis.RedisError, OSError, ValueError, *UNREADABLE) as error:
         raise NotConnected(f"{plan.endpoint.label}: {reason(error)}") from None
     load.recorder.open_connections = driver.counted.open
     writer = Writer(load)

@@ -30,7 +30,10 @@ export function outcomeOf(error: Error): Outcome {
 export function reason(error: unknown): string {
   const first = error instanceof ConnectionFailed && error.cause !== undefined ? error.cause : error;
   const message = first instanceof Error ? first.message : String(first);
-  return (first as NodeJS.ErrnoException).code ?? message.replace(/\s+/g, ' ');
+  const { code } = first as NodeJS.ErrnoException;
+  // The time of a connection that is accepted and not greeted ends as that of one that is not accepted.
+  if (code === 'ETIMEDOUT') return 'no answer to the connection in time (ETIMEDOUT)';
+  return code ?? message.replace(/\s+/g, ' ');
 }
 
 function ofServer(message: string): string {

@@ -9,6 +9,7 @@ from typing import Any
 import redis
 import redis.asyncio
 from redis.backoff import NoBackoff
+from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 
 from driver.plan import Endpoint, Plan
@@ -164,6 +165,8 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "client_name": "loadstone",
         "socket_timeout": plan.timeouts.request_ms / 1000,
         "socket_connect_timeout": plan.timeouts.connect_ms / 1000,
+        # By a notice of maintenance (MOVING, over RESP3) a server could send us, and the password, to any other host.
+        "maint_notifications_config": MaintNotificationsConfig(enabled=False),
     }
     if endpoint.unix_path is not None:
         return settings | {"path": endpoint.unix_path}

@@ -10,6 +10,8 @@ _CODES = (
     "noproto noreplicas noscript oom readonly tryagain unblocked wrongpass wrongtype"
 )
 OF_SERVER = frozenset(_CODES.split())
+UNREADABLE = (RecursionError, OverflowError, MemoryError)
+"""What redis-py raises at lists in lists without end, and at lengths that no list can have."""
 OF_SYSTEM = (
     (ConnectionRefusedError, "connection_refused"),
     (ConnectionResetError, "connection_reset"),
@@ -35,7 +37,7 @@ def outcome_of(error: Exception) -> Outcome:
         return Outcome(_of_server(code or str(error).partition(" ")[0]), replied=True)
     if isinstance(error, TimeoutError):
         return Outcome(TIMEOUT, replied=False)
-    if isinstance(error, InvalidResponse):
+    if isinstance(error, (InvalidResponse, *UNREADABLE)):
         return Outcome("protocol", replied=False)
     if isinstance(error, ConnectionError):
         return Outcome(_of_connection(error), replied=False)

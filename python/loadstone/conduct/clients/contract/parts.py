@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from loadstone.conduct.clients.contract import counts, mishaps, times
+from loadstone.conduct.clients.contract import counts, hostile, mishaps, times
 from loadstone.conduct.clients.contract.lab import Lab, NotClaimed, Wrong
 from loadstone.errors import LoadstoneError
 
@@ -30,6 +30,10 @@ PARTS: tuple[tuple[str, Try], ...] = (
     ("plans that are wrong", mishaps.bad_plans),
     ("no server, wrong password", mishaps.no_server),
     ("secrets", mishaps.secrets_are_kept),
+    ("stays at its host", hostile.stays_at_its_host),
+    ("a greeting that is not answered", hostile.greeting_unanswered),
+    ("a greeting that is refused at length", hostile.refused_at_length),
+    ("replies that cannot be read", hostile.unreadable_replies),
     ("a server that dies", mishaps.server_gone),
     ("kill -9", mishaps.killed),
 )

@@ -42,6 +42,10 @@ final class JedisConnection implements Connection {
         throw new CallFailed(CallFailed.Kind.PROTOCOL, error.getMessage());
       }
       throw CallFailed.calling(error);
+    } catch (NegativeArraySizeException | IllegalArgumentException | StackOverflowError error) {
+      // What Jedis breaks off at: a length that none can have, lists in lists without end. The rest of it is still to come.
+      jedis.getConnection().setBroken();
+      throw new CallFailed(CallFailed.Kind.PROTOCOL, "Jedis cannot read the reply: " + error);
     }
   }
 

@@ -96,7 +96,9 @@ public final class Program {
     try {
       return library.open(plan, options);
     } catch (CallFailed failed) {
-      throw new CallFailed(failed.kind, plan.endpoint() + ": " + failed.getMessage());
+      boolean isLate = failed.kind == CallFailed.Kind.CONNECT_TIMEOUT;
+      String late = "no answer to the connection in time (" + failed.getMessage() + ")";
+      throw new CallFailed(failed.kind, plan.endpoint() + ": " + (isLate ? late : failed.getMessage()));
     }
   }
 

@@ -56,6 +56,9 @@ final class LettuceConnection implements Connection {
       throw new CallFailed(CallFailed.Kind.CONNECTION_CLOSED, "the connection was lost");
     } catch (RedisException error) {
       throw CallFailed.calling(error);
+    } catch (IndexOutOfBoundsException | NegativeArraySizeException | IllegalArgumentException error) {
+      // What Lettuce breaks off at: more lists in lists than it has room for, a length that none can have.
+      throw new CallFailed(CallFailed.Kind.PROTOCOL, "Lettuce cannot read the reply: " + error);
     }
   }
 

@@ -1,6 +1,7 @@
 package loadstone.lettuce;
 
 import io.lettuce.core.ClientOptions;
+import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
@@ -85,6 +86,8 @@ public final class LettuceDriver implements Library {
     ClientOptions.Builder options = ClientOptions.builder()
         .protocolVersion(plan.protocol() == Protocol.RESP3 ? ProtocolVersion.RESP3 : ProtocolVersion.RESP2)
         .socketOptions(SocketOptions.builder().connectTimeout(duration(plan.timeouts().connectMs())).build())
+        // By a notice of maintenance (MOVING, over RESP3) a server could send us, and the password, to any other host.
+        .maintNotificationsConfig(MaintNotificationsConfig.disabled())
         // What was sent over a connection that was lost is not sent again: the server may have done it.
         .replayFilter(command -> true);
     if (plan.endpoint().tls() != null) {

@@ -11,13 +11,16 @@ import loadstone.driver.client.Replies;
 
 /** Any reply, as {@link loadstone.driver.client.Connection#call} has it. */
 final class ReplyOutput extends CommandOutput<byte[], byte[], Object> {
+  private static final int MOST_AT_FIRST = 1024;
+
   /** A list that has not all of its items yet. */
   private static final class Open {
     final List<Object> items;
     int left;
 
     Open(int count) {
-      items = new ArrayList<>(count);
+      // A server has only to announce a length: what is not there yet takes no memory.
+      items = new ArrayList<>(Math.min(count, MOST_AT_FIRST));
       left = count;
     }
   }
