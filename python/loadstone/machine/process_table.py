@@ -16,6 +16,7 @@ PROCESS_CPU_CLOCK = 2
 KERNEL_THREAD = 0x00200000
 """Flag of a process that is none of a program's (PF_KTHREAD)."""
 TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class Process(NamedTuple):
@@ -44,6 +45,14 @@ def cpu_ns(pid: int) -> int | None:
         with contextlib.suppress(OSError):
             return time.clock_gettime_ns(~pid << 3 | PROCESS_CPU_CLOCK)
     return None
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory of a process that lies in RAM; 0 if it is gone."""
+    try:
+        return int(_text(f"{PROC}/{pid}/statm").split()[1]) * PAGE_BYTES
+    except OSError:
+        return 0
 
 
 def process(pid: int) -> Process | None:

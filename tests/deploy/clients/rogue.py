@@ -38,6 +38,16 @@ def main() -> None:
             say(example("ready"))
             print("out of luck", file=sys.stderr, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
+        case "panics":
+            say(example("ready"))
+            stacks = [f"goroutine {number} [running]:\n\tmain.go:{number} +0x431" for number in range(100)]
+            print("panic: runtime error: makeslice: len out of range", *stacks, sep="\n", file=sys.stderr, flush=True)
+            sys.exit(2)
+        case "swells":
+            say(example("ready"))
+            kept = [os.urandom(1) * 10_000_000 for _ in range(30)]
+            time.sleep(600)
+            print(len(kept))
         case "leaves":  # a process in a session of its own
             child = subprocess.Popen(["sleep", "600"], start_new_session=True)
             Path(sys.argv[2]).write_text(str(child.pid))

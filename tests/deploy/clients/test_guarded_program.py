@@ -17,8 +17,9 @@ from loadstone.deploy.processes.log_filter import LEFT_OUT, LOG_BYTES_MAX, START
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import Driver
 from loadstone.drive.programs import plausible_record, program_driver
-from loadstone.drive.programs.faults import DriverBroken, DriverDied, DriverHung, DriverImplausible
+from loadstone.drive.programs.faults import DriverBroken, DriverDied, DriverHung, DriverImplausible, DriverTooLarge
 from loadstone.errors import DriveFailed
+from loadstone.machine import memory
 from loadstone.plan.drive_plan import Plan
 from loadstone.secrecy import references
 from loadstone.secrecy.known_secrets import learn
@@ -69,6 +70,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         ("hangs", DriverHung, "it hangs: no message for"),
         ("rubbish", DriverBroken, "Segmentation fault"),
         ("dies", DriverDied, "killed by signal 9 (SIGKILL); its log ends with: out of luck"),
+        ("panics", DriverDied, "status 2; its log says: panic: runtime error: makeslice: len out of range"),
         ("nothing", DriverDied, "it ended with status 0"),
     ],
 )
@@ -85,8 +87,20 @@ def test_one_that_obeys_no_order_is_killed(
 ) -> None:
     monkeypatch.setattr(program_driver, "LATE_S", 0.1)
     deaf = driver(tmp_path, context, "deaf")
-    with pytest.raises(DriverHung, match="it does not end"):
+    with pytest.raises(DriverHung, match=r"it goes on 0\.1 s after an order to stop"):
         deaf.drive(SHARE, lambda _: deaf.stop())
+
+
+def test_one_that_takes_all_memory_is_ended_and_named(
+    tmp_path: Path, context: DeployContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a library does that keeps a reply without end."""
+    monkeypatch.setattr(program_driver, "SILENCE_S", 30.0)
+    monkeypatch.setattr(memory, "installed_bytes", lambda: 400_000_000)
+    with pytest.raises(
+        DriverTooLarge, match=r"^driver rogue: it takes 0\.\d+ GB of memory, and 0\.2 GB are the most; "
+    ):
+        driver(tmp_path, context, "swells").drive(SHARE, lambda _: None)
 
 
 def test_what_it_started_ends_with_it(tmp_path: Path, context: DeployContext) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hdrh.histogram import HdrHistogram
 
 from loadstone.drive.outcome import Interval
 from loadstone.drive.programs import message_lines, plausible_record, program_driver
@@ -198,6 +199,98 @@ def test_a_program_that_reads_nothing_says_why_if_it_can() -> None:
     with pytest.raises(DriverRefused, match="WRONGPASS"):
         driver.drive(SHARE, lambda _: None)
     assert program.ended
+
+
+def histogram(count: int, value_ns: int = 200_000) -> str:
+    made = HdrHistogram(1, 3_600_000_000_000, 3)
+    made.record_value(value_ns, count)
+    return str(made.encode().decode())
+
+
+NAN = json.dumps(INTERVAL).replace('"duration_s": 1.0', '"duration_s": NaN').encode() + b"\n"
+HUGE = json.dumps(INTERVAL).replace('"users"', f'"users": {"9" * 10**6}, "others"').encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("hostile", "said"),
+    [
+        (
+            without(INTERVAL, "operations", "set", "response_histogram", put=histogram(10**18)),
+            "has 1000000000000000000",
+        ),
+        (without(INTERVAL, "operations", "set", "service_histogram", put=histogram(4)), "has 4 times, and 3 replies"),
+        (without(INTERVAL, "operations", "set", "ok", put=-1), "(interval.operations.set.ok: "),
+        (NAN, "(interval.duration_s: "),
+        (HUGE, "(Invalid JSON: number out of range"),
+        (b"[" * 10**6 + b"\n", "(Invalid JSON: recursion limit exceeded"),
+        (b"\0" * 100 + b"\n", "what is no message"),
+        (
+            RECORD | {"schedule_lag_histogram": histogram(10**18)},
+            "schedule_lag_histogram has 1000000000000000000 times",
+        ),
+        (
+            RECORD | {"pool_wait_histogram": histogram(7)},
+            "pool_wait_histogram has 7 times, and there were 6 operations",
+        ),
+    ],
+)
+def test_figures_that_cannot_be_are_refused(hostile: object, said: str) -> None:
+    with pytest.raises(DriverBroken) as failed:
+        drive(READY, hostile)
+    assert said in str(failed.value)
+    assert len(str(failed.value)) < 400
+
+
+def test_intervals_are_of_times_that_passed_and_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plausible_record, "CLOCKS_OFF_S", 2.0)
+    with pytest.raises(DriverImplausible, match=r"an interval ends 1e\+09 s after the load began, and"):
+        drive(READY, without(INTERVAL, "duration_s", put=1e9))
+    with pytest.raises(
+        DriverImplausible, match="its intervals go back: one begins at 0 s after one that begins at 1 s"
+    ):
+        drive(READY, without(INTERVAL, "duration_s", put=0.5), without(INTERVAL, "start_s", put=0.0))
+
+
+@pytest.mark.parametrize("what", ["offered", "sent", "timeouts", "dropped"])
+def test_there_is_no_more_in_the_intervals_than_in_the_whole_drive(what: str) -> None:
+    more = without(INTERVAL, "operations", "set", what, put=1000)
+    with pytest.raises(DriverImplausible, match=f"{what}, and 1000 in its intervals"):
+        drive(READY, more, RECORD)
+
+
+BY_ITSELF = Plan.model_validate(
+    {**SHARE.model_dump(), "model": {"kind": "closed", "users": 8, "operations_per_user": 1}}
+)
+IDLE = without(INTERVAL, "operations", put={})
+
+
+def test_a_load_that_ends_by_itself_has_no_more_operations_than_planned() -> None:
+    with pytest.raises(DriverImplausible, match="12 operations ended, and 8 are planned"):
+        drive(READY, *[INTERVAL] * 9, share=BY_ITSELF)
+
+
+def test_a_load_that_ends_by_itself_and_does_not_go_on_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its intervals come for ever, and nothing else would end it."""
+    monkeypatch.setattr(plausible_record, "_patience_s", lambda _: 0.0)
+    with pytest.raises(DriverHung, match="it does not end: no operation ended for"):
+        drive(READY, *[IDLE] * 90, share=BY_ITSELF)
+    assert drive(READY, INTERVAL, RECORD, share=SHARE).stopped is None
+
+
+def test_one_that_goes_on_after_an_order_to_stop_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_driver, "LATE_S", 0.0)
+    program = ScriptedProgram([*lines(READY, INTERVAL), None, *lines(*[IDLE] * 50)])
+    driver = ProgramDriver("go-redis", lambda _: program, {}, ready_within_s=0.2)
+    with pytest.raises(DriverHung, match="it goes on 0 s after an order to stop"):
+        driver.drive(SHARE, lambda _: driver.stop())
+    assert program.ended
+
+
+def test_a_message_of_1_mb_becomes_its_beginning() -> None:
+    with pytest.raises(DriverRefused) as refused:
+        drive(FAILED | {"message": "ERR \x1b[2J" + "y" * 10**6})
+    assert str(refused.value).startswith("driver go-redis: ERR [2Jyyy")
+    assert len(str(refused.value)) < 600
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import selectors
 import time
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ WRITE_S = 10.0
 """How long the program may take to read what it is sent."""
 EXIT_S = 1.0
 """How long a program that closed its output may take to end."""
+DYING = re.compile(r"(panic|fatal error|FATAL ERROR|runtime: goroutine stack exceeds|Exception in thread)\b")
+"""So begins what Go, Node and Java write before the stacks of all their threads."""
 INHERITED = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "JAVA_HOME", "LD_LIBRARY_PATH"}
 )
@@ -154,6 +157,13 @@ def _end_of(process: GuardedProcess) -> str:
         return "it did not end by itself"
     said = ending_of_process(process.exit_status)
     with contextlib.suppress(OSError):
-        lines = [line.strip() for line in process.log_lines()[-20:] if line.strip()]
-        said += f"; its log ends with: {shortened(lines[-1], 200)}" if lines else ""
+        said += _last_words(process.log_lines())
     return said
+
+
+def _last_words(log: Sequence[str]) -> str:
+    """The line of its log that says why it ended; else the last one. What a runtime dies of stands above its stacks."""
+    lines = [line.strip() for line in log if line.strip()]
+    if reason := next((line for line in lines if DYING.match(line)), ""):
+        return f"; its log says: {shortened(reason, 200)}"
+    return f"; its log ends with: {shortened(lines[-1], 200)}" if lines else ""

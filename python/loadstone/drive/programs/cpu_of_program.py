@@ -56,6 +56,12 @@ class CpuOfProgram:
             self._times_ns.append(steady_clock.unix_ns())
             self._cpu_ns.append(self._ended_ns + sum(self._spent_ns.values()))
 
+    def memory_bytes(self) -> int:
+        """What the processes take of the machine's memory now; one that began within the last second is left out."""
+        with self._lock:
+            pids = tuple(self._spent_ns)
+        return sum(map(process_table.resident_bytes, pids))
+
     def between_s(self, start_unix_ns: int, end_unix_ns: int) -> float:
         """CPU seconds between two instants."""
         with self._lock:

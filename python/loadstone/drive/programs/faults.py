@@ -11,6 +11,10 @@ class DriverHung(DriveFailed):
     """It wrote nothing for too long, or does not come to an end."""
 
 
+class DriverTooLarge(DriveFailed):
+    """It takes more memory than it may."""
+
+
 class DriverBroken(DriveFailed):
     """It wrote what is no message, or one that comes at the wrong time."""
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
+from loadstone.bounds.replies import shortened
 from loadstone.drive.outcome import Phase
 from loadstone.output.terminal import plain
 from loadstone.plan.drive_plan import Plan
@@ -19,7 +20,9 @@ CommandName = Annotated[str, Field(min_length=1, max_length=80)]
 Plain = AfterValidator(plain)
 """Without control characters: what a program says of itself is printed and recorded."""
 Name = Annotated[str, Field(max_length=80), Plain]
-OneLine = Annotated[str, Field(max_length=2000), Plain]
+SAID_MAX = 500
+OneLine = Annotated[str, AfterValidator(lambda text: shortened(text, SAID_MAX))]
+"""What it says for people: of an error of 1 MB, which a server may send, its beginning."""
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Histogram = Annotated[str, Field(min_length=1, max_length=1_000_000)]

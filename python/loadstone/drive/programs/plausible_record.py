@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from loadstone.drive.programs.faults import DriverImplausible
-from loadstone.drive.programs.messages import ProgramCounts, RecordMessage
+from loadstone.drive.outcome import Interval
+from loadstone.drive.programs.faults import DriverHung, DriverImplausible
+from loadstone.drive.programs.messages import ProgramCounts, ProgramIntervalOperation, RecordMessage
 from loadstone.plan.drive_plan import Closed, Open, Plan
 
 PHASES = ("ramp_up", "warm_up", "measure", "drain")
@@ -17,8 +18,40 @@ ARRIVALS_OFF = 0.01
 """So large a share of the arrivals of an open model may be missing, or too many."""
 POISSON_OFF = 6
 """So many standard deviations of their number may Poisson arrivals lie off."""
+QUIET_S = 60.0
+"""So long, and as long as its plan lets it wait, no operation may end of a load that has no other end."""
+THINKS_MORE = 20
+"""A user thinks so many times as long as on average, at most (exponential think times)."""
 CLOCKS_OFF_S = 2.0
 """A program's clock may differ by so much from loadstone's, of one machine."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What happened in all intervals until now."""
+
+    offered: int = 0
+    sent: int = 0
+    ok: int = 0
+    errors: int = 0
+    timeouts: int = 0
+    dropped: int = 0
+
+    def plus(self, more: ProgramIntervalOperation) -> "Counted":
+        """With what happened to one operation in one interval."""
+        return Counted(
+            offered=self.offered + more.offered,
+            sent=self.sent + more.sent,
+            ok=self.ok + more.ok,
+            errors=self.errors + sum(more.errors.values()),
+            timeouts=self.timeouts + more.timeouts,
+            dropped=self.dropped + more.dropped,
+        )
+
+    @property
+    def ended(self) -> int:
+        """Operations that were sent and ended."""
+        return self.ok + self.errors + self.timeouts
 
 
 @dataclass(frozen=True)
@@ -29,8 +62,8 @@ class Observed:
     """When the plan was sent."""
     ended_unix_ns: int
     """When the record came."""
-    ok: int
-    """Correct replies in all intervals."""
+    counted: Counted
+    """What happened in all intervals."""
 
 
 def require_plausible(name: str, share: Plan, record: RecordMessage, observed: Observed) -> None:
@@ -41,8 +74,7 @@ def require_plausible(name: str, share: Plan, record: RecordMessage, observed: O
 
 def _wrong(share: Plan, record: RecordMessage, observed: Observed) -> Iterator[str]:
     yield from _names(share, record)
-    if observed.ok > record.total.ok:
-        yield f"{record.total.ok} operations ended correctly, and {observed.ok} in its intervals"
+    yield from _intervals(record.total, observed.counted)
     for what, counts in (("total", record.total), *((name, one.counts) for name, one in record.operations.items())):
         yield from _not_conserved(what, counts)
     yield from _more_than_all(record)
@@ -54,6 +86,76 @@ def _wrong(share: Plan, record: RecordMessage, observed: Observed) -> Iterator[s
         yield f"{open_at_end} connections are open at the end, and the pool has {share.pool.connections}"
     if record.stopped is None:
         yield from _too_few(share, record)
+
+
+def _intervals(total: ProgramCounts, counted: Counted) -> Iterator[str]:
+    """More in all intervals than in the whole drive."""
+    if counted.ok > total.ok:
+        yield f"{total.ok} operations ended correctly, and {counted.ok} in its intervals"
+    for what, whole, parts in (
+        ("offered", total.offered, counted.offered),
+        ("sent", total.sent, counted.sent),
+        ("dropped", total.dropped, counted.dropped),
+        ("timeouts", total.timeouts, counted.timeouts),
+        ("errors", sum(total.errors.values()), counted.errors),
+    ):
+        if parts > whole:
+            yield f"{whole} {what}, and {parts} in its intervals"
+
+
+class Pace:
+    """Whether the intervals of a drive can be those of its plan, while they come."""
+
+    def __init__(self, name: str, share: Plan) -> None:
+        self._name = name
+        self._planned = planned_operations(share)
+        self._patience_s = _patience_s(share) if share.ends_by_itself else math.inf
+        self._ended = 0
+        self._went_on_s = 0.0
+        self._start_s = 0.0
+
+    def require(self, interval: Interval, counted: Counted, passed_s: float) -> None:
+        """Look at an interval that came `passed_s` after the program was ready; `counted`: all until now.
+
+        Raises:
+            DriverImplausible: it was at no time that has passed, or more operations ended than are planned.
+            DriverHung: nothing goes on, and nothing else would end the load.
+        """
+        end_s = interval.start_s + interval.duration_s
+        if end_s > passed_s + CLOCKS_OFF_S:
+            raise DriverImplausible(
+                f"driver {self._name}: an interval ends {end_s:.3g} s after the load began, and {passed_s:.3g} s passed"
+            )
+        if interval.start_s < self._start_s:
+            before = f"{interval.start_s:.3g} s after one that begins at {self._start_s:.3g} s"
+            raise DriverImplausible(f"driver {self._name}: its intervals go back: one begins at {before}")
+        self._start_s = interval.start_s
+        if self._planned is not None and counted.ended > self._planned:
+            raise DriverImplausible(
+                f"driver {self._name}: {counted.ended} operations ended, and {self._planned} are planned"
+            )
+        if counted.ended > self._ended:
+            self._ended, self._went_on_s = counted.ended, passed_s
+        elif passed_s - self._went_on_s > self._patience_s:
+            waited = f"no operation ended for {passed_s - self._went_on_s:.3g} s"
+            raise DriverHung(f"driver {self._name}: it does not end: {waited}")
+
+
+def _patience_s(share: Plan) -> float:
+    """How long no operation may end in a load that ends by itself: as long as a user may think, and more."""
+    think_s = share.model.think_time_ms / 1e3 if isinstance(share.model, Closed) else 0.0
+    timeouts_s = (share.timeouts.connect_ms + share.timeouts.request_ms) / 1e3
+    return QUIET_S + share.phases.ramp_up_s + timeouts_s + THINKS_MORE * think_s
+
+
+def planned_operations(share: Plan) -> int | None:
+    """How many operations a plan fixes; None where time does."""
+    planned: int | None = None
+    if isinstance(share.model, Closed) and share.model.operations_per_user is not None:
+        planned = share.model.users * share.model.operations_per_user
+    if share.keys.distribution == "exactly_once":
+        planned = min(share.keys.count, planned or share.keys.count)
+    return planned
 
 
 def _names(share: Plan, record: RecordMessage) -> Iterator[str]:
@@ -98,6 +200,11 @@ def _clocks(record: RecordMessage, observed: Observed) -> Iterator[str]:
         yield f"its load began {began_s:.3g} s after it got its plan, and {lasted_s:.3g} s after that it ended"
     elif began_s + end_s > lasted_s + CLOCKS_OFF_S:
         yield f"its load lasted {end_s:.3g} s, and it ended {lasted_s:.3g} s after it got its plan"
+    for name, one in record.operations.items():
+        ended = one.counts.ok + sum(one.counts.errors.values()) + one.counts.timeouts
+        if one.response_sum_ns / 1e9 > ended * (end_s + CLOCKS_OFF_S):
+            took = f"{one.response_sum_ns / 1e9:.3g} s in all"
+            yield f"operation {name}: {ended} responses took {took}, and the load lasted {end_s:.3g} s"
 
 
 def _commands(record: RecordMessage) -> Iterator[str]:
@@ -126,11 +233,7 @@ def _phases(share: Plan, record: RecordMessage) -> Iterator[str]:
 def _too_few(share: Plan, record: RecordMessage) -> Iterator[str]:
     """A number of operations that the plan fixes, and the record does not have."""
     measure, offered, model = record.phases["measure"], record.total.offered, share.model
-    planned: int | None = None
-    if isinstance(model, Closed) and model.operations_per_user is not None:
-        planned = model.users * model.operations_per_user
-    if share.keys.distribution == "exactly_once":
-        planned = min(share.keys.count, planned or share.keys.count)
+    planned = planned_operations(share)
     if planned is not None:
         most_s = share.phases.measure_max_s
         cut_off = most_s is not None and measure.end_s - measure.start_s >= SHORT * most_s

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import DriveRecord
 from loadstone.drive.programs.cpu_of_program import CpuOfProgram
-from loadstone.drive.programs.faults import DriverBroken, DriverHung, DriverImplausible, DriverRefused
+from loadstone.drive.programs.faults import DriverBroken, DriverHung, DriverImplausible, DriverRefused, DriverTooLarge
 from loadstone.drive.programs.message_lines import MessageLines
 from loadstone.drive.programs.messages import Failed, IntervalMessage, PlanMessage, Ready, RecordMessage, StopMessage
-from loadstone.drive.programs.plausible_record import Observed, require_plausible
+from loadstone.drive.programs.plausible_record import Observed, Pace, require_plausible
 from loadstone.drive.programs.program import Launch, Program
 from loadstone.drive.programs.translation import Translation
 from loadstone.drive.rounds import OnIntervalOf, RoundsOptions
 from loadstone.errors import DriveFailed
-from loadstone.machine import steady_clock
+from loadstone.machine import memory, steady_clock
 from loadstone.plan.drive_plan import Plan
 from loadstone.spec.drivers import MANIFEST
 
@@ -26,6 +26,8 @@ STOP_S = 5.0
 """How long the record may take after an order to stop."""
 LATE_S = 10.0
 """How much later than planned a drive may end."""
+MEMORY_SHARE = 0.5
+"""A program may take such a share of the machine's memory: a server that sends without end would fill all of it."""
 INTERVALS_MORE = 100
 """So many intervals more than there was time for are none of a plan."""
 
@@ -81,19 +83,28 @@ class ProgramDriver:
             program.write(PlanMessage(plan=share, options=self._options).model_dump_json().encode() + b"\n")
         except OSError:  # it says why, or it died
             order.given = True
-        ready = lines.next(self._ready_within_s + _start_s(share), order.pass_on, "word that it is ready")
+
+        def waiting() -> None:
+            order.pass_on()
+            self._require_bounded(cpu)
+
+        try:
+            ready = lines.next(self._ready_within_s + _start_s(share), waiting, "word that it is ready")
+        except DriverHung as hung:
+            at = ", ".join(one.label for one in share.endpoints[:3])
+            raise DriverHung(f"{hung}; or {at} does not answer its connections in time") from None
         if not isinstance(ready, Ready):
             raise self._unexpected(ready, "ready")
         self._require_library(ready)
         translation = Translation(self.name, share, self._options, cpu, ahead_ns)
-        end_s = _longest_s(share)
+        end_s, pace = _longest_s(share), Pace(self.name, share)
         began_s = time.monotonic()
         while True:
             silence_s = STOP_S if order.given else max(SILENCE_S, 3 * share.interval_s)
-            message = lines.next(silence_s, order.pass_on, "message")
+            message = lines.next(silence_s, waiting, "message")
             if isinstance(message, RecordMessage):
                 cpu.look()
-                observed = Observed(sent_ns - ahead_ns, steady_clock.unix_ns() - ahead_ns, translation.ok)
+                observed = Observed(sent_ns - ahead_ns, steady_clock.unix_ns() - ahead_ns, translation.counted)
                 require_plausible(self.name, share, message, observed)
                 return translation.record(message, ready)
             if not isinstance(message, IntervalMessage):
@@ -104,7 +115,17 @@ class ProgramDriver:
                 raise DriverBroken(f"driver {self.name}: it wrote {interval.index} intervals, and {most} are the most")
             if passed_s > end_s + LATE_S:
                 raise DriverHung(f"driver {self.name}: it does not end: {end_s:.3g} s are planned")
+            if order.given_s is not None and time.monotonic() - order.given_s > LATE_S:
+                raise DriverHung(f"driver {self.name}: it goes on {LATE_S:g} s after an order to stop")
+            pace.require(interval, translation.counted, passed_s)
             on_interval(interval)
+
+    def _require_bounded(self, cpu: CpuOfProgram) -> None:
+        installed, taken = memory.installed_bytes(), cpu.memory_bytes()
+        most = (installed or 0) * MEMORY_SHARE
+        if 0 < most < taken:
+            shares = f"{taken / 1e9:.3g} GB of memory, and {most / 1e9:.3g} GB are the most"
+            raise DriverTooLarge(f"driver {self.name}: it takes {shares}; replies without end may be the reason")
 
     def _require_library(self, ready: Ready) -> None:
         found = f"{ready.library} {ready.version}"
@@ -126,10 +147,12 @@ class _StopOrder:
         self._program = program
         self._stopped = stopped
         self.given = False
+        self.given_s: float | None = None
+        """When, by the monotonic clock."""
 
     def pass_on(self) -> None:
         if self._stopped.is_set() and not self.given:
-            self.given = True
+            self.given, self.given_s = True, time.monotonic()
             with contextlib.suppress(OSError):  # it ended meanwhile, which its output shows
                 self._program.write(StopMessage().model_dump_json().encode() + b"\n")
 

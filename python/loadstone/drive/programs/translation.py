@@ -24,7 +24,14 @@ from loadstone.drive.outcome import (
 )
 from loadstone.drive.programs.cpu_of_program import CpuOfProgram
 from loadstone.drive.programs.faults import DriverBroken
-from loadstone.drive.programs.messages import IntervalMessage, ProgramCounts, Ready, RecordMessage
+from loadstone.drive.programs.messages import (
+    IntervalMessage,
+    ProgramCounts,
+    ProgramIntervalOperation,
+    Ready,
+    RecordMessage,
+)
+from loadstone.drive.programs.plausible_record import Counted
 from loadstone.plan.drive_plan import Plan
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
@@ -41,8 +48,8 @@ class Translation:
         self._cpu = cpu
         self._ahead_ns = ahead_ns
         self._intervals = 0
-        self.ok = 0
-        """Correct replies in all intervals until now."""
+        self.counted = Counted()
+        """What happened in all intervals until now."""
 
     @property
     def cpus(self) -> int:
@@ -55,7 +62,8 @@ class Translation:
             raise DriverBroken(
                 f"driver {self._name}: an interval has operation {shortened(name)}, and the plan does not"
             )
-        self.ok += sum(one.ok for one in message.operations.values())
+        for one in message.operations.values():
+            self.counted = self.counted.plus(one)
         started_ns = message.start_unix_ns + self._ahead_ns
         spent_s = self._cpu.between_s(started_ns, started_ns + round(message.duration_s * 1e9))
         index, self._intervals = self._intervals, self._intervals + 1
@@ -66,7 +74,7 @@ class Translation:
             duration_s=message.duration_s,
             start_unix_ns=started_ns,
             operations={
-                name: IntervalOperation(**one.model_dump(), response_ns=latency_of(self._read(one.response_histogram)))
+                name: IntervalOperation(**one.model_dump(), response_ns=self._of_interval(name, one))
                 for name, one in message.operations.items()
             },
             bytes_sent=message.bytes_sent or 0,
@@ -103,8 +111,8 @@ class Translation:
                 for name, one in message.operations.items()
             },
             total=_counts(message.total),
-            pool_wait_ns=_NOTHING if waits is None else latency_of(self._read(waits)),
-            schedule_lag_ns=latency_of(self._read(message.schedule_lag_histogram)),
+            pool_wait_ns=_NOTHING if waits is None else self._most("pool_wait_histogram", waits, message.total.sent),
+            schedule_lag_ns=self._most("schedule_lag_histogram", message.schedule_lag_histogram, message.total.offered),
             commands={name: CommandRecord(**one.model_dump()) for name, one in message.commands.items()},
             bytes_sent=message.bytes_sent or 0,
             bytes_received=message.bytes_received or 0,
@@ -132,6 +140,22 @@ class Translation:
         spent_s, wall_s = self._cpu.between_s(start_ns, end_ns), (end_ns - start_ns) / 1e9
         cpus: list[int | None] = [*self._share.cpus] or [None] * self.cpus
         return [ThreadRecord(cpu=cpu, cpu_s=spent_s / len(cpus), wall_s=wall_s) for cpu in cpus]
+
+    def _of_interval(self, operation: str, one: ProgramIntervalOperation) -> Latency:
+        """Of the correct replies of an interval. Raises DriverBroken: it has more times than there were."""
+        found = [latency_of(self._read(histogram)) for histogram in (one.response_histogram, one.service_histogram)]
+        if most := max((latency.count for latency in found if latency.count > one.ok), default=0):
+            what = f"operation {operation}: a histogram has {most} times, and {one.ok} replies were correct"
+            raise DriverBroken(f"driver {self._name}: an interval is wrong: {what}")
+        return found[0]
+
+    def _most(self, what: str, histogram: str, most: int) -> Latency:
+        """Of a histogram of the record that has at most so many times. Raises DriverBroken."""
+        latency = latency_of(self._read(histogram))
+        if latency.count > most:
+            wrong = f"{what} has {latency.count} times, and there were {most} operations"
+            raise DriverBroken(f"driver {self._name}: its record is wrong: {wrong}")
+        return latency
 
     def _whole(self, operation: str, ok: int, histogram: str, overflowed: int) -> Latency:
         """Of a histogram that has a time for each correct reply, but for those that none can hold."""
