@@ -10,7 +10,7 @@ import pytest
 
 from loadstone.secrecy import known_secrets
 
-from .podman import image_elsewhere, mariadb_image, podman, podman_found, relatives  # noqa: F401 (fixtures)
+from .podman import hostile_image, image_elsewhere, mariadb_image, podman, podman_found, relatives  # noqa: F401 (fixtures)
 from .servers import (  # noqa: F401 (fixtures)
     certificates,
     context,

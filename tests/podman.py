@@ -51,6 +51,17 @@ exec "$@"
 """
 
 
+HOSTILE_ENTRY_POINT = r"""#!/bin/sh
+case "$1" in
+  floods) trap '' TERM; while :; do echo "$0 $0 $0 $0 $0 $0 $0 $0 $0 $0 $0 $0 $0 $0 $0 $0 $0 $0 $0 $0"; done;;
+  silent) trap '' TERM; while :; do read -r line < /dev/zero; done;;
+  exits) n=0; while [ $n -lt 3000 ]; do n=$((n+1)); echo "line $n of many"; done
+         printf 'no license \033[2J\033]0;owned\007 found\n'; exit 3;;
+esac
+"""
+"""What an image's first program may do, by the program that it is to start."""
+
+
 class PodmanFailed(Exception):
     """A command of Podman's did not succeed; its words."""
 
@@ -252,6 +263,15 @@ def relatives(podman: Podman) -> dict[str, str]:
     for name, binary in there.items():
         podman.import_image(f"localhost/only-{name}:1", relative_rootfs(binary, name))
     return {name: f"localhost/only-{name}:1" for name in there}
+
+
+@pytest.fixture(scope="session")
+def hostile_image(podman: Podman) -> str:
+    """The name of an image whose entry point does what it must not."""
+    rootfs = Rootfs()
+    rootfs.text("usr/local/bin/entry.sh", HOSTILE_ENTRY_POINT, 0o755)
+    podman.import_image("localhost/hostile:1", rootfs.archive(), 'ENTRYPOINT ["/usr/local/bin/entry.sh"]')
+    return "localhost/hostile:1"
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ class BoundedSocket:
         self._step_s: float | None = step_s
         self._deadline_s = time.monotonic() + step_s
         self._largest_bytes = self._left_bytes = 0
+        self._files = 0
+        self._is_closed = False
 
     def begin(self, within_s: float, largest_bytes: int) -> None:
         """Begin an exchange, which ends within this time and with at most so many bytes received."""
@@ -63,7 +65,20 @@ class BoundedSocket:
         """What is received, as a file."""
         if mode != "rb":
             raise ValueError(f"a bounded socket is read as 'rb', not as {mode!r}")
+        self._files += 1
         return io.BufferedReader(_Received(self))
+
+    def close(self) -> None:
+        """Close it, once no file of it is read any more, as a socket does."""
+        self._is_closed = True
+        if self._files == 0:
+            self._connection.close()
+
+    def file_closed(self) -> None:
+        """A file of `makefile` was closed."""
+        self._files -= 1
+        if self._is_closed:
+            self.close()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
@@ -95,6 +110,12 @@ class _Received(io.RawIOBase):
     def readable(self) -> bool:
         """Yes."""
         return True
+
+    def close(self) -> None:
+        """Tell the socket, once."""
+        if not self.closed:
+            super().close()
+            self._bounded.file_closed()
 
     def readinto(self, buffer: Any) -> int:
         """See `io.RawIOBase`."""

@@ -21,23 +21,33 @@ import psutil
 import requests
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.models.containers import Container
-from docker.types import Ulimit
+from docker.transport import UnixHTTPAdapter
+from docker.transport.unixconn import UnixHTTPConnection, UnixHTTPConnectionPool
+from docker.types import LogConfig, Ulimit
 
+from loadstone.bounds.bounded_socket import BoundedSocket
 from loadstone.bounds.replies import MISREAD, shortened
 from loadstone.deploy.containers import container_guard
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import Remark, Step
-from loadstone.errors import UserError
+from loadstone.errors import LoadstoneError, UserError
 from loadstone.secrecy.known_secrets import forms
 
 ANSWER_S = 120.0
-"""How long the engine may take to answer; making a container is slow on a busy disk."""
+"""How long the engine may take to answer, to the last byte; making a container is slow on a busy disk."""
+PULL_S = 3600.0
+"""The same of an image that it pulls."""
+ANSWER_MAX_BYTES = 64 * 1024 * 1024
+OUTPUT_BYTES_MAX = 16 * 1024 * 1024
+"""So much of what a container prints is kept by the engine, on its disk: an image that floods it would fill that."""
 REMOVE_S = 180.0
 PULL_TELL_S = 2.0
 """How often a pull's progress is reported."""
 STOP_S = 10
 """How long a server may take to end by itself before it is started again."""
 LABEL = "loadstone"
+OLDEST_API = "1.24"
+"""Of Docker's API, until the engine has told which it speaks."""
 ENGINE_VARIABLES = ("DOCKER_HOST", "CONTAINER_HOST")
 PODMAN_GIVES_FILES = 1_048_576
 """Open files that Podman allows a container unless another number is requested."""
@@ -72,16 +82,66 @@ class Recipe:
     limits: Limits = field(default_factory=Limits)
 
 
+class _Connection(UnixHTTPConnection):
+    """To the engine's socket, with a bound on each answer: one that drips would never be late by a step's time."""
+
+    within_s = ANSWER_S
+    bounded: BoundedSocket | None = None
+
+    def connect(self) -> None:
+        super().connect()
+        if self.sock is not None:
+            self.bounded = BoundedSocket(self.sock, self.within_s)
+            self.bounded.begin(self.within_s, ANSWER_MAX_BYTES)
+            self.sock = self.bounded  # type: ignore[assignment]
+
+    def putrequest(self, *arguments: Any, **named: Any) -> None:
+        if self.bounded is not None:  # it was kept open
+            self.bounded.begin(self.within_s, ANSWER_MAX_BYTES)
+        super().putrequest(*arguments, **named)
+
+
+class _Pool(UnixHTTPConnectionPool):
+    within_s = ANSWER_S
+
+    def _new_conn(self) -> Any:
+        made = _Connection(self.base_url, self.socket_path, round(self.within_s))
+        made.within_s = self.within_s
+        return made
+
+
+class _Bounded(UnixHTTPAdapter):
+    """Docker's client speaks to the engine by this."""
+
+    within_s = ANSWER_S
+
+    def get_connection(self, url: Any, proxies: Any = None) -> _Pool:  # noqa: ARG002 (a socket has none)
+        made = _Pool(url, self.socket_path, round(self.within_s), maxsize=1)
+        made.within_s = self.within_s
+        return made
+
+
+def client_of(path: Path) -> tuple[docker.DockerClient, _Bounded]:
+    """A client of the engine at a socket, and what bounds it. Raises what `ENGINE_ERRORS` names."""
+    address, seconds = f"unix://{path}", round(ANSWER_S)
+    client = docker.DockerClient(base_url=address, version=OLDEST_API, timeout=seconds)
+    bounded = _Bounded(f"http+{address}", timeout=seconds)
+    client.api.mount("http+docker://", bounded)
+    client.api._version = str(client.api.version(api_version=False)["ApiVersion"])  # type: ignore[attr-defined]
+    return client, bounded
+
+
 class Engine:
     """One Docker or Podman. Its methods raise `UserError` with the engine's own message."""
 
-    def __init__(self, client: docker.DockerClient, path: Path) -> None:
+    def __init__(self, path: Path) -> None:
         self.socket = path
-        self._client = client
+        self._client, self._bounded = client_of(path)
+        client = self._client
         version = client.version()
         parts = [str(part.get("Name", "")) for part in version.get("Components") or ()]
         named = next((part for part in parts if "podman" in part.lower()), None)
-        self.name = f"{named or 'Docker'} {version.get('Version', '')}"
+        self.name = shortened(f"{named or 'Docker'} {version.get('Version', '')}")
         """As people know it, with its version."""
         self._ulimits: list[Ulimit] = []
         if named is not None:
@@ -95,17 +155,27 @@ class Engine:
     def need_image(self, image: str, progress: Callable[[str], None]) -> Mapping[str, Any]:
         """What the engine tells of an image; pulled if it is not on this machine."""
         try:
-            return dict(self._client.images.get(image).attrs)
+            with self.telling(f"image '{image}'", "looked up"):
+                return dict(self._client.images.get(image).attrs)
         except ImageNotFound:
             pass
         try:
-            self._pull(image, progress)
+            with self._patient(PULL_S):
+                self._pull(image, progress)
             return dict(self._client.images.get(image).attrs)
         except ENGINE_ERRORS as error:
             raise UserError(
                 f"image '{image}' is not on this machine and cannot be pulled ({message_of(error)}); name one that "
                 "'docker images' or 'podman images' lists, or make a registry reachable that has it"
             ) from None
+
+    @contextlib.contextmanager
+    def _patient(self, within_s: float) -> Iterator[None]:
+        self._bounded.within_s = within_s
+        try:
+            yield
+        finally:
+            self._bounded.within_s = ANSWER_S
 
     def _pull(self, image: str, progress: Callable[[str], None]) -> None:
         repository, _, tag = image.rpartition(":") if ":" in image.rpartition("/")[2] else (image, "", "latest")
@@ -170,6 +240,7 @@ class Engine:
             mem_limit=limits.memory,
             memswap_limit=limits.memory,
             ulimits=self._ulimits,
+            log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": str(OUTPUT_BYTES_MAX)}),
             **options,
         )
         container.put_archive("/", packed(recipe.files))
@@ -177,12 +248,14 @@ class Engine:
         return container
 
     @contextlib.contextmanager
-    def telling(self, what: str) -> Iterator[None]:
-        """Errors of the engine within, as a `UserError` about `what`."""
+    def telling(self, what: str, done: str = "made or started") -> Iterator[None]:
+        """Errors of the engine within, as a `UserError` about `what`; but an image that is not there."""
         try:
             yield
-        except ENGINE_ERRORS as error:
-            raise UserError(f"the {what} cannot be made or started ({self.name}: {message_of(error)})") from None
+        except (LoadstoneError, PortTaken, ImageNotFound):
+            raise
+        except Exception as error:  # of an answer that is none Docker's client raises nothing more special
+            raise UserError(f"the {what} cannot be {done} ({self.name}: {message_of(error)})") from None
 
 
 def begin(container: Container) -> None:
@@ -218,7 +291,7 @@ def find_engine() -> Engine:
             looked.append(f"{path}: it belongs to another user; name it by DOCKER_HOST if you trust them")
         else:
             try:
-                return Engine(docker.DockerClient(base_url=f"unix://{path}", timeout=round(ANSWER_S)), path)
+                return Engine(path)
             except ENGINE_ERRORS as error:
                 looked.append(f"{path}: {message_of(error)}")
     raise UserError(

@@ -24,13 +24,19 @@ if __name__ == "__main__":  # nothing but the standard library is found so far, 
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
 
 from loadstone.bounds.beneath import open_file
-from loadstone.deploy.processes.log_filter import CHUNK, LogFilter
+from loadstone.bounds.bounded_socket import BoundedSocket
+from loadstone.deploy.processes.log_filter import CHUNK, LEFT_OUT, LOG_BYTES_MAX, START_BYTES, LogFilter
 
 Forms = Sequence[Sequence[str]]
 """As `log_filter.LogFilter` takes them."""
 PARENT_CHECK_S = 1.0
-ANSWER_S = 60.0
-"""How long the container engine may take to answer."""
+LIMITS = (60.0, 30.0, 1024 * 1024)
+"""How many seconds the container engine may take to answer, to the last byte; the same of a container's output; and how
+many bytes an answer has."""
+SAID_BYTES = 400
+"""So much of what it says is passed on."""
+ENGINE_FAILS = (OSError, http.client.HTTPException, ValueError)
+"""What an engine that is gone, too slow, or no engine raises."""
 LATE_S = 2.0
 """How long the engine may go on with what a killed loadstone had queried it to make."""
 NOT_THERE = 404
@@ -39,14 +45,19 @@ NOT_THERE = 404
 class Socket(http.client.HTTPConnection):
     """HTTP to the engine's Unix socket."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=ANSWER_S)
+    def __init__(self, path: str, within_s: float, largest_bytes: int) -> None:
+        """An answer may take so long and be so large."""
+        super().__init__("localhost", timeout=within_s)
         self._path = path
+        self._within_s, self._largest_bytes = within_s, largest_bytes
 
     def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(ANSWER_S)
-        self.sock.connect(self._path)
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(self._within_s)
+        connection.connect(self._path)
+        bounded = BoundedSocket(connection, self._within_s)
+        bounded.begin(self._within_s, self._largest_bytes)
+        self.sock = bounded
 
 
 def wait_for_the_end() -> tuple[bool, Forms]:
@@ -70,21 +81,25 @@ def wait_for_the_end() -> tuple[bool, Forms]:
 
 def remove(path: str, what: str) -> str:
     """Have the engine remove what stands at `what`; why it did not, or nothing."""
-    engine = Socket(path)
+    within_s, _, largest_bytes = LIMITS
+    engine = Socket(path, within_s, largest_bytes)
     try:
         engine.request("DELETE", what)
         answer = engine.getresponse()
-        said = answer.read().decode(errors="replace")
-    except OSError as error:
-        return f"{what}: {error}"
+        said = answer.read(largest_bytes)[:SAID_BYTES].decode(errors="replace")
+    except ENGINE_FAILS as error:
+        return f"{what}: {str(error) or type(error).__name__}"
     finally:
         engine.close()
     return "" if answer.status < 300 or answer.status == NOT_THERE else f"{what}: {said.strip()}"
 
 
 def keep_log(path: str, name: str, log: str, within: str, forms: Forms) -> None:
-    """Append the container's output to the file `log`, without secrets; nothing if there is no such container."""
-    engine = Socket(path)
+    """Append the container's output to the file `log`, without secrets; nothing if there is no such container.
+
+    A log that has enough gets no more, as that of a process: an image that floods it would fill the disk.
+    """
+    engine = Socket(path, LIMITS[1], 2 * max(LOG_BYTES_MAX, LIMITS[2]))
     try:
         engine.request("GET", f"/containers/{name}/logs?stdout=1&stderr=1")
         answer = engine.getresponse()
@@ -92,12 +107,17 @@ def keep_log(path: str, name: str, log: str, within: str, forms: Forms) -> None:
             return
         streams: dict[int, LogFilter] = {}
         with os.fdopen(open_file(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, within), "ab") as file:
+            room = max(START_BYTES, LOG_BYTES_MAX - os.fstat(file.fileno()).st_size)
             while len(head := answer.read(8)) == 8:  # of a frame: the stream's number, and the length of what follows
                 stream = streams.setdefault(head[0], LogFilter(forms))
                 left = int.from_bytes(head[4:], "big")
                 while left and (data := answer.read(min(left, CHUNK))):
-                    file.write(stream.feed(data))
-                    left -= len(data)
+                    kept = stream.feed(data)[:room]
+                    file.write(kept)
+                    left, room = left - len(data), room - len(kept)
+                    if room <= 0:
+                        file.write(LEFT_OUT)
+                        return
             for stream in streams.values():
                 file.write(stream.flush())
     finally:
@@ -107,7 +127,7 @@ def keep_log(path: str, name: str, log: str, within: str, forms: Forms) -> None:
 def clean(path: str, name: str, log: str, within: str, forms: Forms) -> list[str]:
     """Keep the container's output, and remove container and network; a line for each that could not be."""
     if log:
-        with contextlib.suppress(OSError, http.client.HTTPException):
+        with contextlib.suppress(*ENGINE_FAILS):
             keep_log(path, quote(name), log, within, forms)
     return [line for line in (remove(path, target) for target in targets(name)) if line]
 

@@ -8,15 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import requests
-from docker.errors import DockerException
 from docker.models.containers import Container
 
-from loadstone.deploy.containers.container_engine import STOP_S, Engine, PortTaken, Recipe, Removal, begin
+from loadstone.bounds.replies import shortened
+from loadstone.deploy.containers.container_engine import (
+    ENGINE_ERRORS,
+    STOP_S,
+    Engine,
+    PortTaken,
+    Recipe,
+    Removal,
+    begin,
+)
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName, limit_in_force
 from loadstone.errors import UserError
 
 LAST_LINES = 100
+LINE_MAX = 400
 SHELL_SIGNAL = 128
 """A container's exit status is so much more than the number of the signal that killed it."""
 CONTAINER_ID = re.compile(r"[0-9a-f]{64}")
@@ -53,7 +61,9 @@ class ContainerRun:
         """The image, pulled if it is not here."""
         with self._naming_the_server():
             reported = self._engine.need_image(image, progress)
-        self._image = Image(str(reported.get("Id", "")), sorted((reported.get("Config") or {}).get("Volumes") or {}))
+            with self._engine.telling(f"image '{image}'", "read"):
+                volumes = sorted(map(str, dict((reported.get("Config") or {}).get("Volumes") or {})))
+        self._image = Image(shortened(str(reported.get("Id", ""))), volumes)
         return self._image
 
     def start(self, recipe: Recipe, progress: Callable[[str], None]) -> None:
@@ -106,24 +116,32 @@ class ContainerRun:
 
     def output(self) -> list[str]:
         """The last lines that it printed."""
-        with contextlib.suppress(DockerException, requests.RequestException):
-            return self._need().logs(tail=LAST_LINES).decode(errors="replace").splitlines()
+        with contextlib.suppress(UserError, *ENGINE_ERRORS):
+            lines = self._need().logs(tail=LAST_LINES).decode(errors="replace").splitlines()
+            return [shortened(line, LINE_MAX) for line in lines[-LAST_LINES:]]
         return []
 
     def details(self) -> Mapping[str, str]:
         """Image, engine and CPUs as the engine has them, for the record."""
         attributes = self._attributes()
-        found = {"container engine": self._engine.name, "image": str(attributes["Config"]["Image"])}
+        with self._engine.telling("container", "read"):
+            image, cpus = attributes["Config"]["Image"], attributes["HostConfig"].get("CpusetCpus")
+        found = {"container engine": self._engine.name, "image": shortened(str(image), LINE_MAX)}
         if self._image is not None:
             found["image id"] = self._image.identity
-        if attributes["HostConfig"].get("CpusetCpus"):
-            found["CPUs"] = str(attributes["HostConfig"]["CpusetCpus"])
+        if cpus:
+            found["CPUs"] = shortened(str(cpus))
         return found
 
     def limits(self) -> dict[LimitName, LimitInForce]:
         """The limits as the engine has them; without those that it does not apply."""
-        host = self._attributes()["HostConfig"]
-        values: dict[LimitName, float] = {"cpu": (host.get("NanoCpus") or 0) / 1e9, "memory": host.get("Memory") or 0}
+        attributes = self._attributes()
+        with self._engine.telling("container", "read"):
+            host = attributes["HostConfig"]
+            values: dict[LimitName, float] = {
+                "cpu": float(host.get("NanoCpus") or 0) / 1e9,
+                "memory": float(host.get("Memory") or 0),
+            }
         return {name: limit_in_force(value) for name, value in values.items() if value}
 
     def _attributes(self) -> dict[str, Any]:
@@ -152,16 +170,16 @@ class ContainerRun:
         try:
             container = self._need()
             container.reload()
-        except (UserError, DockerException, requests.RequestException):
+            return dict(container.attrs["State"])
+        except (UserError, *ENGINE_ERRORS):
             return {}
-        return dict(container.attrs["State"])
 
     def _find_process(self) -> psutil.Process | None:
         """The main process, if it is one of this machine: an engine in a virtual machine counts its own."""
         if self._status() != "running":
             return None
         container = self._need()
-        with contextlib.suppress(OSError, psutil.Error):
+        with contextlib.suppress(OSError, psutil.Error, *ENGINE_ERRORS):
             pid = int(container.attrs["State"]["Pid"])
             if pid > 1 and CONTAINER_ID.fullmatch(named := str(container.id)) and named in _groups(pid):
                 return psutil.Process(pid)
