@@ -4,12 +4,15 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from tests.servers import Certificates, Scripted, UserRedis, wait_until
 
 from loadstone.deploy.provider import ServerFacts
-from loadstone.errors import UserError
+from loadstone.errors import ServerGone, UserError
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis import probe
+from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import free_port
 from loadstone.software.redis.requirements import inspect_server
 from loadstone.software.redis.url import parse_url
@@ -212,3 +215,19 @@ def test_tls_that_wants_a_certificate_of_ours(
 def test_a_ca_file_that_is_not_there() -> None:
     with pytest.raises(UserError, match=r"cannot use /nowhere/ca\.pem"):
         inspect_server(parse_url("rediss://localhost?ca_file=/nowhere/ca.pem"))
+
+
+def test_a_server_that_stands_still_is_named_as_such(user_redis: Start) -> None:
+    """SIGSTOP of a real one: it accepts, and answers nothing."""
+    server = user_redis()
+    with RedisControl(Endpoint(port=server.port), timeout_s=0.5) as control:
+        control.ping()
+        process = psutil.Process(server.pid)
+        process.suspend()
+        try:
+            with pytest.raises(
+                ServerGone, match=rf"^server 127\.0\.0\.1:{server.port}: it has not answered for 0\.5 s;"
+            ):
+                control.ping()
+        finally:
+            process.resume()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 
-from loadstone.drive.outcome import Counts
+from loadstone.drive.outcome import Counts, ReceiversRecord
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
@@ -163,10 +163,18 @@ def deliveries(evidence: TrialEvidence) -> CheckResult | None:
     found = evidence.drive.receivers
     if found is None:
         return None
-    wrong = found.missing + found.repeated + found.unreadable
+    invented = _invented(evidence.drive.total, found)
+    wrong = found.missing + found.repeated + found.unreadable + invented
     if found.disconnected:
         lost = {"connections": found.disconnected, "of": found.connections, "why": found.why_disconnected or ""}
         reason = message("check.deliveries.disconnected", missing=found.missing, **lost)
         return within("deliveries", max(wrong, found.disconnected), DELIVERIES, reason)
-    counts = {"missing": found.missing, "repeated": found.repeated, "unreadable": found.unreadable}
+    counts = {"missing": found.missing, "repeated": found.repeated, "unreadable": found.unreadable + invented}
     return within("deliveries", wrong, DELIVERIES, message("check.deliveries.wrong", expected=found.expected, **counts))
+
+
+def _invented(total: Counts, found: ReceiversRecord) -> int:
+    """Deliveries beyond all that was sent. A message whose sender got no correct reply may have come all the same."""
+    copies = -(-found.expected // found.published) if found.published else found.connections
+    perhaps = copies * (sum(total.errors.values()) + total.timeouts + total.in_flight)
+    return max(0, found.delivered - found.expected - perhaps)

@@ -116,6 +116,9 @@ class RedisSession:
         if isinstance(error, redis.ResponseError):
             return ServerRefused(f"server {self.endpoint.label}: {error_text(error)}")
         hint = "" if isinstance(error, redis.AuthenticationError) else hint
+        if isinstance(error, redis.TimeoutError) and str(error).startswith("Timeout reading"):
+            said = f"it has not answered for {self._timeout_s:.1f} s"  # it stands still, or the network does
+            return ServerGone(f"server {self.endpoint.label}: {said}{hint.replace('; it no longer answers', '')}")
         return ServerGone(f"server {self.endpoint.label}: {error_text(error)}{hint}")
 
     def present(self, keys: Sequence[str]) -> list[bool]:

@@ -198,6 +198,6 @@ def _unreadable(lab: Lab, what: str) -> None:
             require("memory" in str(failed).lower(), f"{what}: it broke off: {str(failed)[:200]}")
             return
     took_s = time.monotonic() - began_s
-    require(total.ok == 0, f"{what}: {total.ok} were taken for correct")
+    require(total.ok == 0, f"{what}: {total.ok} count as correct")
     require(total.sent > 0, f"{what}: nothing was sent")
     require(took_s < LATE_S, f"{what}: it took {took_s:.3g} s")
