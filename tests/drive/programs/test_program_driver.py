@@ -365,7 +365,7 @@ def test_times_of_another_clock_are_found(monkeypatch: pytest.MonkeyPatch) -> No
     assert drive(READY, RECORD | {"started_unix_ns": now_ns}).stopped is None
     for changed, said in (
         ({"started_unix_ns": now_ns // 10**6}, "its load began -"),
-        ({"started_unix_ns": now_ns + 10**10}, "its load began (10|9.99) s after it got its plan"),
+        ({"started_unix_ns": now_ns + 10**10}, r"its load began (10|9\.\d+) s after it got its plan"),
         ({"started_unix_ns": now_ns, "phases": RECORD["phases"] | {"drain": {"start_s": 2, "end_s": 9}}}, "lasted 9 s"),
     ):
         with pytest.raises(DriverImplausible, match=said):
