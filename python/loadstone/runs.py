@@ -2,6 +2,7 @@
 
 import difflib
 import fcntl
+import itertools
 import os
 import re
 import shlex
@@ -15,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from loadstone.bounds.beneath import NotOfFolder, is_file, open_file
-from loadstone.bounds.files import read_json
+from loadstone.bounds.files import is_there, read_json
 from loadstone.errors import UserError
 from loadstone.message import Message
 from loadstone.record.file_names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN
@@ -24,6 +25,8 @@ from loadstone.secrecy.text import HIDDEN
 
 RUNS = Path("runs")
 """Where runs are, unless `--out` says otherwise."""
+_YEARS = range(1970, 9999)
+"""Of folders that a run made; a local time cannot be told for every other year."""
 LATEST = "latest"
 """Names the newest run wherever a run's folder is expected."""
 _NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<experiment>.+?)(?:-(?P<number>\d+))?")
@@ -63,7 +66,7 @@ def run_folder(word: str | Path, root: Path = RUNS) -> Path:
 
 def _require_no_slip(path: Path) -> None:
     """Returns unless a name that is nowhere is one that is nearly `latest`. Raises UserError."""
-    if not path.exists() and difflib.get_close_matches(str(path), [LATEST]):
+    if not is_there(path) and difflib.get_close_matches(str(path)[:80], [LATEST]):
         raise UserError(f"{path}: there is no such folder; did you mean '{LATEST}'?")
 
 
@@ -76,8 +79,11 @@ def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
     folder = run_folder(word, root)
     try:
         status = folder.stat()
-    except OSError:
-        return folder  # what is wrong with it is said where it is read
+    except (OSError, ValueError) as error:  # a path with a NUL in it is no path
+        why = error.strerror if isinstance(error, OSError) else "no file is called so"
+        raise UserError(f"--resume {folder}: {why}; `loadstone runs` lists the runs that there are") from None
+    if not (folder / PLAN).is_file():
+        raise UserError(f"--resume {folder}: not a run's folder ({PLAN} is missing); give a folder under runs/")
     if status.st_uid != os.geteuid():
         raise UserError(
             f"--resume {folder}: it belongs to the user with the id {status.st_uid}, and would decide what you run; "
@@ -125,13 +131,24 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     if arguments is None:
         raise UserError(f"--resume {folder}: its command was not recorded; name the experiment, too")
     kept: list[str] = []
-    for word in arguments:
+    for word in _without_given(arguments, given):
         if HIDDEN in word:
             option = kept.pop() if kept and kept[-1] in _KEEPING_NO_SECRET else ""
             _require_given(folder, option, word, given)
         elif word not in OF_ONE_START | NEVER_TAKEN:
             kept.append(_copy_if_gone(word, folder))
     return kept
+
+
+def _without_given(arguments: Sequence[str], given: Sequence[str]) -> Iterator[str]:
+    """The recorded words without the servers and subjects that are given again: what is said now counts."""
+    again = {(option, value.partition("=")[0]) for option, value in itertools.pairwise(given) if "=" in value}
+    words = iter(arguments)
+    for word in words:
+        if word not in ("--server", "--subject"):
+            yield word
+        elif (word, (value := next(words, "")).partition("=")[0]) not in again:
+            yield from (word, value)
 
 
 def options_given(command: object) -> list[str] | None:
@@ -171,7 +188,7 @@ def _is_same(option: str, name: str, value: str) -> bool:
 
 def _copy_if_gone(word: str, folder: Path) -> str:
     names_file = word.endswith((".yaml", ".yml")) and not word.startswith("-") and "=" not in word
-    if not names_file or Path(word).exists():
+    if not names_file or is_there(Path(word)):
         return word
     try:
         os.close(open_file(folder / EXPERIMENT))
@@ -199,9 +216,10 @@ def _age(path: Path) -> tuple[float, int]:
 def _began(path: Path) -> datetime | None:
     named = _NAME.fullmatch(path.name)
     try:
-        return datetime.strptime(named["time"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC) if named else None
+        began = datetime.strptime(named["time"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC) if named else None
     except ValueError:
         return None
+    return began if began is None or began.year in _YEARS else None
 
 
 def _entry(path: Path) -> RunEntry:

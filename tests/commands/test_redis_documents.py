@@ -98,3 +98,29 @@ def test_what_is_too_large_is_refused(redis: Redis, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(redis_documents, "FILE_MAX_BYTES", 50)
     with pytest.raises(UserError, match="larger than 0 MB; take a sample: shuf -n 10000"):
         redis("--documents", str(file))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (f'{{"value": {"9" * 5000}}}\n'.encode(), "a number in it has too many digits"),
+        ('{"a": 1}\n'.encode("utf-16"), "it is not text in UTF-8 (byte 0)"),
+        (b'{"key": "\\ud800", "value": 1}\n', "\\ud800 is half a character; write the whole one"),
+        (b"[" * 20_000 + b"\n", "it is nested too deeply"),
+    ],
+)
+def test_what_no_text_can_hold_is_refused_before_it_is_sent(
+    redis: Redis, tmp_path: Path, content: bytes, says: str
+) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        redis("--documents", str(file))
+    assert f"{file}, line 1: " in str(caught.value)
+    assert says in str(caught.value)
+
+
+def test_a_mark_of_utf_8_before_the_documents_is_passed_over(redis: Redis, tmp_path: Path) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_bytes('\ufeff{"a": "é \\ud83d\\ude00"}\n'.encode())
+    assert redis("--documents", str(file), "-t", "get").plan().keys.count == 1

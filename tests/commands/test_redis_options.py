@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from tests.commands.conftest import Said
@@ -179,10 +180,14 @@ def test_two_servers_take_turns_in_rounds(redis: Redis) -> None:
     assert len(redis("--against", "redis://127.0.0.1:2").run_plan.groups[0].conditions) == 4
 
 
-def test_a_login_goes_into_the_url_and_is_recorded_nowhere(redis: Redis, capsys: pytest.CaptureFixture[str]) -> None:
-    found = redis("redis://h:1/2", "-a", "hunter2pw", "--user", "me", "--tls", "--cacert", "/ca.pem", "--insecure")
+def test_a_login_goes_into_the_url_and_is_recorded_nowhere(
+    redis: Redis, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ca.pem").touch()
+    authority = str(tmp_path / "ca.pem")
+    found = redis("redis://h:1/2", "-a", "hunter2pw", "--user", "me", "--tls", "--cacert", authority, "--insecure")
     url = found.experiment.servers["redis"]["url"]
-    assert url == "rediss://me:hunter2pw@h:1/2?ca_file=%2Fca.pem&verify=no"
+    assert url == f"rediss://me:hunter2pw@h:1/2?ca_file={quote(authority, safe='')}&verify=no"
     said = capsys.readouterr()
     assert "-a: the password stands in the command line" in said.err
     assert "${env:NAME}" in said.err

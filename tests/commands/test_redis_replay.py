@@ -125,3 +125,25 @@ def test_a_slip_names_the_option(redis: Redis, log: Path, arguments: list[str], 
     with pytest.raises(UserError) as raised:
         redis(*(str(log) if word == "LOG" else word for word in arguments))
     assert error in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            f'1700000000.5 [0 127.0.0.1:1] "LMPOP" "{"9" * 5000}" "a" "LEFT"',
+            "most of all 1 LMPOP: loadstone does not know",
+        ),
+        ('1700000000.5 [0 127.0.0.1:1] "LMPOP" "²" "a" "LEFT"', "1 LMPOP: loadstone does not know"),
+        ('99999999999.5 [0 127.0.0.1:1] "GET" "a"', "line 2: is 1,137,731 days after the first command, and 366 are"),
+        (f'{"9" * 5000}.5 [0 127.0.0.1:1] "GET" "a"', "line 2: is no line of MONITOR"),
+        (f'1700000000.5 [{"9" * 5000} 127.0.0.1:1] "GET" "a"', "line 2: is no line of MONITOR"),
+    ],
+)
+def test_a_number_that_is_none_is_one_line(redis: Redis, tmp_path: Path, line: str, says: str) -> None:
+    file = tmp_path / "monitor.log"
+    first = '1700000000.0 [0 127.0.0.1:1] "GET" "a"' if "line 2" in says else "OK"
+    file.write_text(f"{first}\n{line}\n")
+    with pytest.raises(UserError) as caught:
+        redis("--replay", str(file))
+    assert says in str(caught.value)

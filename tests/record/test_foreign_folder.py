@@ -50,6 +50,7 @@ def test_lines_are_written_to_a_file_of_the_folder_alone(kind: str, tmp_path: Pa
 def test_only_its_own_user_goes_on_with_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "20261122T101112Z-shop"
     folder.mkdir(mode=0o755)
+    (folder / "plan.json").touch()
     assert folder_to_resume(folder) == folder
     folder.chmod(0o757)
     with pytest.raises(UserError, match=r"every user may write to it.*chmod o-w"):
@@ -64,8 +65,10 @@ def test_only_its_own_user_goes_on_with_a_run(tmp_path: Path, monkeypatch: pytes
             folder_to_resume(named)
 
 
-def test_a_folder_that_is_not_there_is_named_later(tmp_path: Path) -> None:
-    assert folder_to_resume(tmp_path / "nowhere") == tmp_path / "nowhere"
+def test_a_folder_that_is_no_runs_is_named_with_the_option(tmp_path: Path) -> None:
+    for wrong, says in ((tmp_path / "nowhere", "No such file"), (tmp_path, "plan.json is missing")):
+        with pytest.raises(UserError, match=rf"^--resume {wrong}: .*{says}"):
+            folder_to_resume(wrong)
 
 
 @pytest.fixture

@@ -233,3 +233,46 @@ def test_a_manifest_that_is_no_text_or_huge_is_one_line(content: bytes, tmp_path
     (tmp_path / "subject.yaml").write_bytes(content)
     with pytest.raises(UserError, match=r"subject\.yaml: it is (not text in UTF-8|larger than 1 MB)"):
         read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("digits", [20, 5000])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "SADD {key} {uniform 1..N}",
+        "SADD {key} {uniform -N..1}",
+        "SET {key} {random N lowercase}",
+        "SETRANGE {key} {uniform 0..N} x",
+    ],
+)
+def test_a_drawn_number_that_no_generator_takes_is_no_placeholder(written: str, digits: int) -> None:
+    text = written.replace("N", "9" * digits)
+    said = refusal(TEXT.replace("SET {key} x", text).replace("expect: ok", "expect: any"))
+    assert ":16: workload.operations.0.commands.0.args: " in said
+    assert "is no placeholder" in said
+    assert len(said) < 600
+
+
+@pytest.mark.parametrize(
+    "written", [f"SETRANGE {{key}} {'9' * 5000} x", f"LMPOP {'9' * 5000} {{key}} LEFT", "SETRANGE {key} ² x"]
+)
+def test_an_argument_is_a_text_however_many_digits_it_has(written: str) -> None:
+    experiment = load_experiment(TEXT.replace("SET {key} x", written).replace("expect: ok", "expect: any"))
+    assert make_run_plan(experiment).trials[0].plan.operations[0].commands[0].args == tuple(written.split())
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "remedy"),
+    [
+        ("  pool:", "\tpool:", "it is a tab; write spaces in its place"),
+        ("  keys: {count: 100}", "  keys:\n\t\tcount: 100", "it is a tab; write spaces in its place"),
+        ("name: tiny", "name: @tiny", "put the text in quotes"),
+        ("name: tiny", "name: %tiny", "put the text in quotes"),
+        ("workload:", "---\nworkload:", "write one experiment a file"),
+        ("question: Is", 'question: "Is" it', "write each key on a line of its own"),
+    ],
+)
+def test_a_sign_that_yaml_does_not_take_has_a_remedy(right: str, wrong: str, remedy: str) -> None:
+    said = refusal(TEXT.replace(right, wrong))
+    assert "is not valid YAML" in said
+    assert said.endswith(remedy) or remedy in said

@@ -40,7 +40,9 @@ _RATES = {"goodput": "goodput_per_s", "tps": "throughput_per_s", "peak": "peak_p
 _QUANTILES = ("p50", "p90", "p95", "p99", "p999", "mean", "max")
 _TIME_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _RATE_UNITS = {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3}
-_TEXT = re.compile(r"\s*(.*?)\s*(>=|<=|>|<)\s*([+-]?)\s*([0-9]+(?:\.[0-9]+)?)\s*([^\s0-9]*)\s*(?:\swhere\s+(.+))?")
+_TEXT = re.compile(
+    r"\s*(.*?)\s*(>=|<=|>|<)\s*([+-]?)\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([^\s0-9]*)\s*(?:\swhere\s+(.+))?"
+)
 _GRAMMAR = (
     "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; "
     f"metrics are {', '.join(_QUANTILES)} (response time), 'service p99' and so on, {', '.join(_RATES)}, {ERRORS}, and "

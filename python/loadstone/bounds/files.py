@@ -20,6 +20,14 @@ CHUNK_BYTES = 1 << 20
 _HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is something at a path; False, too, of what nothing can be called: too long, or with a NUL."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def read_bytes(path: Path, largest_bytes: int = LARGEST_BYTES) -> bytes:
     """The content of a regular file that the user named.
 
@@ -77,7 +85,7 @@ def read_json(path: Path, largest_bytes: int = LARGEST_BYTES) -> Any:
 
 
 def load_json(text: bytes) -> Any:
-    """What a JSON text holds, see also `whole`.
+    """What a JSON text in UTF-8 holds, see also `whole`.
 
     Raises:
         ValueError: it is none, nests too deeply, holds a figure that is none, or more values than any file of ours.
@@ -85,10 +93,14 @@ def load_json(text: bytes) -> Any:
     if len(text) > VALUES_MAX and sum(map(text.count, (b",", b"[", b"{"))) > VALUES_MAX:
         raise ValueError(f"it holds more than {VALUES_MAX:,} values")
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(text.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
         return whole(value) if _HALF.search(text) else value
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    except ValueError as error:
+        if "integer string conversion" in str(error):  # its own text tells how to change Python's limit
+            raise ValueError("a number in it has too many digits") from None
+        raise
 
 
 def whole(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """`loadstone redis --documents`: values of the user's own in the place of generated ones."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -63,6 +64,8 @@ def _read(path: Path, file: BinaryIO) -> OwnDocuments:
             raise UserError(
                 f"{OPTION} {path}, line {number}: is no JSON ({why(error)}); correct or remove it"
             ) from None
+        if b"\\u" in line:
+            _require_whole_letters(path, number, line)
         is_named = isinstance(value, dict) and set(value) == _FORM and isinstance(value["key"], str)
         if not count:
             named = is_named
@@ -76,6 +79,17 @@ def _read(path: Path, file: BinaryIO) -> OwnDocuments:
     if not count:
         raise UserError(f"{OPTION} {path}: holds no document; write a JSON document a line")
     return OwnDocuments(path, count, max(2, round(total / count)), named, text_at)
+
+
+def _require_whole_letters(path: Path, number: int, line: bytes) -> None:
+    """Raises UserError for half a character, such as `\\ud800`: JSON can write one, and no text in UTF-8 holds it."""
+    try:
+        json.dumps(json.loads(line), ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        raise UserError(f"{OPTION} {path}, line {number}: {half} is half a character; write the whole one") from None
+    except RecursionError:
+        return  # the reader's own limit has been kept
 
 
 def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:

@@ -1,13 +1,16 @@
 """Where an ad-hoc load goes: servers and services by URL, as options give them. No password is shown."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from loadstone import registry
 from loadstone.deploy.urls import TRUTH
 from loadstone.errors import UserError
+from loadstone.plan.drive_plan import PAYLOAD_MAX_BYTES
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.references import learn_options
 from loadstone.secrecy.text import REFERENCE
@@ -20,6 +23,9 @@ SERVER, SUBJECT = "redis", "service"
 """What the target is called in reports, and in `--set`."""
 OTHER = "against"
 """What `--against` names is called so."""
+
+
+_TLS_NAMES = {"ca_file": "--cacert", "cert_file": "--cert", "key_file": "--key", "server_name": "--sni"}
 
 
 @dataclass(frozen=True)
@@ -36,9 +42,13 @@ class Login:
     def options(self) -> list[str]:
         """The options that are given, as they are written."""
         given = {"--user": self.user, "-a": self.password, "--tls": self.tls or None}
-        names = {"ca_file": "--cacert", "cert_file": "--cert", "key_file": "--key", "server_name": "--sni"}
-        named = [names.get(name, "--insecure") for name in self.tls_options]
+        named = [_TLS_NAMES.get(name, "--insecure") for name in self.tls_options]
         return [*(name for name, value in given.items() if value is not None), *named]
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that options name, by the option."""
+        return {_TLS_NAMES[name]: path for name, path in self.tls_options.items() if name.endswith("_file")}
 
 
 def redis_server(url: str, option: str = "URL") -> Fields:
@@ -70,6 +80,9 @@ def with_login(url: str, login: Login) -> str:
         rest = f"{quote(login.user or '', safe='')}:{_escaped(login.password)}@{rest}"
     if login.tls_options and not login.tls and not scheme.startswith("rediss"):
         raise UserError(f"{first}: is for TLS alone; add --tls, or write rediss://")
+    for option, path in login.files.items():
+        if not Path(path).is_file() or not os.access(path, os.R_OK):
+            raise UserError(f"{option} {path}: cannot be read; name a PEM file that you may read")
     if login.tls and scheme == "unix":
         raise UserError("--tls: a Unix socket has no TLS; leave it out")
     if login.tls_options:
@@ -133,6 +146,9 @@ def address(url: str) -> str:
 def size_bytes(option: str, text: str) -> int:
     """Bytes that a size stands for: `100`, `1 kB`. Raises UserError."""
     try:
-        return int(parse(text if not text.isdecimal() else f"{text} B", BYTES))
+        size = int(parse(text if not text.isdecimal() else f"{text} B", BYTES))
     except ValueError as error:
         raise UserError(f"{option} {text}: {error}") from None
+    if size > PAYLOAD_MAX_BYTES:
+        raise UserError(f"{option} {text}: a value has at most {PAYLOAD_MAX_BYTES >> 20} MiB; write a smaller size")
+    return size

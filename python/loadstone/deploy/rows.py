@@ -31,8 +31,8 @@ KEPT_S = 30 * 24 * 3600.0
 SUM = "sum.json"
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 PIECE = re.compile(
-    r"(?P<brace>\{\{)|(?P<number>\{number\})|\{uniform (?P<low>-?\d+)\.\.(?P<high>-?\d+)\}|"
-    r"\{random (?P<letters>\d+) lowercase\}|(?P<unknown>\{[^}]*\}?)|(?P<text>[^{]+)"
+    r"(?P<brace>\{\{)|(?P<number>\{number\})|\{uniform (?P<low>-?[0-9]{1,19})\.\.(?P<high>-?[0-9]{1,19})\}|"
+    r"\{random (?P<letters>[0-9]{1,19}) lowercase\}|(?P<unknown>\{[^}]*\}?)|(?P<text>[^{]+)"
 )
 KNOWN = "{number}, {uniform A..B}, {random N lowercase}; write {{ for a brace"
 LETTERS_MAX = 65_535

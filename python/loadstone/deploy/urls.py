@@ -30,6 +30,20 @@ def valid_by(parse: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(check)
 
 
+def host_of(parts: SplitResult) -> str | None:
+    """The host that a URL names. Raises ValueError for what no host can be called: it is not even looked up."""
+    host = parts.hostname
+    if host is None or ":" in host:  # an address of IPv6 was read by `urlsplit`
+        return host
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueError("a host has parts of 1 to 63 characters with dots between them") from None
+    if not host.isprintable() or " " in host:
+        raise ValueError("its host holds a space or a control character")
+    return host
+
+
 def options_of(parts: SplitResult, known: Sequence[str], shown: str) -> dict[str, str]:
     """The options by name. `shown` is the URL without its password. Raises UserError if one is not known."""
     options = dict(parse_qsl(parts.query, keep_blank_values=True))

@@ -19,6 +19,7 @@ from loadstone.plan.workload.recording import Recording
 from loadstone.plan.workload.sentinels import wrong_in_sentinels
 
 LONGEST_S = 10 * 365 * 24 * 3600
+PAYLOAD_MAX_BYTES = 64 * 1024 * 1024
 """The longest time that a plan may hold: ten years, which 64 bits hold in ns.
 
 No number alone may make a run loop or allocate without end."""
@@ -242,7 +243,7 @@ def numbered_key(prefix: str, number: int) -> str:
 class Documents(PlanPart):
     """Generated documents: payload + 122 bytes of JSON; `field` is a part of the payload."""
 
-    payload_bytes: int = Field(default=100, ge=2, le=64 * 1024 * 1024)
+    payload_bytes: int = Field(default=100, ge=2, le=PAYLOAD_MAX_BYTES)
     field_bytes: int = Field(default=10, ge=1)
 
     @model_validator(mode="after")

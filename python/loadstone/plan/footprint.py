@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadstone.bounds.numbers import whole_number
 from loadstone.plan.drive_plan import Closed, Command, Open, Plan
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import RequiredData
@@ -71,8 +72,9 @@ MEMBERS = {"SADD": 2, "PFADD": 2, "ZADD": 3, "GEOADD": 4}
 RANGES = {"SETRANGE": 1, "SETBIT": 8}
 """Commands that make a text as long as they say, in bytes and in bits."""
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
-_RANDOM = re.compile(r"\{random (\d+) lowercase\}")
-_UNIFORM = re.compile(r"\{uniform (-?\d+)\.\.(-?\d+)\}")
+_RANDOM = re.compile(r"\{random (\d{1,19}) lowercase\}", re.ASCII)
+_UNIFORM = re.compile(r"\{uniform (-?\d{1,19})\.\.(-?\d{1,19})\}", re.ASCII)
+"""Longer numbers are none that the generator takes."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +267,7 @@ def _highest(text: str) -> int:
     """The highest offset that an argument names; 0 where it cannot be determined."""
     uniform = _UNIFORM.fullmatch(text)
     number = uniform[2] if uniform else text
-    return int(number) if number.isdecimal() else 0
+    return whole_number(number) or 0
 
 
 def _command_bytes(command: Command, plan: Plan, first: int = 1) -> int:

@@ -26,7 +26,7 @@ LINE_MAX_LETTERS = 4 * 1024 * 1024
 """An encoded histogram of three digits has at most some 200,000."""
 _NS_PER_MS = 1e6
 _MEASURED = {"measure", "drain"}
-_ROUNDS = re.compile(r"#\[Rounds: (\d+)-(\d+)\]\n")
+_ROUNDS = re.compile(r"#\[Rounds: (\d{1,9})-(\d{1,9})\]\n")
 
 RoundSpan = tuple[int, int]
 """First and last round."""

@@ -106,7 +106,7 @@ def is_loopback(host: str) -> bool | None:
     """Whether an address is this machine's own loopback; None if it has no address."""
     try:
         addresses = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
-    except OSError:
+    except (OSError, UnicodeError):
         return None
     return all(address.startswith("127.") or address == "::1" for address in addresses)
 

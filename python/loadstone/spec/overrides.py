@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from loadstone import registry
+from loadstone.bounds.numbers import whole_number
 from loadstone.errors import UserError
 from loadstone.secrecy.experiment_secrets import check_given
 from loadstone.secrecy.references import learn_options
@@ -85,9 +86,14 @@ def override(
     learn_options((*servers, *subjects))
     data, given = copy.deepcopy(source.data), dict(source.given)
     for text in servers:
-        given[_put_server(data, text, experiment)] = "--server"
+        path = _put_server(data, text, experiment)
+        if path in given and given[path] == "--server":
+            raise UserError(f"--server {path[1]}=...: given twice; leave one of them out")
+        given[path] = "--server"
     for text in subjects:
         path = put_subject(data, text, experiment)
+        if given.get(path[:-1]) == "--subject":
+            raise UserError(f"--subject {path[1]}=...: given twice; write its URLs as one, with commas between them")
         given |= {path[:-1]: "--subject", path: "--subject"}
     for text in sets:
         option = f"--set {text.partition('=')[0]}"
@@ -163,8 +169,9 @@ def _below(at: Any, part: str | int) -> Any:
 def _index(items: list[Any], part: str, option: str) -> int:
     """Which item of a list is meant: by its number from 0, or by its name if only one has it."""
     names = [item.get("name") if isinstance(item, dict) else None for item in items]
-    if part.isdecimal() and int(part) < len(items):
-        return int(part)
+    number = whole_number(part)
+    if number is not None and number < len(items):
+        return number
     if names.count(part) == 1:
         return names.index(part)
     known = [str(name) for name in names if name is not None and names.count(name) == 1]

@@ -49,9 +49,11 @@ BYTES = UnitKind(
         "kB": Fraction(1000),
         "MB": Fraction(1000**2),
         "GB": Fraction(1000**3),
+        "TB": Fraction(1000**4),
         "KiB": Fraction(1024),
         "MiB": Fraction(1024**2),
         "GiB": Fraction(1024**3),
+        "TiB": Fraction(1024**4),
     },
     "`100 B`, `10 kB` (1000 bytes each), `1 KiB` (1024 bytes), `1 MiB`",
     whole=True,
@@ -112,7 +114,8 @@ def parse(text: str, kind: UnitKind) -> Number:
         raise ValueError(f"'{text}' has no unit; write for example {kind.examples}")
     if unit not in kind.units:
         nearest = [known for known in kind.units if known.lower() == unit.lower()]
-        nearest = nearest or get_close_matches(unit, kind.units, n=1)
+        near = [known for known in kind.units if known[0].lower() == unit[0].lower()]  # `1 PB` is not `1 B`
+        nearest = nearest or get_close_matches(unit, near, n=1)
         hint = f"did you mean `{digits} {nearest[0]}`? " if nearest else ""
         raise ValueError(f"'{text}' is not {kind.noun}; {hint}write for example {kind.examples}")
     value = Fraction(digits) * kind.units[unit]

@@ -20,6 +20,13 @@ Path = tuple[str | int, ...]
 NUMBER_MAX = 2**63 - 1
 """A whole number beyond it fits neither the driver nor the record."""
 _TOO_DEEP = "is nested too deeply; an experiment needs about six levels"
+_OF_SIGNS = {
+    r"character '\t'": "it is a tab; write spaces in its place",
+    **{f"character '{sign}'": "put the text in quotes" for sign in "@`%"},
+    "another document": "write one experiment a file, without `---`",
+    "expected <block end>": "write each key on a line of its own, as far in as those beside it",
+}
+"""What helps where the parser complains of a sign."""
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{tag}" for tag in ("str", "int", "float", "bool", "null", "map", "seq")}
 
 
@@ -45,6 +52,7 @@ def read_yaml(text: str) -> tuple[Any, Mapping[Path, int]]:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         words = " ".join(str(part) for part in (error.context, error.problem) if part)
+        words += next((f"; {remedy}" for sign, remedy in _OF_SIGNS.items() if sign in words), "")
         raise YamlTextError(mark.line + 1 if mark else 1, (), f"is not valid YAML: {words}") from error
     except YAMLError as error:
         line = text.count("\n", 0, getattr(error, "position", 0) or 0) + 1

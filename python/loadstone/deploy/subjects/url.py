@@ -13,7 +13,7 @@ from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.subjects.workers import Worker
 from loadstone.deploy.transport import error_text, remark_on_exposure, tls_context
-from loadstone.deploy.urls import learned
+from loadstone.deploy.urls import host_of, learned
 from loadstone.deploy.users_parts import answering_again, listening_pid
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint, Tls
@@ -37,17 +37,17 @@ def parse_subject_url(url: str) -> Endpoint:
     shown = hide_url(url)
     try:
         parts = urlsplit(url)
-        port = parts.port
+        host, port = host_of(parts), parts.port
     except ValueError as error:
         raise UserError(f"subject '{shown}': {error}; write http://HOST:PORT") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
         raise UserError(f"subject '{shown}': write http://HOST:PORT or https://HOST:PORT")
     secure = parts.scheme == "https"
     try:
         return Endpoint(
-            host=parts.hostname,
+            host=host,
             port=port or (443 if secure else 80),
-            tls=Tls(server_name=parts.hostname) if secure else None,
+            tls=Tls(server_name=host) if secure else None,
             username=unquote(parts.username) if parts.username else None,
             password=learned(unquote(parts.password)) if parts.password else None,
             base_path=parts.path.rstrip("/"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import psutil
 
+from loadstone.bounds.numbers import whole_number
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.subjects.manifest import WORKERS_MAX, Run
 from loadstone.errors import UserError
@@ -40,12 +41,13 @@ def worker_count(run: Run, environment: Mapping[str, str], subject: str) -> int:
         raise UserError(
             f"subject {subject}: run.workers: the environment has no '{run.workers}'; add it, or correct it"
         )
-    if not text.isdecimal() or not 1 <= int(text) <= WORKERS_MAX:
+    number = whole_number(text)
+    if number is None or not 1 <= number <= WORKERS_MAX:
         raise UserError(
             f"subject {subject}: environment.{run.workers}: '{text[:40]}' is no number of workers; "
             f"write one from 1 to {WORKERS_MAX}"
         )
-    return int(text)
+    return number
 
 
 def worker_ports(count: int, taken: int) -> tuple[int, ...]:

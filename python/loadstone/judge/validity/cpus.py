@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from loadstone.bounds.numbers import whole_number
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.headroom import free_cpu
 from loadstone.record.facts import AvgMax
@@ -38,7 +39,7 @@ def server_cpus(found: TrialEvidence) -> CpuUse | None:
         if not placed.server_cpus:
             return None
         return _of(found, placed.server_cpus) or _from_totals(found, placed.server_cpus, placed.generator_cpus)
-    watched = [int(part[3:]) for part in found.facts.seen if part[:3] == "cpu" and part[3:].isdecimal()]
+    watched = [int(part[3:]) for part in found.facts.seen if part[:3] == "cpu" and whole_number(part[3:]) is not None]
     on_this_host = bool(found.server_parts)
     return _of(found, watched) if on_this_host and watched else None
 

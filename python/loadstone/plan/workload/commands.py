@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from loadstone.bounds.replies import shortened
 from loadstone.plan.workload.substitute import FieldError, Path
 from loadstone.spec.levels import level_text
 
@@ -11,7 +12,7 @@ REPEAT_MAX = 100_000
 _ARGUMENT = re.compile(r"(?:\{[^{}]*\}|\S)+")
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _BOTH = "key|document|id|version|field|body|field_json|value|seq"
-_DRAWN = "uniform -?[0-9]+\\.\\.-?[0-9]+|random [0-9]+ lowercase"
+_DRAWN = "uniform -?[0-9]{1,19}\\.\\.-?[0-9]{1,19}|random [0-9]{1,19} lowercase"
 _IN_COMMANDS = re.compile(f"{_BOTH}|changed|message|data\\..+|{_DRAWN}")
 _IN_REQUESTS = re.compile(f"{_BOTH}|number|data\\..+|{_DRAWN}")
 _IN_REPLIES = re.compile(f"{_BOTH}|number|data\\..+")
@@ -81,4 +82,4 @@ def _repeat(times: Any, path: Path) -> int:
 def _placeholders(text: object, path: Path, known: re.Pattern[str], remedy: str) -> None:
     for found in _BRACES.finditer(text if isinstance(text, str) else ""):
         if found[0] not in ("{{", "}}") and not (found[1] and known.fullmatch(found[1])):
-            raise FieldError(path, f"'{found[0]}' is no placeholder; {remedy}")
+            raise FieldError(path, f"'{shortened(found[0])}' is no placeholder; {remedy}")

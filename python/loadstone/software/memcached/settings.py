@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadstone.bounds.numbers import whole_number
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
 
@@ -90,7 +91,8 @@ def reported(stats: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
         if option.inverse:
             found[name] = "no" if value in ("on", "yes", "1") else "yes"
         else:
-            found[name] = str(int(value) // option.divisor) if option.divisor > 1 and value.isdecimal() else value
+            number = whole_number(value)
+            found[name] = value if option.divisor == 1 or number is None else str(number // option.divisor)
     return found
 
 

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import remark_on_exposure
-from loadstone.deploy.urls import options_of, password_of, valid_by
+from loadstone.deploy.urls import host_of, options_of, password_of, valid_by
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
@@ -32,7 +32,7 @@ def parse_memcached_url(url: str) -> Endpoint:
     shown = hide_url(url)
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        host, port = host_of(parts), parts.port
     except ValueError as error:
         raise UserError(f"url '{shown}': {error}; write {MEMCACHED.url_form}") from None
     if parts.scheme not in MEMCACHED.schemes or parts.path.strip("/") or parts.fragment:

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import remark_on_exposure
-from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, options_of, password_of, tls_of, truth_of, valid_by
+from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, host_of, options_of, password_of, tls_of, truth_of, valid_by
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
@@ -59,7 +59,7 @@ def parse_url(url: str) -> Endpoint:
         raise UserError(f"url '{shown}': it names Sentinels, and an address of the server itself is needed here")
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        host, port = host_of(parts), parts.port
     except ValueError as error:
         raise UserError(f"url '{shown}': {error}; write redis://HOST:PORT") from None
     if parts.scheme not in REDIS.schemes:

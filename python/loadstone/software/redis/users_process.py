@@ -69,6 +69,6 @@ def _is_here(endpoint: Endpoint) -> bool:
         theirs = {
             str(found[4][0]) for found in socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
         }
-    except OSError:
+    except (OSError, UnicodeError):
         return False
     return any(address in mine or ipaddress.ip_address(address).is_loopback for address in theirs)

@@ -9,7 +9,7 @@ from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.provider import DeployContext, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
-from loadstone.deploy.urls import options_of, password_of
+from loadstone.deploy.urls import host_of, options_of, password_of
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint, Tls
@@ -43,7 +43,7 @@ def parse_sql_url(
     shown, software = hide_url(url), control.declared
     try:
         parts = urlsplit(url)
-        host, given_port = parts.hostname, parts.port
+        host, given_port = host_of(parts), parts.port
     except ValueError as error:
         raise UserError(f"url '{shown}': {error}; write {software.url_form}") from None
     if parts.scheme not in software.schemes or parts.fragment:

@@ -9,8 +9,8 @@ from loadstone.spec.experiment import OUR_PREFIX
 LONGEST_EXAMPLE = 16
 """Letters: longer than any option of a command."""
 _PIECE = re.compile(r"(?P<open>\{\{)|(?P<close>\}\})|\{(?P<placeholder>[^{}]*)\}|(?P<text>[^{}]+|[{}])")
-_RANDOM = re.compile(r"random ([0-9]+) lowercase")
-_UNIFORM = re.compile(r"uniform (-?[0-9]+)\.\.-?[0-9]+")
+_RANDOM = re.compile(r"random ([0-9]{1,19}) lowercase")
+_UNIFORM = re.compile(r"uniform (-?[0-9]{1,19})\.\.-?[0-9]{1,19}")
 _DIGITS = {"id": "000000000000", "version": "0000000001", "seq": "0", "number": "1"}
 
 

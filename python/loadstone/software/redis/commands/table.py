@@ -7,6 +7,8 @@ unless the server itself says what it is (`confine`). Tests hold each command's 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+from loadstone.bounds.numbers import whole_number
+from loadstone.bounds.replies import shortened
 from loadstone.software.redis.commands.arguments import Argument
 
 Arguments = Sequence[Argument]
@@ -28,10 +30,11 @@ def _placed(first: int, last: int, step: int, arguments: Arguments) -> list[Argu
 def _counted(place: int, before: int, arguments: Arguments) -> list[Argument]:
     """The first `before` arguments, and as many keys as the argument at `place` says, which stand behind it."""
     number = arguments[place - 1] if len(arguments) >= place else None
-    if number is None or not number.is_certain or not number.example.isascii() or not number.example.isdigit():
-        said = "nothing" if number is None else f"'{number.written}'"
+    count = whole_number(number.example) if number is not None and number.is_certain else None
+    if count is None:
+        said = "nothing" if number is None else f"'{shortened(number.written, 40)}'"
         raise Unclear(f"the number of its keys is {said}; write a whole number")
-    return [*arguments[:before], *arguments[place : place + int(number.example)]]
+    return [*arguments[:before], *arguments[place : place + count]]
 
 
 def _streams(arguments: Arguments) -> list[Argument]:

@@ -33,6 +33,8 @@ NAMES_MAX = 500
 """Names of commands that are counted apart."""
 BACK_MAX_NS = 1_000_000_000
 """Clocks are set back by less than this; more is the beginning of another recording."""
+_DAY_NS = 24 * 3600 * 1_000_000_000
+LENGTH_MAX_NS = 366 * _DAY_NS
 KEYS_FOLLOWED = 200_000
 """Keys of which it is known whether they were stored before; each beyond is taken for a new one."""
 PER_KEY_BYTES, GROWTH = 224, 1.25
@@ -187,6 +189,10 @@ class _Reading:
         if back_ns > BACK_MAX_NS:
             why = f"is {back_ns / 1e9:,.3f} s before the line before it"
             raise UserError(f"{self._path}, line {number}: {why}; replay one recording at a time, or sort the lines")
+        if line.at_ns - self._begin_ns > LENGTH_MAX_NS:
+            days = (line.at_ns - self._begin_ns) / _DAY_NS
+            why = f"is {days:,.0f} days after the first command, and {LENGTH_MAX_NS // _DAY_NS} are the most"
+            raise UserError(f"{self._path}, line {number}: {why}; correct its time, or replay a part of the file")
         self._set_forward += back_ns > 0
         self._last_ns = max(self._last_ns, line.at_ns)
         return self._last_ns - self._begin_ns

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import ValidationError
 
 from loadstone.deploy.ledger import Place
-from loadstone.deploy.urls import TLS_OPTIONS, options_of, password_of, tls_of
+from loadstone.deploy.urls import TLS_OPTIONS, host_of, options_of, password_of, tls_of
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.secrecy.text import hide_url
@@ -70,7 +70,7 @@ def parse_sentinel_url(url: str) -> Watched:
     try:
         parts = urlsplit(url)
         hosts = [urlsplit(f"//{host}") for host in parts.netloc.rpartition("@")[2].split(",")]
-        places = [(host.hostname, host.port or PORT) for host in hosts]
+        places = [(host_of(host), host.port or PORT) for host in hosts]
     except ValueError as error:
         raise UserError(f"url '{shown}': {error}; {FORM}") from None
     options = options_of(parts, OPTIONS, shown)
