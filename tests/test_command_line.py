@@ -32,6 +32,37 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
     ("command", "error"),
     [
         ("show", "Missing argument 'EXPERIMENT|FILE.yaml': name an experiment (`loadstone list`)"),
+        ("http", "Missing argument 'URL': write `loadstone http URL`, for example http://127.0.0.1:8080/"),
+        ("report", "Missing argument 'RUN': write `loadstone report RUN`, `latest` is the newest"),
+        (
+            "redis --repeats 5",
+            "No such option: --repeats; did you mean --repeat? `loadstone redis --help` lists the options",
+        ),
+        ("redsi", "No such command 'redsi'. Did you mean 'redis'? `loadstone --help` lists the commands"),
+        ("runs a b", "Got unexpected extra argument(s) (b); `loadstone runs --help` lists what it takes"),
+        ("redis -d 1TB", "-d 1TB: a value has at most 64 MiB; write a smaller size"),
+        (
+            "redis -d 1PB",
+            "-d 1PB: '1PB' is not a size; write for example `100 B`, `10 kB` (1000 bytes each), `1 KiB` (1024 bytes), "
+            "`1 MiB`",
+        ),
+        (
+            "run json-documents --server redis=redis://a:1 --server redis=redis://b:1",
+            "--server redis=...: given twice; leave one of them out",
+        ),
+        (
+            "run --resume nowhere",
+            "--resume nowhere: No such file or directory; `loadstone runs` lists the runs that there are",
+        ),
+        (
+            "redis redis://a..b",
+            "servers.redis.url: 'redis://a..b': a host has parts of 1 to 63 characters with dots between them; "
+            "write redis://HOST:PORT",
+        ),
+        (
+            "redis rediss://h --cacert nowhere.pem",
+            "--cacert nowhere.pem: cannot be read; name a PEM file that you may read",
+        ),
         ("report latst", "latst: there is no such folder; did you mean 'latest'?"),
         (
             "run json-documents --server redis=localhost:6379",
@@ -46,3 +77,25 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
 def test_a_slip_is_answered_by_what_to_write(command: str, error: str, tmp_path: Path) -> None:
     done = loadstone(*command.split(), folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"loadstone: {error}\n")
+
+
+def test_a_group_without_a_command_prints_its_help_line_by_line(tmp_path: Path) -> None:
+    done = loadstone("saturate", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert len(done.stdout.splitlines()) > 5
+
+
+def test_a_value_of_thousands_of_characters_is_shown_by_both_of_its_ends(tmp_path: Path) -> None:
+    done = loadstone("run", "json-documents", "--blocks", "9" * 5000, folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.endswith("not a number of blocks; write a number from 1 to 1000\n")
+    assert len(done.stderr) < 600
+
+
+@pytest.mark.parametrize("words", [["show", "a\udcff"], ["redis", "redis://\udcff"], ["run", "x", "--out", "\udcff/x"]])
+def test_bytes_that_are_no_text_are_refused(words: list[str], tmp_path: Path) -> None:
+    done = loadstone(*words, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "is not text in UTF-8" in done.stderr
+    assert list(tmp_path.iterdir()) == []

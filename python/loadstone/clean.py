@@ -170,9 +170,9 @@ def _given(text: str) -> Given:
         raise UserError(f"--server {f'{name}=...' if equals else '...'}: write NAME=URL")
     try:
         url = resolve(url)
+        return Given(_place(name, url), url)
     except UserError as error:
         raise UserError(f"--server {name}=...: {error}") from None
-    return Given(_place(name, url), url)
 
 
 def _place(name: str, url: str) -> Place:

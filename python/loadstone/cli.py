@@ -21,7 +21,7 @@ from loadstone import __version__, defect
 from loadstone import cli_options as opt
 from loadstone.bounds.describing import describing
 from loadstone.cli_check import check_app
-from loadstone.cli_help import PLACE, GroupedCommand
+from loadstone.cli_help import PLACE, GroupedCommand, usage_error
 from loadstone.cli_run import carried_out, objectives_of, show_outcome
 from loadstone.cli_saturate import saturate_app
 from loadstone.commands.http_command import http_command
@@ -30,6 +30,7 @@ from loadstone.commands.redis_command import redis_command
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.output import terminal
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
+from loadstone.secrecy.known_secrets import hide
 
 app = typer.Typer(
     name="loadstone",
@@ -45,6 +46,8 @@ app.add_typer(saturate_app, name="saturate")
 app.add_typer(check_app, name="check")
 
 MISSING = "Missing argument 'EXPERIMENT|FILE.yaml'"
+WORD_MAX, LINE_MAX = 400, 2000
+"""Characters of a message: paths and lists of choices are shorter."""
 RUN = "RUN"
 """A run's folder, or `latest`."""
 
@@ -330,16 +333,20 @@ def main() -> None:
     if not sys.argv[1:]:
         _help()
     try:
+        _require_text(sys.argv[1:])
         status = app(prog_name="loadstone", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         _exit(130, "interrupted")
     except TyperException as error:
-        _exit(UserError.exit_status, error.format_message())
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help of a group: as it is, line by line
+            _print([error.message])
+            terminal.finish()
+            sys.exit(UserError.exit_status)
+        _exit(UserError.exit_status, usage_error(error))
     except LoadstoneError as error:
         _exit(error.exit_status, str(error))
     except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
-        _exit(UserError.exit_status, f"{error.strerror or error}{place}")
+        _exit(UserError.exit_status, _about_file(error))
     except Exception as error:
         _exit(defect.STATUS, defect.report(error))
     terminal.finish()
@@ -368,13 +375,42 @@ def _go_on(folder: Path | None) -> None:
         raise typer.Exit(status)
 
 
+def _short(message: str) -> str:
+    """A message on one line that can be read at a glance, whatever long value it quotes: both of its ends."""
+    return _cut(" ".join(_cut(word, WORD_MAX) for word in message.split()), LINE_MAX)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 4 :]}"
+
+
 def _print(lines: Sequence[str]) -> None:
     if lines:
         terminal.result("".join(f"{line}\n" for line in lines))
 
 
+def _require_text(words: Sequence[str]) -> None:
+    """Raises UserError for a word that is no text: neither a plan nor a record could hold it."""
+    for before, word in zip(("", *words), words, strict=False):
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            what = before if before.startswith("-") and before != "--" else f"'{terminal.printable(word)}'"
+            raise UserError(f"{what}: is not text in UTF-8; write it in UTF-8, or call the file otherwise") from None
+
+
+def _about_file(error: OSError) -> str:
+    """What is wrong with a file, with the option that names it, if one does."""
+    name = str(error.filename or "")
+    at = next((at for at, word in enumerate(sys.argv) if at and len(word) > 1 and name.startswith(word)), 0)
+    option = sys.argv[at - 1] if at and sys.argv[at - 1].startswith("-") else ""
+    if option:
+        return f"{option} {name}: {error.strerror or error}; name another one"
+    return f"{error.strerror or error}{f' ({name})' if name else ''}"
+
+
 def _exit(status: int, message: str) -> None:
-    terminal.remark(f"loadstone: {' '.join(message.split())}")
+    terminal.remark(f"loadstone: {_short(hide(message))}")
     terminal.finish()
     sys.exit(status)
 

@@ -1,8 +1,9 @@
-"""`--help` of commands with many options: a list for each group of them."""
+"""`--help` of commands with many options: a list for each group of them; and what a wrong command line is answered."""
 
 from typing import Any
 
 from typer.core import TyperCommand
+from typer.exceptions import TyperException
 
 EXPERIMENT = "What is measured"
 PARTS = "Servers and applications"
@@ -34,3 +35,23 @@ class GroupedCommand(TyperCommand):
             if lines:
                 with formatter.section(title):
                     formatter.write_dl(lines)
+
+
+EXAMPLES = {"URL": "for example http://127.0.0.1:8080/", "RUN": "`latest` is the newest"}
+"""Of arguments that a newcomer leaves out."""
+
+
+def usage_error(error: TyperException) -> str:
+    """What is wrong with a command line as one line, with what helps."""
+    said = error.format_message().removesuffix(".").replace("Value error, ", "")
+    context: Any = getattr(error, "ctx", None)
+    command = getattr(context, "command_path", "loadstone COMMAND")
+    if near := getattr(error, "possibilities", None):
+        return f"{error.message}; did you mean {near[0]}? `{command} --help` lists the options"
+    parameter: Any = getattr(error, "param", None)
+    if said.startswith("Missing argument") and parameter is not None:
+        form = parameter.metavar or parameter.name.upper()
+        example = f", {EXAMPLES[form.split()[0]]}" if form.split()[0] in EXAMPLES else ""
+        return f"{said}: write `{command} {form}`{example}"
+    lists = "the commands" if "command" in said else "what it takes"
+    return f"{said}{'' if said.endswith('?') else ';'} `{command} --help` lists {lists}"

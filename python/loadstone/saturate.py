@@ -145,6 +145,7 @@ _GIVEN: dict[Path, str] = {
     ("workload", "keys", "count"): "--keys",
     ("workload", "documents"): "--value-size",
     ("workload", "operations"): "the operation",
+    ("workload", "operations", 0, "requests", 0, "expect", "contains"): "--expect-text",
     ("servers", SERVER, "url"): "URL",
     ("subjects", SUBJECT, "url"): "URL",
 }

@@ -77,6 +77,7 @@ _GIVEN: dict[Path, str] = {
     ("workload", "pool"): "-c",
     ("workload", "keys", "count"): "--keys",
     ("workload", "operations"): "the request",
+    ("workload", "operations", 0, "requests", 0, "expect", "contains"): "--expect-text",
     ("workload", "phases"): "-d, -n, --warm-up",
     ("workload", "model"): "-c, --rate",
     ("workload", "models"): "--rates",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from loadstone.deploy.urls import host_of
 from loadstone.errors import UserError
 from loadstone.spec.problems import listed, nearest
 
@@ -103,6 +104,7 @@ def http_target(url: str, paths: Sequence[str], option: str = "URL") -> HttpTarg
         raise UserError(f"{option}: '{scheme}://' is not HTTP; write http://HOST:PORT or https://HOST:PORT")
     try:
         parts = urlsplit(url)
+        host_of(parts)
     except ValueError as error:
         raise UserError(f"{option}: {error}; write http://HOST:PORT/PATH") from None
     if not parts.netloc:

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+from loadstone.bounds.files import is_there
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Phases, Plan
 from loadstone.plan.run_plan import RunPlan, in_tables
@@ -49,7 +50,7 @@ def check_space(path: Path, needed_bytes: int) -> None:
     Raises:
         UserError: there is less room than `needed_bytes` where `path` is or would be.
     """
-    place = next((p for p in (path, *path.absolute().parents) if p.exists()), None)
+    place = next((p for p in (path, *path.absolute().parents) if is_there(p)), None)
     if place is None:
         return
     free = shutil.disk_usage(place).free

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.spec.problems import listed, nearest
+from loadstone.bounds.files import is_there
+from loadstone.spec.problems import listed, nearest, shown
 
 NATIVE = "native"
 MANIFEST = "driver.yaml"
@@ -47,9 +48,11 @@ def driver_path(place: str, folder: Path) -> Path:
     if place in names():
         return _FOLDER / place
     path = folder / place
-    if path.is_file() or (path / MANIFEST).is_file():
+    if is_there(path) and (path.is_file() or (path / MANIFEST).is_file()):
         return path.absolute()
-    problem = f"folder '{path}' has no {MANIFEST}" if path.is_dir() else f"'{place}' is no driver"
+    problem = (
+        f"folder '{path}' has no {MANIFEST}" if is_there(path) and path.is_dir() else f"{shown(place)} is no driver"
+    )
     known = [NATIVE, *names()]
     raise ValueError(
         f"{problem}; {nearest(place, known)}drivers are: {listed(known)}; or give the path of a {MANIFEST}"

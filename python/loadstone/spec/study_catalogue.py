@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from loadstone.bounds.files import is_there
 from loadstone.errors import UserError
 from loadstone.spec.built_in import FOLDER, names
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load_settings import load_experiment
-from loadstone.spec.problems import listed, nearest
+from loadstone.spec.problems import listed, nearest, shown
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -18,9 +19,9 @@ def find(name: str) -> Experiment:
     """
     if name in names():
         return load_experiment(FOLDER / f"{name}.yaml")
-    if name.endswith(_SUFFIXES) or "/" in name or Path(name).is_file():
+    if name.endswith(_SUFFIXES) or "/" in name or (is_there(Path(name)) and Path(name).is_file()):
         return load_experiment(Path(name))
     raise UserError(
-        f"experiment '{name}' is not known; {nearest(name, names())}"
+        f"experiment {shown(name)} is not known; {nearest(name, names())}"
         f"built-in experiments: {listed(names())}; or name a file that ends in .yaml"
     )

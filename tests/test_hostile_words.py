@@ -1,0 +1,151 @@
+"""Whatever stands behind an option, the answer is one line for the user and status 2, or the command goes on with it.
+
+Every option and argument of every command, taken from the tree of commands, with values that no one means. Nothing
+connects and nothing starts: the first attempt ends the case, and counts as accepted.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from loadstone import check_driver, cli, overview, run
+
+TINY = """\
+format: 1
+name: tiny
+question: Is a word read within bounds?
+factors:
+  users: {levels: [1, 2]}
+tables:
+  - {name: all, title: All, vary: {users: [1, 2]}}
+servers:
+  redis: {kind: embedded}
+workload:
+  model: {kind: closed, users: "${users}"}
+  pool: {connections: 4}
+  phases: {measure_s: 1 s}
+  keys: {count: 100}
+  operations:
+    - {name: set, commands: [{args: "SET {key} x", expect: ok}]}
+"""
+RUN = Path(__file__).parent / "examples" / "runs" / "before-app"
+LONG = "9" * 5000
+VALUES = [
+    "", "-1", "0", "1e400", "nan", LONG, f"a={LONG}", "\udcff", "\U0001f600", "\x1b[31m\n", "{key",
+    f"SADD {{key}} {{uniform 1..{LONG}}}", f"LMPOP {LONG} {{key}} LEFT", f"p99 > {LONG} ms", "redis://a..b",
+    f"http://{'a' * 300}/", "x" * 20_000,
+]  # fmt: skip
+"""No word on a command line has a NUL: the kernel ends it there."""
+BASES: dict[str, list[str]] = {
+    "run": ["tiny.yaml"],
+    "show": ["tiny.yaml"],
+    "http": ["http://127.0.0.1:1/"],
+    "saturate http": ["http://127.0.0.1:1/"],
+    "report": ["a-run"],
+    "compare": ["a-run"],
+    "check driver": ["redis-py"],
+}
+"""What a command needs beside the option."""
+BESIDE: dict[str, list[str]] = {
+    "--speed": ["--replay", "/dev/null"],
+    "--channels": ["--subscribers", "4"],
+    "--streams": ["--consumers", "4"],
+    "--command-ratio": ["--command", "GET {key}"],
+    "--load": ["--command", "GETRANGE {key} 0 9"],
+    "--user": ["redis://127.0.0.1:1", "-a", "word"],
+    "--slice": ["redis://127.0.0.1:1", "--against", "redis://127.0.0.1:2"],
+    "--key-stddev": ["--key-pattern", "G:G"],
+    **{name: ["redis://127.0.0.1:1", "--tls"] for name in ("--cacert", "--cert", "--key", "--sni")},
+    "http --slice": ["--against", "http://127.0.0.1:2"],
+    "--a": ["--b", "operation=get"],
+    "--b": ["--a", "operation=get"],
+}
+NAMES = {"-u": "servers.redis.url"}
+"""What a message calls an option otherwise."""
+
+
+class _Started(BaseException):
+    """The command did not refuse the value, and went on."""
+
+
+def _stop(*_: object, **__: object) -> None:
+    raise _Started
+
+
+def _commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _commands(below, (*path, name))
+    if not hasattr(command, "commands"):
+        yield " ".join(path), command
+
+
+COMMANDS = dict(_commands(typer.main.get_command(cli.app)))
+
+
+def _cases(path: str, command: Any) -> Iterator[tuple[list[str], set[str]]]:
+    """Each command line, and what its error may call the value by."""
+    for parameter in command.params:
+        if getattr(parameter, "is_flag", False) or parameter.name == "help":
+            continue
+        names = {
+            *parameter.opts,
+            *(name.lstrip("-") for name in parameter.opts if name.startswith("--")),
+            NAMES.get(parameter.opts[0], parameter.opts[0]),
+            parameter.metavar or "?",
+        }
+        for value in VALUES:
+            if parameter.param_type_name == "argument":
+                shown = value.strip()[:20] if "\udcff" not in value else "is not text in UTF-8"
+                yield [*path.split(), "--", value], {*names, *path.split(), shown}
+            else:
+                option = next((name for name in parameter.opts if name in BESIDE), "")
+                beside = BESIDE.get(f"{path} {option}", BESIDE.get(option, []))
+                yield [*path.split(), *BASES.get(path, []), *beside, parameter.opts[-1], value], names
+
+
+@pytest.fixture(autouse=True)
+def nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.yaml").write_text(TINY)
+    shutil.copytree(RUN, "a-run")
+    monkeypatch.setattr(socket.socket, "connect", _stop)
+    monkeypatch.setattr(subprocess.Popen, "__init__", _stop)
+    for name in ("fork", "posix_spawn", "execv"):
+        monkeypatch.setattr(os, name, _stop)
+    monkeypatch.setattr(run, "run", _stop)
+    monkeypatch.setattr(check_driver, "check_driver", _stop)
+    monkeypatch.setattr(overview, "examine", _stop)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_value_that_no_one_means_is_one_line(
+    path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong: list[tuple[list[str], object, str]] = []
+    for words, names in _cases(path, COMMANDS[path]):
+        monkeypatch.setattr(sys, "argv", ["loadstone", *words])
+        status: object = 0
+        try:
+            cli.main()
+        except SystemExit as ended:
+            status = ended.code
+        except _Started:
+            status = "went on"
+        said = capsys.readouterr().err
+        refused = status == 2 and said.count("\n") == 1 and len(said) < 2300 and any(name in said for name in names)
+        if not refused and status not in (0, "went on"):
+            wrong.append(([word[:60] for word in words], status, said[:300]))
+    assert wrong == [], "\n".join(map(str, wrong))
+
+
+def test_every_command_is_there() -> None:
+    assert {"run", "redis", "saturate http", "check driver"} <= set(COMMANDS)
