@@ -5,6 +5,7 @@ from base64 import b64encode
 import pytest
 
 from loadstone.secrecy.known_secrets import hidden, hide, hide_known, learn, name_factors
+from loadstone.secrecy.references import learn_environment
 
 SECRET = "hunter2-very-secret"
 
@@ -138,3 +139,10 @@ def test_two_keys_that_differ_by_a_secret_alone_stay_two() -> None:
 )
 def test_a_text_without_a_secret_stays(text: str) -> None:
     assert hide(text) == text
+
+
+def test_the_folder_of_a_shell_is_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PWD", "/srv/Run-7f3kQ9")
+    monkeypatch.setenv("DB_PWD", "Zq7-f3kQ9xx")
+    learn_environment()
+    assert hide("/srv/Run-7f3kQ9/x.yaml Zq7-f3kQ9xx") == "/srv/Run-7f3kQ9/x.yaml ${env:DB_PWD}"

@@ -18,6 +18,8 @@ from loadstone.secrecy.text import REFERENCE, logins_in
 
 LARGEST_BYTES = 65_536
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FOLDERS = ("PWD", "OLDPWD")
+"""Of shells: folders, although they are called as passwords are."""
 _FILES: dict[str, str] = {}
 _VARIABLES: set[str] = set()
 
@@ -35,7 +37,7 @@ def give_files(options: Iterable[str]) -> None:
 def learn_environment() -> None:
     """Variables of our own whose names say that they are secret: what we start inherits them, and may print them."""
     for name, value in os.environ.items():
-        if is_surely_secret(name):
+        if is_surely_secret(name) and name not in _FOLDERS:
             learn(value, f"${{env:{name}}}", sure=False)
 
 

@@ -42,6 +42,8 @@ class Room:
     """What may be sent to a server of the user's by our own rules alone: none is connected to."""
     facts: Sequence[Callable[[], Fact]]
     """What `loadstone doctor` says of what is installed."""
+    reaches_out: Callable[[Sequence[str]], bool]
+    """Whether a command, or the one text of a statement, may reach beyond a server of ours: files, programs, others."""
     statements: Callable[[str], list[str]] | None = None
     """The statements of a script; None: it has no tables."""
     in_container: InContainer | None = None

@@ -1,5 +1,6 @@
 """From a YAML file or text to an `Experiment`; every problem is one line with file, line, key and remedy."""
 
+import hashlib
 from pathlib import Path
 
 from loadstone.bounds.files import read_bytes
@@ -45,7 +46,7 @@ def read_source(text: str, label: str) -> Source:
         raise UserError(f"{label}:1: the file is empty; write an experiment, or copy one that `loadstone list` names")
     if not isinstance(data, dict):
         raise UserError(f"{label}:1: not a mapping; an experiment begins with `name: ...` and `question: ...`")
-    return Source(label, data, lines)
+    return Source(label, data, lines, digest=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest())
 
 
 def _read(path: Path) -> str:

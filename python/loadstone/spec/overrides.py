@@ -104,7 +104,7 @@ def override(
             _drop(data, ("as_published", *path[1:]))
         made = [path[:length] for length in range(1, len(path)) if path[:length] not in source.lines]
         given |= dict.fromkeys([*made, path], option)
-    changed = Source(source.label, data, source.lines, given)
+    changed = Source(source.label, data, source.lines, given, source.digest)
     for wrong, problem in check_given(data):
         raise changed.error(wrong, problem)
     return resolve(changed)

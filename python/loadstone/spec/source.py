@@ -24,6 +24,8 @@ class Source:
     data: dict[str, Any]
     lines: Mapping[Path, int] = field(default_factory=dict)
     given: Mapping[Path, str] = field(default_factory=dict)
+    digest: str = ""
+    """Of the text that `data` was read from; empty: the command line itself describes the experiment."""
 
     def __eq__(self, other: object) -> bool:
         """Where an experiment was written makes no difference to what it says."""

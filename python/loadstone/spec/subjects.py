@@ -5,13 +5,13 @@ from pathlib import Path
 from loadstone.spec.problems import listed, nearest
 
 MANIFEST = "subject.yaml"
-_FOLDER = Path(__file__).parents[1] / "subjects"
+FOLDER = Path(__file__).parents[1] / "subjects"
 """Package data; in a checkout a link to the repository's `subjects/`."""
 
 
 def names() -> list[str]:
     """The names of the built-in subjects, sorted."""
-    return sorted(path.parent.name for path in _FOLDER.glob(f"*/{MANIFEST}"))
+    return sorted(path.parent.name for path in FOLDER.glob(f"*/{MANIFEST}"))
 
 
 def manifest_path(word: str, folder: Path) -> Path:
@@ -21,7 +21,7 @@ def manifest_path(word: str, folder: Path) -> Path:
         ValueError: there is none; with the nearest name.
     """
     if word in names():
-        return _FOLDER / word
+        return FOLDER / word
     path = folder / word
     if path.is_file() or (path / MANIFEST).is_file():
         return path

@@ -20,24 +20,28 @@ class FieldError(Exception):
         self.problem = problem
 
 
-def substitute(value: Any, condition: Condition, factors: Mapping[str, Factor], *, template: bool = False) -> Any:
+def substitute(
+    value: Any, condition: Condition, factors: Mapping[str, Factor], *, template: bool = False, secrets: bool = True
+) -> Any:
     """`value` with every `${factor}` and `${factor.name}` replaced, at any depth, and the secrets that are referred to.
 
     A reference that is the whole value keeps the level's type; inside a text it becomes text.
     The references themselves were checked when the experiment was read. `template`: texts of operations, in which
-    braces mean something: those of a secret do not.
+    braces mean something: those of a secret do not. Without `secrets` their references stay, as they are to be shown.
     """
     if isinstance(value, str):
         whole = REFERENCE.fullmatch(value.strip())
         if whole is not None:
             level = _behind(whole[1], condition, factors)
-            return resolve(level, template=template) if isinstance(level, str) else level
+            return resolve(level, template=template) if secrets and isinstance(level, str) else level
         filled = REFERENCE.sub(lambda found: level_text(_behind(found[1], condition, factors)), value)
-        return resolve(filled, template=template)
+        return resolve(filled, template=template) if secrets else filled
     if isinstance(value, Mapping):
-        return {key: substitute(item, condition, factors, template=template) for key, item in value.items()}
+        return {
+            key: substitute(item, condition, factors, template=template, secrets=secrets) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [substitute(item, condition, factors, template=template) for item in value]
+        return [substitute(item, condition, factors, template=template, secrets=secrets) for item in value]
     return value
 
 

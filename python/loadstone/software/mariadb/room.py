@@ -15,7 +15,7 @@ from loadstone.software.mariadb.local import MariaDbSettings
 from loadstone.software.mariadb.monitor import MariaDbMonitor
 from loadstone.software.mariadb.url import MariaDbUrlSettings, parse_mariadb_url
 from loadstone.software.room import Room
-from loadstone.software.sql.confined import ConfinedSql
+from loadstone.software.sql.confined import ConfinedSql, reaches_out
 from loadstone.software.sql.tokens import statements_in
 from loadstone.software.sql.traces import place_of_database
 
@@ -29,6 +29,7 @@ MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (MariaDbMonitor.watchin
 ROOM = Room(
     kinds={"mariadb": MariaDbSettings, "mariadb-url": MariaDbUrlSettings},
     place=place,
+    reaches_out=reaches_out(MariaDbControl.grammar),
     confinement=ConfinedSql(MariaDbControl.grammar),
     statements=statements_in,
     facts=(installed.server,),

@@ -23,6 +23,7 @@ MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (MemcachedMonitor.watch
 ROOM = Room(
     kinds={"memcached": MemcachedSettings, "memcached-url": MemcachedUrlSettings},
     place=place,
+    reaches_out=lambda _: False,
     confinement=ConfinedMeta(),
     facts=(installed.server,),
 )

@@ -13,7 +13,7 @@ from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.postgresql.url import PostgresqlUrlSettings, parse_postgresql_url
 from loadstone.software.room import Room
-from loadstone.software.sql.confined import ConfinedSql
+from loadstone.software.sql.confined import ConfinedSql, reaches_out
 from loadstone.software.sql.tokens import statements_in
 from loadstone.software.sql.traces import place_of_database
 
@@ -27,6 +27,7 @@ MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (PostgresqlMonitor.watc
 ROOM = Room(
     kinds={"postgresql": PostgresqlSettings, "postgresql-url": PostgresqlUrlSettings},
     place=place,
+    reaches_out=reaches_out(PostgresqlControl.grammar),
     confinement=ConfinedSql(PostgresqlControl.grammar),
     statements=statements_in,
     facts=(installed.server,),

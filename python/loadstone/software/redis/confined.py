@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from loadstone.deploy.control import Refusal
 from loadstone.software.redis.commands.confinement import require_confined
 from loadstone.software.redis.commands.info import ServerCommands
+from loadstone.software.redis.commands.table import REACHING
 from loadstone.software.redis.declared import COUNTING
 
 
@@ -32,6 +33,15 @@ class ConfinedCommands:
     def statement(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
         """It has no tables."""
         raise Refusal("it accepts no statements", "leave it out")
+
+
+def reaches_out(command: Sequence[str]) -> bool:
+    """Whether a command sets or asks more than the data of a server of ours: its files, its modules, other servers.
+
+    One whose name is not certain may be any, and one of a module other than JSON may do what the module can.
+    """
+    name = command[0].upper() if command else ""
+    return name in REACHING or not name.removeprefix("JSON.").replace("_", "").replace("-", "").isalnum()
 
 
 def _split(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from loadstone.observe.watch import Watch
 from loadstone.software.redis import installed
 from loadstone.software.redis.cluster.cluster import ClusterSettings
 from loadstone.software.redis.cluster.cluster_control import place_of_cluster
-from loadstone.software.redis.confined import ConfinedCommands
+from loadstone.software.redis.confined import ConfinedCommands, reaches_out
 from loadstone.software.redis.contained import ContainedRedis, check
 from loadstone.software.redis.embedded import EmbeddedSettings, ValkeySettings
 from loadstone.software.redis.monitor import RedisMonitor
@@ -40,6 +40,7 @@ ROOM = Room(
         "replicated": ReplicatedSettings,
     },
     place=place,
+    reaches_out=reaches_out,
     confinement=ConfinedCommands(None),
     facts=(installed.embedded_server, installed.valkey, installed.json_module, installed.local_server),
     in_container=InContainer(check, ContainedRedis),

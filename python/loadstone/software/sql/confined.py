@@ -51,6 +51,21 @@ class ConfinedSql:
             raise _refusal(problem) from None
 
 
+def reaches_out(grammar: Grammar) -> Callable[[Sequence[str]], bool]:
+    """Whether a statement is not known to work on tables alone: it may reach files or programs."""
+
+    def reaches(statement: Sequence[str]) -> bool:
+        for allowed in (grammar.require_counting, grammar.tables_changed):
+            try:
+                allowed(" ".join(statement))
+            except SqlProblem:
+                continue
+            return False
+        return True
+
+    return reaches
+
+
 def _refusal(problem: SqlProblem) -> Refusal:
     reason, _, remedy = str(problem).partition("; ")
     return Refusal(reason, remedy or "leave it out")

@@ -204,3 +204,11 @@ REFUSED: Mapping[str, str] = dict(
     ]
 )
 """Commands that are never sent, and why, whatever a server says of them."""
+REACHING = frozenset(
+    {
+        *("ACL", "CLUSTER", "CONFIG", "DEBUG", "FAILOVER", "MIGRATE", "MODULE"),
+        *("PSYNC", "REPLICAOF", "SHUTDOWN", "SLAVEOF", "SYNC"),
+        *("EVAL", "EVALSHA", "EVALSHA_RO", "EVAL_RO", "FCALL", "FCALL_RO", "FUNCTION", "SCRIPT"),
+    }
+)
+"""Of these, what reaches beyond the data also of a server of ours: files, modules, others (scripts: by MIGRATE)."""

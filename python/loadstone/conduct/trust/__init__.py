@@ -1,0 +1,1 @@
+"""What an experiment from someone else would do here, and whether it may."""

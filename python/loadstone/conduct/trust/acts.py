@@ -1,0 +1,459 @@
+"""What a run would start, where it would connect, and what of this machine's it would read and send: an act each.
+
+It is read off the experiment, its plan and its manifests; nothing is started, connected to or looked up. Variables are
+named, never shown. What is written is what is judged: references to variables are looked for where factors were filled
+in, so that none can be put together out of two parts.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from loadstone import registry
+from loadstone.deploy.clients.driver_manifest import read_driver_manifest
+from loadstone.deploy.subjects.manifest import Build, Manifest, read_manifest
+from loadstone.deploy.subjects.schema import read_tables
+from loadstone.deploy.subjects.url import parse_subject_url
+from loadstone.deploy.transport import is_loopback, stays_here
+from loadstone.deploy.urls import TLS_OPTIONS
+from loadstone.output.terminal import printable
+from loadstone.plan.required import RequiredSubject
+from loadstone.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.plan.started_by_user import split_urls
+from loadstone.plan.workload.substitute import substitute
+from loadstone.secrecy.references import variables
+from loadstone.secrecy.secret_names import is_secret
+from loadstone.secrecy.text import HIDDEN, REFERENCE, hide_url, is_open
+from loadstone.spec import drivers, subjects
+from loadstone.spec.built_in import FOLDER
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import identity
+
+KINDS = {
+    "starts": "programs",
+    "builds": "build commands",
+    "runs the image": "images",
+    "sets for a program": "settings of programs",
+    "sets on a server": "settings of servers that may reach files or others",
+    "sends to a server": "commands that may reach files or others",
+    "sends the variable": "variables",
+    "sends the file": "files sent",
+    "connects to": "addresses",
+    "reads the file": "files read",
+    "starts its own": "parts of loadstone's own",
+}
+"""Of acts, and what they are to people; the most dangerous first."""
+_ORDER = tuple(KINDS)
+_PROGRAM_FIELDS = ("binary", "json_module", "folder")
+_TLS_FILES = tuple(name for name in TLS_OPTIONS if name.endswith("_file"))
+_REACHING_NAME = re.compile(
+    r"command|file|dir|path|librar|plugin|load|module|provider|include|init|enable|host|script|program|url|addr|source"
+    r"|secure|log|ssl|tls|master|primary|replica|wsrep|conninfo"
+)
+"""In names of settings that may stand for files, programs or other servers."""
+_LEADING_NAME = re.compile(
+    r"OPT|PATH|PRELOAD|HOST|UR[IL]|ADDR|CLASS|CONF|FILE|DIR|HOME|COMMAND|SHELL|PROXY|IMPORT|PROFILE"
+)
+"""In names of variables that lead a program to code, files or addresses of others."""
+_WORD = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*|")
+_FOR_SHELLS = re.compile(r"[\s`$;|&<>()]")
+_PLAIN_VALUE = re.compile(r"-?[0-9.]+ ?[A-Za-z%]{0,3}|yes|no|on|off|true|false|", re.IGNORECASE)
+_TAME_VALUE = re.compile(r"[A-Za-z0-9 _.,:%+-]*")
+
+
+@dataclass(frozen=True)
+class Act:
+    """One thing that a run does to this machine or to others."""
+
+    kind: str
+    """Of `KINDS`."""
+    what: str
+    """On one line, without control characters; variables by their names."""
+    asks: bool = False
+    """Whether it is done for a stranger only after the user was asked."""
+    typed: bool = False
+    """Whether the user typed it on the command line."""
+
+    @property
+    def line(self) -> str:
+        """As people read it."""
+        return f"{self.kind} {self.what}"
+
+
+@dataclass(frozen=True)
+class _To:
+    """Where something is sent."""
+
+    where: str
+    outside: bool
+    """Whether it leaves this machine, or goes to a program of the experiment's."""
+
+
+def acts_of(experiment: Experiment, run_plan: RunPlan, secret_files: Iterable[str] = ()) -> list[Act]:
+    """Every act once, the most dangerous first. `secret_files` as `--secret-file` has them.
+
+    Raises:
+        UserError: settings or a manifest are wrong; names the field.
+    """
+    files = dict(one.split("=", 1) for one in secret_files if "=" in one)
+    found = _Acts(experiment, files)
+    distinct = {(identity(one.condition), one.driver): one for one in run_plan.every_trial}
+    for trial in distinct.values():
+        found.add_trial(trial)
+    for text in found.counts(run_plan):
+        found.add_count(*text)
+    return sorted(dict.fromkeys(found.acts), key=lambda act: (_ORDER.index(act.kind), not act.asks, act.line))
+
+
+def acts_of_driver(path: Path) -> list[Act]:
+    """Those of a client library's program by itself. Raises UserError."""
+    return list(_driver_acts(path))
+
+
+def is_built_in(experiment: Experiment) -> bool:
+    """Whether it is one of loadstone's own files."""
+    source = experiment.source
+    return bool(source.digest) and Path(source.label).resolve().parent == FOLDER.resolve()
+
+
+class _Acts:
+    def __init__(self, experiment: Experiment, secret_files: Mapping[str, str]) -> None:
+        self.acts: list[Act] = []
+        self._experiment = experiment
+        self._built_in = is_built_in(experiment)
+        self._on_command_line = not experiment.source.digest
+        self._secret_files = secret_files
+        self._workloads: set[str] = set()
+
+    def add_trial(self, trial: PlannedTrial) -> None:
+        """What one condition does."""
+        places: dict[str, list[_To]] = {}
+        for name, settings in trial.servers.items():
+            places[name] = list(self._server(trial, name, settings))
+        for name, subject in trial.subjects.items():
+            places[name] = list(self._subject(trial, name, subject))
+        if trial.driver != drivers.NATIVE:
+            meant = drivers.DriverWord.of(trial.driver)
+            if meant.place not in drivers.names():
+                self.acts += _driver_acts(Path(meant.place))
+        self._load(trial, places)
+
+    def _add(self, kind: str, what: str, *path: str, asks: bool) -> None:
+        """`path`: where in the experiment it is written."""
+        typed = self._typed(path)
+        self.acts.append(Act(kind, what, asks and (typed or not self._built_in), typed))
+
+    def _typed(self, path: Sequence[object]) -> bool:
+        given = self._experiment.source.given
+        if self._on_command_line:
+            return True
+        at = [tuple(path[:length]) for length in range(1, len(path) + 1)]
+        if path and path[0] == "subjects":
+            at = [one for one in at if len(one) > 2]  # --subject replaces its URL or manifest alone
+        return any(one in given for one in at)
+
+    # Servers
+
+    def _server(self, trial: PlannedTrial, name: str, settings: Mapping[str, Any]) -> Iterator[_To]:
+        server = registry.server(name, settings)
+        written = self._filled(self._experiment.servers[name], trial)
+        if not server.ours:
+            yield self._users_server(name, str(settings["url"]), str(written.get("url", "")))
+            return
+        yield _To(f"server {name}, which it starts", outside=False)
+        kind = str(settings["kind"])
+        software = registry.software_of(settings)
+        self._variables(written, [_To(f"server {name}, which it starts", outside=False)], "servers", name)
+        if kind == registry.CONTAINER:
+            image = " ".join(str(settings[key]) for key in ("image", "program") if settings.get(key))
+            self._add("runs the image", f"{_filled_in(image)} as server {name}", "servers", name, "image", asks=True)
+        else:
+            self._add("starts its own", f"{_shown(kind)} as server {name}", "servers", name, asks=False)
+        for key in _PROGRAM_FIELDS:
+            if settings.get(key):
+                what = f"{_filled_in(str(settings[key]))} ({key} of server {name})"
+                self._add("starts", what, "servers", name, key, asks=True)
+        for setting, value in _mapping(settings.get("settings")).items():
+            if _reaches(str(setting), value):
+                what = f"{name}: {_filled_in(f'{setting}: {value}')}"
+                self._add("sets on a server", what, "servers", name, "settings", str(setting), asks=True)
+        self._commands(trial, name, software.name)
+
+    def _users_server(self, name: str, url: str, written: str) -> _To:
+        """One by URL; `written` is the URL with its references."""
+        software = registry.software_by_url(url)
+        place = registry.room(software.name).place(name, url).address
+        outside = not _is_here(place) or _names_variable_as_host(written)
+        shown = _shown(hide_url(written))
+        to = _To(f"server {name} ({shown})", outside)
+        more = ", and to the servers that it names" if {"cluster", "read_from"} & _options(written).keys() else ""
+        more = more or (", and to the servers that it names" if "sentinel" in written.partition("://")[0] else "")
+        self._add("connects to", f"{shown} (server {name}){more}", "servers", name, "url", asks=outside)
+        self._variables({"url": written}, [to], "servers", name)
+        for option, value in _options(written).items():
+            if option.endswith("_env"):
+                self._variable(f"env:{value}", [to], "servers", name, "url")
+            if option in _TLS_FILES:
+                self._add(
+                    "reads the file", f"{_file(Path(value))} ({option} of server {name})", "servers", name, asks=False
+                )
+        return to
+
+    def _commands(self, trial: PlannedTrial, name: str, software: str) -> None:
+        """Commands of the load and of rows that reach beyond a server of ours."""
+        reaches_out = registry.room(software).reaches_out
+        texts: list[tuple[Sequence[str], tuple[str, ...]]] = []
+        if trial.target == name or (trial.target is None and not trial.subjects):
+            for plan in (trial.plan, trial.load):
+                for operation in plan.operations if plan is not None and plan.recording is None else ():
+                    read_back = [operation.read_back] if operation.read_back is not None else []
+                    texts += [(one.args, ("workload", "operations")) for one in (*operation.commands, *read_back)]
+        for data in trial.data:
+            if data.server == name:
+                texts += [(_words(text), ("data", data.name)) for text in data.commands]
+        texts += [(_count(text, software), ("workload", "stored")) for text in self._counted(trial, name)]
+        for words, path in texts:
+            if reaches_out(words):
+                self._add("sends to a server", f"{name}: {_filled_in(' '.join(words))}", *path, asks=True)
+
+    def _counted(self, trial: PlannedTrial, name: str) -> list[str]:
+        return [one.count for one in trial.stored if one.server == name]
+
+    def counts(self, run_plan: RunPlan) -> Iterator[tuple[str, str, str]]:
+        """What crashes count by, on which server and software."""
+        for crash in run_plan.crashes:
+            settings = crash.trial.servers.get(crash.crash.server)
+            if crash.crash.count is not None and settings is not None and not registry.is_users(settings):
+                yield crash.crash.server, registry.software_of(settings).name, crash.crash.count
+
+    def add_count(self, name: str, software: str, text: str) -> None:
+        """What a crash counts by."""
+        if registry.room(software).reaches_out(_count(text, software)):
+            self._add("sends to a server", f"{name}: {_filled_in(text)}", "crashes", asks=True)
+
+    # Subjects
+
+    def _subject(self, trial: PlannedTrial, name: str, subject: RequiredSubject) -> Iterator[_To]:
+        written = self._filled(self._experiment.subjects[name].model_dump(), trial)
+        if subject.manifest is None:
+            yield from self._users_subject(name, subject, str(written.get("url") or ""))
+            return
+        path = Path(subject.manifest)
+        environment = {key: str(value) for key, value in _mapping(written.get("environment")).items()}
+        to = [_To(f"the program of subject {name}", outside=True)]
+        ours = path.parent.resolve() == subjects.FOLDER.resolve()
+        if ours:
+            self._add("starts its own", f"application {path.name} as subject {name}", "subjects", name, asks=False)
+            for key, value in environment.items():
+                what = f"{_shown(f'{key}={_of_variable(key, value)}')} (application {path.name}, subject {name})"
+                asks = _may_lead(key, value)
+                self._add("sets for a program", what, "subjects", name, "environment", key, asks=asks)
+        else:
+            manifest, folder = read_manifest(path)
+            self.acts += _manifest_acts(f"subject {name}", manifest, folder, environment)
+            for key, value in manifest.environment.items():
+                self._variables({key: value}, to, "subjects", name, "environment", stranger=True)
+            self._tables(trial, name, manifest, folder)
+        self._variables(environment, to, "subjects", name, "environment")
+        yield _To(f"subject {name}, which it starts", outside=not ours)
+
+    def _users_subject(self, name: str, subject: RequiredSubject, written: str) -> Iterator[_To]:
+        for url, text in zip(subject.urls, split_urls(written), strict=False):
+            outside = not stays_here(parse_subject_url(url)) or _names_variable_as_host(text)
+            shown = _shown(hide_url(text))
+            to = _To(f"subject {name} ({shown})", outside)
+            self._add("connects to", f"{shown} (subject {name})", "subjects", name, "url", asks=outside)
+            self._variables({"url": text}, [to], "subjects", name)
+            yield to
+
+    def _tables(self, trial: PlannedTrial, name: str, manifest: Manifest, folder: Path) -> None:
+        for server, file in manifest.tables.items():
+            self.acts.append(Act("reads the file", f"{_file(folder / file)} (tables of subject {name} on {server})"))
+            settings = trial.servers.get(server)
+            room = None if settings is None else registry.room(registry.software_of(settings).name)
+            if room is None or room.statements is None or settings is None or registry.is_users(settings):
+                continue
+            for text in room.statements(read_tables(name, folder / file, server)):
+                if room.reaches_out([text]):
+                    self.acts.append(Act("sends to a server", f"{server}: {_shown(text)}", asks=True))
+
+    # The load
+
+    def _load(self, trial: PlannedTrial, places: Mapping[str, list[_To]]) -> None:
+        names = [trial.target] if trial.target is not None else [*trial.subjects] or [*trial.servers]
+        to = [one for name in names for one in places.get(name, [])]
+        workload = self._filled(self._experiment.workload.model_dump(), trial)
+        data = self._filled({key: one.model_dump() for key, one in self._experiment.data.items()}, trial)
+        key = repr((workload, data, to))
+        if key in self._workloads:
+            return
+        self._workloads.add(key)
+        self._variables(workload, to, "workload")
+        everywhere = [one for found in places.values() for one in found]
+        self._variables(data, everywhere, "data")
+        if trial.plan.data is not None:
+            self._file_sent(Path(trial.plan.data.path), to, "workload", "data")
+        if trial.plan.recording is not None:
+            folder = self._experiment.source.folder
+            path = folder / str(_mapping(workload.get("recording")).get("path", ""))
+            self._file_sent(path, to, "workload", "recording")
+
+    def _file_sent(self, path: Path, to: Sequence[_To], *at: str) -> None:
+        what = f"{_file(path)}, row by row, to {_where(to)}"
+        self._add("sends the file", what, *at, "path", asks=any(one.outside for one in to))
+
+    def _variables(self, value: Any, to: Sequence[_To], *path: str, stranger: bool = False) -> None:
+        """Each reference to a variable or a secret's file in a text, at any depth."""
+        if isinstance(value, str):
+            for found in REFERENCE.finditer(value):
+                self._variable(f"{found['where']}:{found['name']}", to, *path, stranger=stranger)
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                self._variables(key, to, *path, str(key), stranger=stranger)
+                self._variables(item, to, *path, str(key), stranger=stranger)
+        elif isinstance(value, list | tuple):
+            for index, item in enumerate(value):
+                self._variables(item, to, *path, index, stranger=stranger)  # type: ignore[arg-type]
+
+    def _variable(self, reference: str, to: Sequence[_To], *path: str, stranger: bool = False) -> None:
+        where, _, name = reference.partition(":")
+        shown = _shown(name)
+        if where == "secret":
+            file = self._secret_files.get(name)
+            shown += " of a secret's file" if file is None else f" (the secret's file {_shown(file)})"
+        what, asks = f"{shown} to {_where(to)}", any(one.outside for one in to)
+        if stranger:
+            self.acts.append(Act("sends the variable", what, asks))
+        else:
+            self._add("sends the variable", what, *path, asks=asks)
+
+    def _filled(self, value: Any, trial: PlannedTrial) -> Any:
+        return substitute(value, trial.condition, self._experiment.factors, secrets=False)
+
+
+def _manifest_acts(who: str, manifest: Manifest, folder: Path, environment: Mapping[str, str]) -> Iterator[Act]:
+    """Of an application's manifest: its build, its command, and the variables that it is given."""
+    yield from _build_acts(who, manifest.build, folder)
+    command = shlex.join(shlex.split(manifest.run.command))
+    flags = f", with jvm_flags {shlex.join(manifest.jvm_flags)}" if manifest.jvm_flags else ""
+    yield Act("starts", f"{_shown(command + flags)} ({who}, in {_shown(str(folder))})", asks=True)
+    yield from _required(who, manifest.requires)
+    yield from _given(who, {**manifest.environment, **environment})
+
+
+def _driver_acts(path: Path) -> Iterator[Act]:
+    manifest, folder = read_driver_manifest(path)
+    who = f"driver {manifest.name}"
+    yield from _build_acts(who, manifest.build, folder)
+    command = shlex.join(shlex.split(manifest.run.command))
+    yield Act("starts", f"{_shown(command)} ({who}, in {_shown(str(folder))})", asks=True)
+    yield from _required(who, manifest.requires)
+    yield from _given(who, manifest.run.environment)
+
+
+def _build_acts(who: str, build: Build | None, folder: Path) -> Iterator[Act]:
+    if build is None:
+        return
+    root = (folder / build.root).resolve()
+    for command in build.commands:
+        yield Act("builds", f"by {_shown(shlex.join(shlex.split(command)))} ({who}, in a copy of {root})", asks=True)
+
+
+def _required(who: str, programs: Mapping[str, str]) -> Iterator[Act]:
+    if programs:
+        yield Act("starts", f"{', '.join(sorted(programs))}, to learn their versions ({who})", asks=True)
+
+
+def _given(who: str, environment: Mapping[str, str]) -> Iterator[Act]:
+    """The variables that a program is given: a secret by its place, which the redactor need not know, is left out."""
+    if environment:
+        texts = [f"{name}={_of_variable(name, value)}" for name, value in environment.items()]
+        yield Act("sets for a program", f"{_shown(' '.join(texts))} ({who})", asks=True)
+
+
+def _of_variable(name: str, value: str) -> str:
+    """As it is shown. What a shell could run is shown whatever its variable is called."""
+    masked = is_secret(name) and not is_open(value) and not _FOR_SHELLS.search(value)
+    return HIDDEN if masked else hide_url(value)
+
+
+def _reaches(name: str, value: object) -> bool:
+    """Whether a setting of a server of ours may stand for a file, a program or another server."""
+    text = str(value).strip().strip("\"'")
+    if name.lower().startswith("enable"):
+        return text.lower() not in ("no", "off", "false", "0")
+    if isinstance(value, bool | int | float) or _PLAIN_VALUE.fullmatch(text):
+        return False
+    return bool(_REACHING_NAME.search(name.lower())) or not _TAME_VALUE.fullmatch(text)
+
+
+def _may_lead(name: str, value: str) -> bool:
+    """Whether a variable for an application of ours may make it load code or connect elsewhere."""
+    return bool(_LEADING_NAME.search(name.upper())) or not _WORD.fullmatch(value)
+
+
+def _options(url: str) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
+    except ValueError:
+        return {}
+
+
+def _is_here(address: str) -> bool:
+    """Whether the address of a place is this machine's, by its text alone."""
+    parts = urlsplit(address)
+    if not parts.netloc:
+        return True  # a socket
+    hosts = [urlsplit(f"//{one}").hostname for one in parts.netloc.rpartition("@")[2].split(",")]
+    return all(host is not None and is_loopback(host) for host in hosts)
+
+
+def _names_variable_as_host(url: str) -> bool:
+    """Whether a variable's value stands in the host of a URL as it is written: then nobody can tell where it leads."""
+    rest = url.partition("://")[2] if "://" in url else url
+    return REFERENCE.search(re.split(r"[/?#]", REFERENCE.sub("${env:X}", rest).rpartition("@")[2])[0]) is not None
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text) or [""]
+    except ValueError:
+        return [text]
+
+
+def _count(text: str, software: str) -> list[str]:
+    """What counts: words of a command, or one statement."""
+    return [text] if registry.SOFTWARE[software].rows == "table" else _words(text)
+
+
+def _where(to: Sequence[_To]) -> str:
+    return ", ".join(dict.fromkeys(one.where for one in to)) or "nobody"
+
+
+def _file(path: Path) -> str:
+    """A path, and where it leads if it is a link."""
+    plain, real = path.absolute(), path.resolve()
+    shown = _filled_in(str(plain))
+    return shown if str(real) == str(plain) else f"{shown} (which is {_filled_in(str(real))})"
+
+
+def _shown(text: str) -> str:
+    """On one line, every control or direction character escaped, so that nothing is hidden or repainted."""
+    return printable(text)
+
+
+def _filled_in(text: str) -> str:
+    """The same of a text in which references were filled in: each variable's value gives way to its name again."""
+    values = {os.environ.get(name, ""): name for name in variables()}
+    for value in sorted(filter(None, values), key=len, reverse=True):
+        text = text.replace(value, f"${{env:{values[value]}}}")
+    return _shown(text)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

