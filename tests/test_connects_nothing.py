@@ -183,7 +183,7 @@ def hostile_files(folder: Path, listening: Listening) -> list[str]:
             files.append(written(folder, f"{scheme}-{host}", subjects=SUBJECT.format(how=how), **over_http))
     files.append(written(folder, "manifest", subjects=SUBJECT.format(how=f"manifest: '{manifest}'"), **over_http))
     (folder / "driver.yaml").write_text(DRIVER)
-    text = Path(written(folder, "driver")).read_text()
+    text = Path(written(folder, "with-driver")).read_text()
     (folder / "driver-file.yaml").write_text(
         text.replace("workload:\n", f"workload:\n  driver: '{folder}/driver.yaml'\n")
     )

@@ -115,7 +115,7 @@ def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> No
 
 
 def test_show_holds_the_prospects_beside_the_comparisons() -> None:
-    text = describe_experiment(RunOptions(experiment="json-documents"))
+    text, _ = describe_experiment(RunOptions(experiment="json-documents"))
     assert text.count("an estimate for an idle machine") == 4
 
 
@@ -141,7 +141,7 @@ def test_scale_and_subject_reach_the_plan() -> None:
     assert run_plan.scale == 0.1
     assert run_plan.trials[0].subjects["app"].urls == ("http://user:secret@host",)
     assert run_plan.trials[0].servers["mariadb"]["kind"] == "mariadb-url"
-    text = describe_experiment(options)
+    text, _ = describe_experiment(options)
     assert "Scale 10 %: users and rows are 10 % of those written" in text
     assert "secret" not in text
     with pytest.raises(

@@ -8,16 +8,25 @@ from pathlib import Path
 from loadstone.conduct.clients.contract.lab import lab_of
 from loadstone.conduct.clients.contract.parts import PARTS, named, tried
 from loadstone.conduct.clients.driver_manifests import chosen_driver
+from loadstone.conduct.trust.gate import require_trust_in_driver
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.requirements import require_programs
 from loadstone.errors import UserError
-from loadstone.spec.drivers import NATIVE, resolved
+from loadstone.spec.drivers import NATIVE, DriverWord, resolved
+from loadstone.spec.drivers import names as built_in
 from loadstone.spec.problems import listed
 
 FAILED_STATUS = 3
 
 
-def check_driver(word: str, names: Collection[str], say: Callable[[str], None], progress: Callable[[str], None]) -> int:
+def check_driver(
+    word: str,
+    names: Collection[str],
+    say: Callable[[str], None],
+    progress: Callable[[str], None],
+    *,
+    trust: bool = False,
+) -> int:
     """Try it out on a Redis of its own, and say a line a part; the exit status.
 
     Args:
@@ -25,6 +34,7 @@ def check_driver(word: str, names: Collection[str], say: Callable[[str], None], 
         names: of parts, or pieces of them; without any it is tried on all.
         say: takes the lines of the table.
         progress: takes what is being done before.
+        trust: whether a program that was not run here before may be run without a question.
 
     Raises:
         UserError: there is no such driver or part, what it requires is missing, or it does not build.
@@ -38,6 +48,9 @@ def check_driver(word: str, names: Collection[str], say: Callable[[str], None], 
         raise UserError(f"check driver: {problem}") from None
     if meant == NATIVE:
         raise UserError("check driver: the native engine is no program; name one of a client library")
+    place = DriverWord.of(meant).place
+    if place not in built_in():
+        require_trust_in_driver(Path(place), trust=trust)
     chosen = chosen_driver(meant)
     require_programs(chosen.manifest.name, chosen.manifest, "driver")
     outcomes = Counter[str]()

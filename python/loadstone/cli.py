@@ -110,7 +110,11 @@ def show(
         at_rate=at_rate,
         allow_any_command=allow_any_command,
     )
-    _print([describe_experiment(options), "", f"try it: loadstone run {shlex.quote(experiment)} --quick"])
+    described, acts = describe_experiment(options)
+    _print([described, ""])
+    for line in acts:
+        terminal.evidence(line, result=True)
+    _print(["", f"try it: loadstone run {shlex.quote(experiment)} --quick"])
 
 
 @app.command()
@@ -154,6 +158,7 @@ def run(
         ),
     ] = None,
     prometheus: opt.Prometheus = None,
+    trust: opt.Trust = False,
     allow_any_command: opt.AllowAnyCommand = False,
     share_machine: opt.ShareMachine = False,
     fail_if: opt.FailIf = None,
@@ -167,7 +172,7 @@ def run(
 
     folder = None if resume is None else folder_to_resume(resume, out)
     if experiment is None:
-        _go_on(folder)
+        _go_on(folder, trust=trust)
         return
     if quiet and verbose:
         raise UserError("--quiet, --verbose: leave one of them out")
@@ -191,6 +196,7 @@ def run(
         seed=seed,
         out=out,
         resume=folder,
+        trust=trust,
         allow_any_command=allow_any_command,
         prometheus=prometheus,
         share_machine=share_machine,
@@ -361,13 +367,15 @@ def _help() -> NoReturn:
     sys.exit(UserError.exit_status)
 
 
-def _go_on(folder: Path | None) -> None:
+def _go_on(folder: Path | None, *, trust: bool) -> None:
     """`run` without an experiment: what a folder was started with, and after it what is said now. Raises UserError."""
     if folder is None:
         raise UserError(f"{MISSING}: name an experiment (`loadstone list`), or give --resume RUN")
+    from loadstone.options import words_are_of_folder
     from loadstone.runs import command_of
 
-    given = sys.argv[sys.argv.index("run") + 1 :]
+    words_are_of_folder(trusted=trust)
+    given = [word for word in sys.argv[sys.argv.index("run") + 1 :] if word != "--trust"]
     # Last, so that `latest` is not looked for again, where the command's own `--out` or another folder would answer.
     words = [*command_of(folder, given), *given, "--resume", str(folder)]
     status = app(words, prog_name="loadstone", standalone_mode=False)

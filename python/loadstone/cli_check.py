@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from loadstone import cli_options as opt
 from loadstone.output import terminal
 
 check_app = typer.Typer(help="Check a part of your own.", no_args_is_help=True, rich_markup_mode=None)
@@ -17,6 +18,7 @@ def _group() -> None:
 @check_app.command("driver")
 def driver_command(
     driver: Annotated[str, typer.Argument(metavar="NAME[:OPTION=VALUE]|PATH", show_default=False)],
+    trust: opt.Trust = False,
     part: Annotated[
         list[str] | None,
         typer.Option(metavar="TEXT", help="Only the parts with this in their name. Repeatable.", show_default=False),
@@ -25,6 +27,6 @@ def driver_command(
     """Run a driver through the whole contract (docs/drivers.md) on a Redis of its own: about a minute."""
     from loadstone.check_driver import check_driver
 
-    status = check_driver(driver, part or (), lambda line: terminal.result(f"{line}\n"), terminal.remark)
+    status = check_driver(driver, part or (), lambda line: terminal.result(f"{line}\n"), terminal.remark, trust=trust)
     if status:
         raise typer.Exit(status)

@@ -95,6 +95,15 @@ AllowAnyCommand = Annotated[
         rich_help_panel=PARTS,
     ),
 ]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Run a file of someone else's that you read: what it starts, connects to and sends stands in `show`. "
+        "Remembered until one of its bytes changes.",
+        rich_help_panel=PARTS,
+    ),
+]
 Quick = Annotated[
     bool, typer.Option("--quick", help="Short trials; the verdicts are marked as quick.", rich_help_panel=LENGTH)
 ]

@@ -17,6 +17,19 @@ from loadstone.spec.overrides import override, parse_only
 from loadstone.spec.study_catalogue import find
 from loadstone.spec.units import NEVER, check_at_rate, parse_duration_s, parse_scale
 
+_OF_FOLDER: list[bool] = []
+"""Whether the words of a run's folder that is resumed are trusted; empty: the user typed the command line."""
+
+
+def words_are_of_folder(*, trusted: bool) -> None:
+    """From now on the command line is one that a run's folder keeps; `trusted`: the user says that it may be run."""
+    _OF_FOLDER.append(trusted)
+
+
+def folder_is_trusted() -> bool:
+    """Whether the user says of a folder's words that they may be run."""
+    return any(_OF_FOLDER)
+
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -47,6 +60,10 @@ class RunOptions:
     resume: Path | None = None
     scale: str | None = None
     """By how much users and rows are made smaller, e.g. `0.1`; None: as the experiment says."""
+    trust: bool = False
+    """What the experiment would start, connect to and send was read, and may be done."""
+    of_folder: bool = field(default_factory=lambda: bool(_OF_FOLDER))
+    """Whether these are the words of a run's folder that is resumed, and so nobody's."""
     allow_any_command: bool = False
     """Servers of the user's get commands and statements that are not confined to what is ours."""
     prometheus: int | None = None

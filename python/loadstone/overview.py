@@ -19,14 +19,18 @@ from loadstone.report.terminal.announcement import (
 from loadstone.spec.experiment import RATES, Experiment
 
 
-def describe_experiment(options: RunOptions) -> str:
-    """What `loadstone show` prints. Raises UserError."""
+def describe_experiment(options: RunOptions) -> tuple[str, list[str]]:
+    """What `loadstone show` prints: the experiment, and what a run of it does here, a line an act. Raises UserError."""
     experiment = requested_experiment(options)
     run_plan = requested_plan(experiment, options, ())
     from loadstone.conduct.gates.confinement import confined  # only now: it takes time to load
 
     remarks = confined(run_plan, ask=False, allow=options.allow_any_command)
-    return "\n".join([description(outline(run_plan, experiment), experiment, _prospects(run_plan)), *remarks])
+    from loadstone.conduct.trust.acts import acts_of
+    from loadstone.conduct.trust.gate import listing
+
+    described = description(outline(run_plan, experiment), experiment, _prospects(run_plan))
+    return "\n".join([described, *remarks]), list(listing(acts_of(experiment, run_plan, options.secret_files)))
 
 
 def announce(run_plan: RunPlan, experiment: Experiment) -> list[str]:

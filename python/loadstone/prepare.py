@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadstone.deploy.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
-from loadstone.options import RunOptions, requested_experiment, requested_plan
+from loadstone.options import RunOptions, folder_is_trusted, requested_experiment, requested_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.experiment import Experiment
 
@@ -28,6 +28,7 @@ def prepare(options: RunOptions) -> Prepared:
     run_plan = _with_folders_budget(run_plan, options)
     if options.resume is not None:
         _require_same_plan(options.resume, run_plan)
+    _require_trust(experiment, run_plan, options)
     remarks = _check_parts(run_plan, options)
     placement = place(max(trial.plan.threads for trial in run_plan.every_trial))
     apart = (
@@ -37,6 +38,15 @@ def prepare(options: RunOptions) -> Prepared:
         if settings.get("cpus") == OWN_CPUS
     )
     return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks)
+
+
+def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOptions) -> None:
+    """Before anything is started or connected to: a stranger's experiment may do what it would. Raises UserError."""
+    from loadstone.conduct.trust.gate import require_trust  # only now: it takes time to load
+
+    trust = options.trust or folder_is_trusted()
+    files, of_folder = options.secret_files, options.of_folder
+    require_trust(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files)
 
 
 def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:

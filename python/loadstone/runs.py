@@ -36,7 +36,7 @@ OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
 """Switches that say how a run is shown, and not what it measures."""
 DOCUMENT_BYTES = 64 * 1024 * 1024
 """Of a document that is read for a line of the list: an analysis of 4,000 trials has as much."""
-NEVER_TAKEN = {"--allow-any-command", "--share-machine"}
+NEVER_TAKEN = {"--allow-any-command", "--share-machine", "--trust"}
 """Switches that must be meant each time, and so are not taken from a folder, which may be another's."""
 
 

@@ -239,7 +239,15 @@ def arguments(pid: int) -> bytes:
 def test_no_canary_is_in_what_a_run_leaves(lab: Lab, theirs: Theirs) -> None:
     port = free_port()
     command = lab.begin(
-        "run", experiment(lab, theirs), *OPTIONS, "--prometheus", str(port), "--json", "--verbose", **ENVIRONMENT
+        "run",
+        "--trust",
+        experiment(lab, theirs),
+        *OPTIONS,
+        "--prometheus",
+        str(port),
+        "--json",
+        "--verbose",
+        **ENVIRONMENT,
     )
     observed: list[bytes] = []
 
@@ -280,7 +288,7 @@ def test_no_canary_is_in_what_a_run_leaves(lab: Lab, theirs: Theirs) -> None:
 
 def test_a_secret_by_reference_needs_nothing_to_go_on(lab: Lab, theirs: Theirs) -> None:
     path = experiment(lab, theirs, login="odd:${env:ODD_SECRET}")
-    done = lab.loadstone("run", path, "--secret-file", "FILED=filed", **ENVIRONMENT)
+    done = lab.loadstone("run", "--trust", path, "--secret-file", "FILED=filed", **ENVIRONMENT)
     assert done.status in MEASURED, done.err
     assert left(lab, done) == {}
     again = lab.loadstone("run", "--resume", lab.run(), **ENVIRONMENT)
@@ -314,7 +322,7 @@ REFUSED: dict[str, Callable[[Theirs], list[str]]] = {
 
 @pytest.mark.parametrize("refused", REFUSED)
 def test_no_canary_is_in_what_a_refused_run_says(lab: Lab, theirs: Theirs, refused: str) -> None:
-    done = lab.loadstone("run", experiment(lab, theirs), *OPTIONS, *REFUSED[refused](theirs), **ENVIRONMENT)
+    done = lab.loadstone("run", "--trust", experiment(lab, theirs), *OPTIONS, *REFUSED[refused](theirs), **ENVIRONMENT)
     assert done.status in (2, 3), done.out + done.err
     assert done.error_line
     assert left(lab, done) == {}
@@ -328,10 +336,10 @@ def test_no_canary_is_in_what_a_refused_run_says(lab: Lab, theirs: Theirs, refus
     ],
 )
 def test_a_variable_that_is_missing_is_one_clear_line(lab: Lab, theirs: Theirs, missing: str, said: str) -> None:
-    done = lab.loadstone("run", experiment(lab, theirs), *OPTIONS, **{**ENVIRONMENT, missing: ""})
+    done = lab.loadstone("run", "--trust", experiment(lab, theirs), *OPTIONS, **{**ENVIRONMENT, missing: ""})
     assert done.status == 2
     assert said in done.error_line
-    done = lab.loadstone("run", experiment(lab, theirs), *OPTIONS[2:], **ENVIRONMENT)
+    done = lab.loadstone("run", "--trust", experiment(lab, theirs), *OPTIONS[2:], **ENVIRONMENT)
     assert "'${secret:FILED}': no file was named for it; add --secret-file FILED=PATH" in done.error_line
 
 
@@ -339,7 +347,7 @@ def test_a_level_that_is_a_secret_is_refused_with_its_remedy(lab: Lab, theirs: T
     path = experiment(lab, theirs)
     text = path.read_text().replace('"${env:LOGIN_A}", "${env:LOGIN_B}"', "alpha-Cnry7Levelq9Z, beta")
     path.write_text(text.replace("LOGIN: ${login}", "LOGIN_PASSWORD: ${login}"))
-    done = lab.loadstone("run", path, *OPTIONS, **ENVIRONMENT)
+    done = lab.loadstone("run", "--trust", path, *OPTIONS, **ENVIRONMENT)
     assert "factors.login.levels: a level is the secret of subjects.app.environment.LOGIN_PASSWORD" in done.error_line
     assert "write ${env:NAME} as the level" in done.error_line
     assert "Cnry7Level" not in done.err

@@ -83,7 +83,7 @@ def stored(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_what_is_stored_is_what_was_answered_and_replicas_get_the_same(lab: Lab) -> None:
-    done = lab.loadstone("run", experiment(lab, replicas="[1, 2]"))
+    done = lab.loadstone("run", "--trust", experiment(lab, replicas="[1, 2]"))
     trials = lab.trials()
     assert len(trials) == 2, done.err
     for trial in trials:
@@ -103,7 +103,7 @@ def test_what_is_stored_is_what_was_answered_and_replicas_get_the_same(lab: Lab)
 
 
 def test_an_application_that_dies_spoils_its_own_trials_and_says_why(lab: Lab) -> None:
-    done = lab.loadstone("run", experiment(lab, behaviours="[right, dies]"))
+    done = lab.loadstone("run", "--trust", experiment(lab, behaviours="[right, dies]"))
     trials = {trial["condition"]["behaviour"]: trial for trial in lab.trials()}
     assert done.status == 3, done.err
     reason = " ".join(reason_of(check) for check in trials["dies"]["checks"])
@@ -116,7 +116,7 @@ def test_an_application_that_dies_spoils_its_own_trials_and_says_why(lab: Lab) -
 
 @pytest.mark.parametrize(("behaviour", "kind"), [("garbage", "malformed_reply"), ("failing", "status_5xx")])
 def test_replies_that_are_all_wrong_make_the_trial_invalid(lab: Lab, behaviour: str, kind: str) -> None:
-    done = lab.loadstone("run", experiment(lab, behaviours=f"[{behaviour}]"))
+    done = lab.loadstone("run", "--trust", experiment(lab, behaviours=f"[{behaviour}]"))
     (trial,) = lab.trials()
     assert trial["verdict"] == "invalid"
     assert trial["counts"]["ok"] == 0
@@ -126,7 +126,7 @@ def test_replies_that_are_all_wrong_make_the_trial_invalid(lab: Lab, behaviour: 
 
 
 def test_an_application_that_forgets_is_found_out(lab: Lab) -> None:
-    lab.loadstone("run", experiment(lab, behaviours="[forgets]"))
+    lab.loadstone("run", "--trust", experiment(lab, behaviours="[forgets]"))
     (trial,) = lab.trials()
     counted = stored(trial)
     assert counted["after"] - counted["before"] < counted["answered"]
@@ -137,7 +137,7 @@ def test_an_application_that_is_never_ready_is_one_line(lab: Lab) -> None:
     path = experiment(lab, behaviours="[unready]")
     manifest = lab.folder / "app" / "subject.yaml"
     manifest.write_text(manifest.read_text().replace("ready_within_s: 90", "ready_within_s: 2"))
-    done = lab.loadstone("run", path)
+    done = lab.loadstone("run", "--trust", path)
     assert done.status == 2
     assert "/ready is not ready within 2 s" in done.error_line
     assert lab.runs() == [], "a run that never began leaves no folder"
@@ -161,7 +161,7 @@ def test_an_application_by_url_is_neither_started_nor_stopped(
 ) -> None:
     lab.until(lambda: answers(users_app))
     arguments = ("--subject", users_app, "--server", f"redis={users_redis[1]}")
-    done = lab.loadstone("run", experiment(lab), *arguments)
+    done = lab.loadstone("run", "--trust", experiment(lab), *arguments)
     assert answers(users_app), "it still runs"
     (trial,) = lab.trials()
     counted = stored(trial)
@@ -180,7 +180,9 @@ def answers(url: str) -> bool:
 
 def test_live_figures_for_prometheus(lab: Lab) -> None:
     port = free_port()
-    command = lab.begin("run", experiment(lab), "--set", "workload.phases.measure_s=6", "--prometheus", str(port))
+    command = lab.begin(
+        "run", "--trust", experiment(lab), "--set", "workload.phases.measure_s=6", "--prometheus", str(port)
+    )
 
     def page() -> str:
         try:
@@ -231,7 +233,7 @@ design: {table_blocks: 1, at_rate: never, rounds: never}
 """
         + CRASH
     )
-    done = lab.loadstone("run", path)
+    done = lab.loadstone("run", "--trust", path)
     lines = [json.loads(line) for line in (lab.run() / "crashes.jsonl").read_text().splitlines()]
     kept = {line["condition"]["aof"]: line for line in lines}
     assert set(kept) == {"no", "yes"}, done.err
@@ -248,6 +250,6 @@ design: {table_blocks: 1, at_rate: never, rounds: never}
     assert "lose none of the acknowledged writes, and lost" in " ".join((done.out + done.err).split())
     assert "ALARM: " in (lab.run() / "report.html").read_text()
     assert "What is kept" in (lab.run() / "report.html").read_text()
-    again = lab.loadstone("run", path, "--resume", lab.run())
+    again = lab.loadstone("run", "--trust", path, "--resume", lab.run())
     assert "Traceback" not in again.err
     assert len((lab.run() / "crashes.jsonl").read_text().splitlines()) == 2, "what was recorded is not repeated"

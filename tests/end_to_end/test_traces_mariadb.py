@@ -75,7 +75,7 @@ def experiment(lab: Lab, measure: str) -> Path:
 
 def kill(lab: Lab, mariadb: Endpoint, *arguments: str | Path) -> None:
     """Start a run, and kill it once its rows are there and its load began."""
-    command = lab.begin("run", *arguments)
+    command = lab.begin("run", "--trust", *arguments)
     lab.until(lambda: list(lab.folder.glob("runs/*/intervals.jsonl")) and "loadstone_lab" in databases(mariadb))
     lab.until(lambda: any(path.stat().st_size for path in lab.folder.glob("runs/*/intervals.jsonl")))
     command.signal(signal.SIGKILL)
@@ -89,7 +89,7 @@ def test_after_kill_9(lab: Lab, mariadb: Endpoint) -> None:
     url = f"mariadb=mariadb://{mariadb.username}:{mariadb.password}@{mariadb.label}/loadstone_lab"
     kill(lab, mariadb, experiment(lab, "20 s"), "--server", url)
     run = lab.run()
-    other = lab.loadstone("run", experiment(lab, "700 ms"), "--server", url)
+    other = lab.loadstone("run", "--trust", experiment(lab, "700 ms"), "--server", url)
     assert other.status == 2
     assert f"was made by the run {run.name}" in other.error_line
     assert f"loadstone clean {run.name}" in other.error_line

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from loadstone.bounds import pinned
 from loadstone.bounds.bounded_yaml import load_yaml
 from loadstone.bounds.files import read_bytes, why
 from loadstone.bounds.replies import shortened
@@ -32,7 +33,7 @@ def read_as(kind: str, path: Path, name: str, model: type[M], page: str) -> tupl
     """
     file = path / name if path.is_dir() else path
     try:
-        data = load_yaml(read_bytes(file, LARGEST_BYTES).decode("utf-8-sig"))
+        data = load_yaml(pinned.check(file, read_bytes(file, LARGEST_BYTES)).decode("utf-8-sig"))
         for secret in secrets_of(data):
             learn(secret.value, sure=secret.sure)
         return model.model_validate(data), file.absolute().parent

@@ -111,6 +111,22 @@ def remark(line: str) -> None:
     _write(STDERR, f"{shown(line)}\n")
 
 
+def evidence(line: str, *, result: bool) -> None:
+    """Write a line of what a stranger's file would do, to stdout or stderr, without the redactor.
+
+    What counts as a secret is learned from the file, too: it could hide its own command. So whoever makes the line
+    leaves secrets out by their place, and shows variables by their names alone.
+    """
+    _write(STDOUT if result else STDERR, f"{visible(line)}\n")
+
+
+def confirmed(question: str) -> bool:
+    """Whether a person at the terminal answers yes; anything else, and the end of input, is no."""
+    _write(STDERR, shown(question))
+    STDERR.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def prepare() -> None:
     """Make stdout and stderr fit to be written to, whatever the command was started with.
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from loadstone.bounds import pinned
 from loadstone.conduct.clients.driver_manifests import ChosenDriver, chosen_drivers
 from loadstone.deploy.clients.guarded_program import GuardedProgram, Guards
 from loadstone.deploy.provider import DeployContext
@@ -79,6 +80,7 @@ def client_driver(chosen: ChosenDriver, context: DeployContext, pids: Guards | N
     place = built(manifest, chosen.folder, context, "driver")
 
     def launch(share: Plan) -> GuardedProgram:
+        pinned.check_files(pinned.named_files(manifest.run.command, chosen.folder, {"folder": str(chosen.folder)}))
         return GuardedProgram(manifest, place, share.cpus, context, pids)
 
     library = f"{manifest.library} {manifest.version}"

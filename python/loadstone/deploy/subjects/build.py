@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
+from loadstone.bounds import pinned
 from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.workspace import Workspace
@@ -50,6 +51,11 @@ def source_files(build: Build, folder: Path) -> list[Path]:
             too_many = f"build.inputs: '{pattern}' names more than {SOURCES_MAX:,} files"
             raise UserError(f"{folder}: {too_many}; name the sources alone, not what is made of them")
     return sorted(found)
+
+
+def pinned_as(root: Path) -> str:
+    """Under which name the sources of a build are pinned (`bounds.pinned`): the hash of those alone."""
+    return f"sources of {root}"
 
 
 def source_hash(build: Build, folder: Path, tools: Mapping[str, str] | None = None) -> str:
@@ -97,6 +103,9 @@ def built(
         place.parent.mkdir(parents=True, exist_ok=True)
         lock, reported = place.with_suffix(".lock"), f"{manifest.name}: another run builds it"
         with only_one(lock, lambda: context.progress(reported), context.raise_if_stopped):
+            pinned.check_digest(
+                pinned_as(root), source_hash(manifest.build, root), f"{kind} {manifest.name}: its sources"
+            )
             # The output may have gone since: that of a virtual environment is a link to the machine's Python.
             if not ((place / MARK).exists() and (place / manifest.build.output).exists()):
                 _build(f"{kind} {manifest.name}", manifest.build, root, place, context)
@@ -118,6 +127,7 @@ def _build(what: str, build: Build, folder: Path, place: Path, context: DeployCo
         target = place / source.relative_to(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
+    pinned.check_digest(pinned_as(folder), source_hash(build, place), f"{what}: its sources")  # of what was copied
     log = place.with_suffix(".log")
     log.unlink(missing_ok=True)
     for command in build.commands:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from loadstone import registry
+from loadstone.bounds import pinned
 from loadstone.bounds.files import read_bytes, why
 from loadstone.deploy.control import TableStore
 from loadstone.deploy.deployed import Deployed
@@ -30,7 +31,7 @@ def read_tables(name: str, file: Path, server: str) -> str:
     """The statements of a subject for a server. Raises UserError if the file cannot be read."""
     where = f"subject {name}: tables.{server}"
     try:
-        return read_bytes(file, STATEMENTS_MAX_BYTES).decode("utf-8-sig")
+        return pinned.check(file, read_bytes(file, STATEMENTS_MAX_BYTES)).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise UserError(f"{where}: {file} cannot be read ({why(error)}); correct the path, or the file") from None
 

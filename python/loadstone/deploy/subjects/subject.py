@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from loadstone.bounds import pinned
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits, Throttling, limits_in_force
@@ -183,6 +184,7 @@ class LocalSubject:
             )
         require_programs(self.name, self._manifest)
         place = built(self._manifest, self._folder, context)
+        pinned.check_files(pinned.named_files(self._manifest.run.command, self._folder, {}))
         several = settings.replicas > 1
         names = [f"{self.name}-{number}" if several else self.name for number in range(1, settings.replicas + 1)]
         context.progress(f"starting {', '.join(names)}")

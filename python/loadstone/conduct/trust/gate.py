@@ -1,0 +1,142 @@
+"""Whether a stranger's experiment may be run: what it would do is shown, and the user says yes, once for each content.
+
+Loadstone's own experiments, and what the user typed on the command line, need no answer. What was answered is kept in
+the private cache folder by the hash of all that the run is made of (`contents`), with the acts that were shown: where
+one of these bytes changes, or another act comes, it is asked again.
+"""
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from loadstone.bounds import pinned
+from loadstone.conduct.trust.acts import KINDS, Act, acts_of, acts_of_driver
+from loadstone.conduct.trust.contents import digest_of, digest_of_driver
+from loadstone.deploy.processes.cache import cache_folder
+from loadstone.errors import UserError
+from loadstone.output import terminal
+from loadstone.plan.run_plan import RunPlan
+from loadstone.spec.experiment import Experiment
+
+OPTION = "--trust"
+FOLDER = "trusted"
+"""Of the cache folder."""
+SHOWN_LINES, SHOWN_CHARACTERS = 12, 400
+"""So many acts of a kind are asked about by name, and so many characters of each; `show` prints all."""
+LARGEST_BYTES = 10_000_000
+
+
+def require_trust(
+    experiment: Experiment,
+    run_plan: RunPlan,
+    *,
+    trust: bool,
+    of_folder: bool = False,
+    secret_files: Sequence[str] = (),
+) -> None:
+    """Return if the run may do what it would do; ask the user where only they can tell.
+
+    Args:
+        experiment: as the command line changed it.
+        run_plan: its plan.
+        trust: whether the command line says so (`--trust`).
+        of_folder: whether the command line is that of a run's folder, and so nobody's word.
+        secret_files: as `--secret-file` has them.
+
+    Raises:
+        UserError: it may not; names the first act, and what helps.
+    """
+    pinned.forget()
+    if not any(act.asks for act in acts_of(experiment, run_plan, secret_files)):
+        return
+    digest = digest_of(experiment, run_plan)  # pins what is hashed, and so what the acts are now read off
+    acts = acts_of(experiment, run_plan, secret_files)
+    look = "the command in the folder's environment.json" if of_folder else "what `loadstone show` says of it"
+    _require(experiment.source.label, digest, acts, look, trust=trust, of_folder=of_folder)
+
+
+def require_trust_in_driver(path: Path, *, trust: bool) -> None:
+    """The same of a client library's program by itself. Raises UserError."""
+    digest = digest_of_driver(path)
+    _require(str(path), digest, acts_of_driver(path), "its manifest", trust=trust, of_folder=False)
+
+
+def listing(acts: Sequence[Act]) -> Iterator[str]:
+    """Every act, the most dangerous kind first, and how many there are of each."""
+    if acts:
+        yield f"What a run does here ({_summary(acts)}):"
+        yield from (f"  {act.line}" for act in acts)
+        if any(act.kind in ("starts", "builds") for act in acts):
+            yield "Programs run with your rights, and get the variables of your environment."
+
+
+def _require(label: str, digest: str, acts: Sequence[Act], look: str, *, trust: bool, of_folder: bool) -> None:
+    """`look`: what the user reads before they trust it. Raises UserError."""
+    asking = [act for act in acts if act.asks]
+    if not asking:
+        return
+    known = _known(digest)
+    unknown = [act for act in asking if (of_folder or not act.typed) and act.line not in known]
+    if unknown and not trust:
+        _ask(label, unknown, look)
+    _remember(digest, known | {act.line for act in asking})
+
+
+def _ask(label: str, acts: Sequence[Act], look: str) -> None:
+    """Raises UserError unless the user says yes."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        more = f", and {len(acts) - 1} more" if len(acts) > 1 else ""
+        raise UserError(
+            f"{terminal.printable(label)}: it was not run here before as it is, and a run {_shortened(acts[0].line)}"
+            f"{more}; read {look}, then add {OPTION}"
+        )
+    terminal.remark(
+        f"{terminal.printable(label)} was not run here before as it is. What a run does ({_summary(acts)}):"
+    )
+    for kind in KINDS:
+        of_kind = [act for act in acts if act.kind == kind]
+        for act in of_kind[:SHOWN_LINES]:
+            terminal.evidence(f"  {_shortened(act.line)}", result=False)
+        if len(of_kind) > SHOWN_LINES:
+            terminal.remark(f"  {kind} {len(of_kind) - SHOWN_LINES} more that are not named here: read {look}")
+    if not terminal.confirmed(f"{_summary(acts)}; programs run with your rights. Run it? [y/N] "):
+        raise UserError(f"{terminal.printable(label)}: not trusted; nothing was started")
+
+
+def _summary(acts: Sequence[Act]) -> str:
+    """How many there are of each kind: `programs: 2, addresses: 1`."""
+    numbers = Counter(act.kind for act in acts)
+    return ", ".join(f"{named}: {numbers[kind]}" for kind, named in KINDS.items() if numbers[kind])
+
+
+def _shortened(line: str) -> str:
+    """A long one without its middle: what matters may stand at either end."""
+    if len(line) <= SHOWN_CHARACTERS:
+        return line
+    half = SHOWN_CHARACTERS // 2
+    return f"{line[:half]} [{len(line) - 2 * half} characters are left out here] {line[-half:]}"
+
+
+def _known(digest: str) -> set[str]:
+    """The acts that were answered for this content; none where that cannot be read."""
+    try:
+        found = json.loads((cache_folder() / FOLDER / f"{digest}.json").read_bytes()[:LARGEST_BYTES])
+        return {one for one in found["acts"] if isinstance(one, str)}
+    except (OSError, ValueError, LookupError, TypeError):
+        return set()
+
+
+def _remember(digest: str, lines: Collection[str]) -> None:
+    """Keep an answer; where that is not possible, it is asked again."""
+    try:
+        folder = cache_folder() / FOLDER
+        folder.mkdir(mode=0o700, exist_ok=True)
+        new = folder / f".{digest}.{os.getpid()}"
+        new.write_text(json.dumps({"format": 1, "acts": sorted(lines)}))
+        new.chmod(0o600)
+        new.replace(folder / f"{digest}.json")
+    except OSError:
+        return
