@@ -8,6 +8,14 @@ def rounded(value: float) -> str:
     return f"{float(f'{value:.3g}'):,.10f}".rstrip("0").rstrip(".")
 
 
+def digits(value: float, count: int = 3) -> str:
+    """A number with so many digits at least, and never as a power of ten: `0.42`, `99.6`, `100`, `1,234`."""
+    text = f"{value:.{count}g}"
+    if "e" not in text:
+        return text
+    return f"{value:,.0f}" if abs(value) >= 1 else f"{float(text):.12f}".rstrip("0").rstrip(".")
+
+
 def duration(nanoseconds: float) -> str:
     """A time with three digits: `840 ns`, `84.1 us`, `1.20 ms`."""
     for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):

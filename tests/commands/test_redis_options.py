@@ -38,9 +38,16 @@ def test_without_options_it_is_get_and_set_of_an_embedded_redis(redis: Redis) ->
 def test_redis_benchmarks_options_have_their_meaning(redis: Redis) -> None:
     found = redis("-c", "20", "-n", "5000", "-P", "16", "-d", "100", "-r", "70", "-t", "set", "--threads", "2", "-q")
     plan = found.plan()
-    assert (plan.model, plan.pool.connections, plan.pipeline_depth) == (Closed(users=20), 20, 16)
+    assert (plan.model, plan.pool.connections, plan.pipeline_depth) == (
+        Closed(users=20, operations_per_user=250),
+        20,
+        16,
+    )
     assert (plan.documents.payload_bytes, plan.keys.count, plan.threads) == (100, 70, 2)
-    assert plan.phases.measure_operations == 5000
+    assert (plan.phases.measure_operations, plan.phases.warm_up_s) == (None, 0)
+    assert redis("-n", "20", "-t", "get").plan().model == Closed(users=20, operations_per_user=1)
+    odd = redis("-n", "1003", "-t", "get").plan()
+    assert (odd.model, odd.phases.measure_operations, odd.phases.warm_up_s) == (Closed(users=50), 1003, 0)
     assert len(found.run_plan.trials) == 1
     assert found.output.quiet
     assert redis("--csv").output.csv
@@ -234,6 +241,7 @@ def test_a_password_is_hidden_where_it_stands() -> None:
         (["--rate", "5", "--think", "5ms"], "--think: users pause in the closed model alone; leave it or --rate out"),
         (["-n", "5", "--against", "redis://h:1"], "-n: a comparison ends when it is decided; write --repeat or"),
         (["--test-time", "5", "--against", "redis://h:1"], "--test-time: a comparison ends when it is decided; write"),
+        (["-n", "5", "--warm-up", "1"], "-n, --warm-up: exactly so many requests are sent, and all are measured"),
         (["--test-time", "5", "-n", "5"], "-n, --test-time: leave one of them out"),
         (["--slice", "1s"], "--slice: turns of a comparison are so long; add --against, or leave it out"),
         (["--rate", "5", "--at-rate", "50%"], "--at-rate: the load has a rate already; leave it or --rate out"),

@@ -241,3 +241,27 @@ def test_replicas_are_read_and_each_server_is_counted(user_redis: Callable[..., 
         assert re.search(r"requests of set:get 1:4: primary [\d,]+, replica 1 [\d,]+", done.stdout)
     assert (primary.client().keys("*"), set(trial["cpu_s"]) >= {"redis", "redis-replica-1"}) == ([], True)
     wait_until(lambda: replica.client().keys("*") == [])
+
+
+@pytest.mark.parametrize("options", [("20",), ("1000", "-c", "50", "-P", "16"), ("100", "--rate", "1000")])
+def test_so_many_requests_are_sent_as_are_written(
+    user_redis: Callable[..., UserRedis], here: Path, options: tuple[str, ...]
+) -> None:
+    """The server's own count: no request goes before the first that is measured, and none after the last."""
+    theirs = user_redis()
+    done = loadstone("redis", theirs.url, "-t", "incr", "-n", *options, folder=here)
+    assert done.returncode in DONE, done.stderr
+    with theirs.client() as client:
+        counted = client.info("commandstats")["cmdstat_incr"]["calls"]
+    assert counted == int(options[0])
+
+
+def test_errors_stand_by_kind_below_the_table_and_the_reason_on_the_quiet_line(
+    user_redis: Callable[..., UserRedis], here: Path
+) -> None:
+    words = ("redis", user_redis().url, "--command", "LPUSH {key} a", "--load", "SET {key} x", "-n", "50")
+    table = loadstone(*words, folder=here).stdout
+    assert re.search(r"errors of lpush: server_wrongtype 50\b", table), table
+    assert "1e+02" not in table
+    quiet = loadstone(*words, "-q", folder=here).stdout
+    assert re.search(r"lpush: INVALID: .*100 % of the operations failed: 50 server_wrongtype", quiet), quiet

@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from loadstone.figures import digits
 from loadstone.message import message
 from loadstone.percents import percent_text, ratio_text
 from loadstone.report import format as fmt
@@ -59,7 +60,8 @@ def test_size(byte_count: float | None, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "words"), [(None, "—"), (0, "0 %"), (0.934, "93.4 %"), (1, "100 %"), (1.5, "150 %"), (0.0012, "0.12 %")]
+    ("share", "words"),
+    [(None, "—"), (0, "0 %"), (0.934, "93.4 %"), (1, "100 %"), (1.5, "150 %"), (0.0012, "0.12 %"), (0.9996, "100 %")],
 )
 def test_percent(share: float | None, words: str) -> None:
     assert fmt.percent(share) == words
@@ -119,3 +121,20 @@ def test_quantity(value: float | None, unit: str, words: str) -> None:
 def test_plain_leaves_nothing_that_repaints_or_turns_the_text() -> None:
     assert fmt.plain("a\x1b[31mred\x1b[0m\nb\t\u202ec\u200bd ") == "a [31mred [0m b c d"
     assert fmt.plain("µs — 가 ✓") == "µs — 가 ✓"
+
+
+@pytest.mark.parametrize("value", [0.000012, 0.5, 9.99, 99.6, 99.96, 123.4, 999.7, 1234.5, 99_999])
+def test_no_figure_is_a_power_of_ten(value: float) -> None:
+    said = [
+        digits(value, 2), digits(value), digits(value, 4),
+        fmt.number(value), fmt.size(1e6 * value), fmt.percent(value / 100),
+        fmt.sentence(message("check.errors.failed", percent=value, kinds={"wrong": 3})),
+        fmt.sentence(message("pair.error_difference.unequal", a=value, b=value)),
+        fmt.sentence(message("check.temporary_files.written", server="db", megabytes_per_s=value)),
+    ]  # fmt: skip
+    assert [text for text in said if "e+" in text or "e-" in text] == []
+
+
+@pytest.mark.parametrize(("value", "words"), [(99.6, "100"), (97.4, "97"), (0.42, "0.42"), (1234.5, "1,234")])
+def test_two_digits_at_least(value: float, words: str) -> None:
+    assert digits(value, 2) == words

@@ -20,6 +20,8 @@ REPEATS = 6
 LONGEST_S = 3600.0
 """A trial that ends with its requests ends after this at the latest."""
 LEAST_S = 0.05
+BRIEFEST_S = 0.001
+"""Of what ends with its requests."""
 BUDGET, COMPARED_BUDGET = "1 h", "55 s"
 """A table ends when it is measured; a comparison when it is decided, and at the latest then."""
 CAPACITY_REPEATS, CAPACITY_S = 2, 0.5
@@ -61,6 +63,11 @@ class AdHocLoad:
     def needs_capacity(self) -> bool:
         """Whether full speed is measured first."""
         return any(one.share is not None for one in self.rates)
+
+    @property
+    def shares_requests(self) -> bool:
+        """Whether each user sends as many of the `requests`: then exactly so many are sent."""
+        return self.requests is not None and self.requests % min(self.connections, self.requests) == 0
 
     @property
     def blocks(self) -> int:
@@ -176,6 +183,9 @@ def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities,
     load = ad_hoc.load
     paced = load.rate_per_s is not None and not capacity
     closed: Fields = {"kind": "closed", "users": load.connections}
+    if load.requests is not None and load.shares_requests:
+        users = min(load.connections, load.requests)
+        closed |= {"users": users, "operations_per_user": load.requests // users}
     if load.think_ms is not None:
         closed["think_time_ms"] = load.think_ms
     found: Fields = {
@@ -217,9 +227,11 @@ def _open(load: AdHocLoad, rate_per_s: float) -> Fields:
 def _phases(load: AdHocLoad, *, capacity: bool) -> Fields:
     if capacity:
         return {"warm_up_s": load.warm_up_s, "measure_s": CAPACITY_S}
+    if load.requests is not None and load.rate_per_s is not None:
+        return {"warm_up_s": load.warm_up_s, "measure_s": load.requests / load.rate_per_s}
     if load.requests is not None:
-        ends = {"measure_operations": load.requests, "measure_max_s": LONGEST_S}
-        return {"warm_up_s": load.warm_up_s, "measure_s": LEAST_S, **ends}
+        ends = {} if load.shares_requests else {"measure_operations": load.requests}
+        return {"warm_up_s": load.warm_up_s, "measure_s": BRIEFEST_S, "measure_max_s": LONGEST_S, **ends}
     measure_s = load.usual_s if load.measure_s is None else load.measure_s
     return {"warm_up_s": load.warm_up_s, "measure_s": round(max(LEAST_S, measure_s / load.blocks), 3)}
 

@@ -150,7 +150,7 @@ def http_command(
             arrivals=arrivals,
             precise=precise,
             think_ms=think,
-            warm_up_s=AdHocLoad.warm_up_s if warm_up is None else warm_up,
+            warm_up_s=of.warm_up_s(warm_up, requests, AdHocLoad.warm_up_s),
             repeat=repeat,
             at_rate=at_rate,
             budget=budget,

@@ -42,6 +42,13 @@ def positive(option: str, wrong: str, most: float) -> Callable[[str], float]:
     return read
 
 
+def warm_up_s(given: float | None, requests: int | None, usual: float) -> float:
+    """How long nothing is measured. A number of requests is measured from the first one on. Raises UserError."""
+    if given and requests is not None:
+        raise UserError("-n, --warm-up: exactly so many requests are sent, and all are measured; leave one of them out")
+    return 0.0 if requests is not None else usual if given is None else given
+
+
 def connections_of(*names: str, usual: str = "") -> "typer.models.OptionInfo":
     """`-c`, and what else the peers call it; `usual`: how many without it, where that is no number alone."""
     found: typer.models.OptionInfo = typer.Option(
@@ -63,7 +70,7 @@ def requests_of(*names: str) -> "typer.models.OptionInfo":
         *names,
         metavar="NUMBER",
         parser=whole("-n", "not a number of requests", 1, 10**12),
-        help="So many requests of each operation, of all connections together, in the place of a time.",
+        help="Exactly so many requests of each operation, of all connections together, in the place of a time.",
     )
     return found
 

@@ -8,6 +8,7 @@ from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
+from loadstone.report.tables.failures import ERRORS_FAILED
 
 CSV_HEADER = (
     "test",
@@ -52,12 +53,8 @@ def csv_text(analysis: Analysis) -> str:
 
 
 def further_lines(analysis: Analysis, table: ResultTable) -> Iterator[str]:
-    """What a table's columns do not say: errors by their kinds, reads that found no key, what a cluster sent on, which
-    server got what."""
+    """What table and errors do not say: reads that found no key, what a cluster sent on, which server got what."""
     for row in table.rows:
-        kinds = ", ".join(f"{kind} {fmt.count(count)}" for kind, count in sorted(row.errors.items()) if count)
-        if kinds:
-            yield f"errors of {fmt.plain(row.label)}: {kinds}"
         misses = misses_percent(analysis, row)
         if misses:
             yield f"misses of {fmt.plain(row.label)}: {misses:.2f} % of the reads found no key"
@@ -108,8 +105,7 @@ def misses_percent(analysis: Analysis, row: Row) -> float | None:
 
 def _quiet(analysis: Analysis, row: Row) -> str:
     if row.goodput_per_s is None:
-        why = next((fmt.sentence(reason) for reason in row.reasons), "not measured")
-        return f"{row.label}: {row.verdict.upper()}: {why}"
+        return f"{row.label}: {row.verdict.upper()}: {_why(row)}"
     said = f"{row.label}: {row.goodput_per_s:.2f} requests per second"
     if row.goodput_interval is not None:
         said += f" [{row.goodput_interval[0]:.0f}, {row.goodput_interval[1]:.0f}]"
@@ -122,7 +118,16 @@ def _quiet(analysis: Analysis, row: Row) -> str:
     counted = [f"{kind}={count}" for kind, count in sorted(row.errors.items()) if count]
     misses = misses_percent(analysis, row)
     counted += [f"misses={misses:.2f}%"] if misses else []
-    return ", ".join([said, *counted, *([row.verdict.upper()] if row.verdict != "valid" else [])])
+    said = ", ".join([said, *counted])
+    return said if row.verdict == "valid" else f"{said}, {row.verdict.upper()}: {_why(row)}"
+
+
+def _why(row: Row) -> str:
+    """The first reason why a row is not valid, failed operations before all else, and how many there are beside it."""
+    telling = sorted(row.reasons, key=lambda reason: reason.kind != ERRORS_FAILED)
+    reasons = list(dict.fromkeys(map(fmt.sentence, telling)))
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f"{reasons[0]}{more}" if reasons else "not measured"
 
 
 def _cells(analysis: Analysis, row: Row) -> list[str]:

@@ -1,5 +1,6 @@
 """Figures as people read them. What is not known prints as a dash, never as zero."""
 
+from loadstone.figures import digits
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.message import Message
 from loadstone.output.terminal import plain as plain
@@ -79,7 +80,7 @@ def number(value: float | None) -> str:
         return NONE
     if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) >= 0.001 else "<0.001"
+    return digits(value) if abs(value) >= 0.001 else "<0.001"
 
 
 def size(byte_count: float | None) -> str:
@@ -88,7 +89,7 @@ def size(byte_count: float | None) -> str:
         return NONE
     for unit_size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if abs(byte_count) >= unit_size:
-            return f"{byte_count / unit_size:.3g} {unit}"
+            return f"{digits(byte_count / unit_size)} {unit}"
     return f"{byte_count:.0f} B"
 
 
@@ -97,7 +98,7 @@ def percent(share: float | None) -> str:
     if share is None:
         return NONE
     value = 100 * share
-    return f"{value:.0f} %" if value == 0 or abs(value) >= 99.95 else f"{value:.3g} %"
+    return f"{value:.0f} %" if value == 0 or abs(value) >= 99.95 else f"{digits(value)} %"
 
 
 def millicores(cores: float | None) -> str:

@@ -8,7 +8,7 @@ import pytest
 from loadstone.analyse.model import Analysis, ResultTable
 from loadstone.report import summary
 from loadstone.report.tables.columns import columns_for, end_columns, full_load_columns
-from loadstone.report.tables.fixed_rate_columns import rate_name
+from loadstone.report.tables.fixed_rate_columns import fixed_rate_lines, rate_name
 
 
 def table_of(analysis: Analysis, name: str = "by-concurrency") -> ResultTable:
@@ -52,6 +52,19 @@ def test_the_rate_is_called_by_what_it_is(
     assert rate_name(found.rows) == name
     explained = next(column.explanation for column in columns_for(found) if column.header == name)
     assert ("capacity" in explained) == (share is not None)
+
+
+def test_a_rate_that_is_another_share_is_not_called_by_the_one_that_was_meant(
+    judged: Analysis, fixed_rates: ModuleType
+) -> None:
+    found = table_of(fixed_rates.with_fixed_rates(judged, 0.5))
+    row = next(one for one in found.rows if one.at_rate and one.at_rate.rate_per_s and one.goodput_per_s)
+    assert row.at_rate is not None
+    other = row.at_rate.model_copy(update={"rate_per_s": 0.3 * (row.goodput_per_s or 0)})
+    rows = [one.model_copy(update={"at_rate": other}) if one is row else one for one in found.rows]
+    assert rate_name(rows) == "fixed rate"
+    lines = list(fixed_rate_lines(found.model_copy(update={"rows": rows})))
+    assert f"The rate of {row.label} is 30 % of what it did, where 50 % were meant" in lines
 
 
 def test_a_refused_figure_says_why_in_its_cell_and_in_the_notes(paced: Analysis) -> None:

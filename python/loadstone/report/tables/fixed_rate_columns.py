@@ -19,6 +19,8 @@ FULL_LOAD_READING = (
     "Users without pauses keep the server full: each waits for all the others, so that the mean time is the number of "
     "users divided by the throughput. It says how the load was made, and is no property of the server."
 )
+SHARE_OFF = 0.1
+"""A rate that is further from its share than this is not called by it."""
 _IN_REPORT = "Response times under full load are users / throughput: they are in the report."
 
 
@@ -28,10 +30,25 @@ def is_at_rate(rows: Sequence[Row]) -> bool:
 
 
 def rate_name(rows: Sequence[Row]) -> str:
-    """What the rate is called: `half rate`, `30 % rate`, or `fixed rate` where it is no share of the capacity."""
+    """What the rate is called: `half rate`, `30 % rate`, or `fixed rate` where some row's rate is not that share."""
     shares = {_share(row) for row in rows if row.at_rate}
     share = shares.pop() if len(shares) == 1 else None
-    return "fixed rate" if share is None else "half rate" if share == 0.5 else f"{fmt.percent(share)} rate"
+    if share is None or any(_off_its_share(row) for row in rows):
+        return "fixed rate"
+    return "half rate" if share == 0.5 else f"{fmt.percent(share)} rate"
+
+
+def _true_share(row: Row) -> float | None:
+    """The rate that was held, as a share of what the row did; None where one of the two is not known."""
+    if row.at_rate is None or row.at_rate.rate_per_s is None or not row.goodput_per_s:
+        return None
+    return row.at_rate.rate_per_s / row.goodput_per_s
+
+
+def _off_its_share(row: Row) -> bool:
+    """Whether a row did much more or less than what its rate was chosen by."""
+    share, true = _share(row), _true_share(row)
+    return share is not None and true is not None and abs(true / share - 1) > SHARE_OFF
 
 
 def fixed_rate_columns(rows: Sequence[Row]) -> list[Column]:
@@ -97,6 +114,9 @@ def apart(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
 def fixed_rate_lines(table: ResultTable) -> Iterator[str]:
     """What is wrong with the figures at a fixed rate, a line each: the reason, how many rows, one as an example."""
     name = rate_name(table.rows)
+    for row in filter(_off_its_share, table.rows):
+        meant, true = fmt.percent(_share(row)), fmt.percent(_true_share(row))
+        yield f"The rate of {fmt.plain(row.label)} is {true} of what it did, where {meant} were meant"
     for verdict, said in (
         ("missing", f"No figures at {name}"),
         ("invalid", f"Figures at {name} refused"),

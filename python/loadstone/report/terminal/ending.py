@@ -18,6 +18,7 @@ from loadstone.report.answers import answer_verdict
 from loadstone.report.stalls import stall_lines
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, end_columns
+from loadstone.report.tables.failures import failure_lines
 from loadstone.report.tables.fixed_rate_columns import is_at_rate
 from loadstone.report.tables.rates import TPS, rate_of_run
 from loadstone.report.tables.telling_rows import most_telling
@@ -32,6 +33,8 @@ ROWS_MAX = 12
 VERDICT_LINES_MIN = 7
 """So many lines the verdicts may have where there is little room; rows of the table give way first."""
 _CRASH_LINES_MIN = 6
+FAILURES_MAX = 3
+"""Lines of errors by kind."""
 _ROWS_MIN = 3
 _LABEL_MAX = 44
 _TITLE_MIN = 24
@@ -65,7 +68,20 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     judged = sorted(pairs, key=_says_little)
     compared = _verdicts(judged, width, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)))
     room -= len(compared)
-    return [*head, *effects, *saturated, *compared, *crashed, *_figures(analysis, width, room), *foot]
+    failed = _failures(analysis, width)[: max(0, room - _table_lines_min(analysis))]
+    figures = _figures(analysis, width, room - len(failed))
+    return [*head, *effects, *saturated, *compared, *crashed, *figures, *failed, *foot]
+
+
+def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
+    """Errors by kind, a line a row; of more rows than there is room for how many there are."""
+    found = list(failure_lines(different_rows(analysis)))
+    shown = found if len(found) <= FAILURES_MAX else found[: FAILURES_MAX - 1]
+    lines = [Text(one, style="yellow") for one in shown]
+    for line in lines:
+        line.truncate(width, overflow="ellipsis")
+    more = [Text(f"... errors of {len(found) - len(shown)} more rows in the report", style="dim")]
+    return [*lines, *(more if len(shown) < len(found) else [])]
 
 
 def _table_lines_min(analysis: Analysis) -> int:

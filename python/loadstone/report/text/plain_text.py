@@ -1,18 +1,20 @@
 """How figures stand in sentences: `{share:percent}`, `{waited_ns:duration}`, `{count:count}`, `{names:list}`."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from loadstone.figures import duration, rounded
+from loadstone.figures import digits, duration, rounded
 from loadstone.message import Message
 
+_DIGITS = re.compile(r"\.[1-9]g")
 Speak = Callable[[Message], str]
 
 
 def latency(nanoseconds: float) -> str:
     """A time in us or ms with at most three digits, zero included: `0 us`, `2 ms`."""
-    return f"{nanoseconds / 1e3:,.3g} us" if nanoseconds < 999_500 else f"{nanoseconds / 1e6:,.3g} ms"
+    return f"{nanoseconds / 1e3:,.3g} us" if nanoseconds < 999_500 else f"{digits(nanoseconds / 1e6)} ms"
 
 
 FORMATS: Mapping[str, Callable[[Any], str]] = {
@@ -44,4 +46,6 @@ class SentenceFormatter(Formatter):
             value = [self._speak(one) if isinstance(one, Message) else one for one in value]
         if format_spec in FORMATS:
             return FORMATS[format_spec](value)
+        if _DIGITS.fullmatch(format_spec) and isinstance(value, int | float):
+            return digits(value, int(format_spec[1]))
         return str(super().format_field(value, format_spec))

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Callable, Sequence
 
-from loadstone.figures import slice_text
+from loadstone.figures import digits, slice_text
 from loadstone.report.text.english.grammar import listed, several
 
 Levels = Sequence[tuple[str, Sequence[str]]]
@@ -77,7 +77,8 @@ def _rules(
         return f"{decides}; {start}{turn}"
     why = f"; no rounds: {why_whole}" if why_whole else ""
     return (
-        f"{decides}; a block is {several(trials, 'trial')} of {trial_s:g} s (plus {overhead_s:.2g} s of overhead){why}"
+        f"{decides}; a block is {several(trials, 'trial')} of {trial_s:g} s (plus {digits(overhead_s, 2)} s of "
+        f"overhead){why}"
     )
 
 
@@ -89,8 +90,8 @@ def _at_rate(rate_per_s: float | None, share: float | None) -> str:
 
 
 def _too_slow(response_s: float, pause_s: float) -> str:
-    pause = f" and users pause {pause_s:.2g} s" if pause_s else ""
-    return f"responses take {response_s:.2g} s{pause}, too long for slices"
+    pause = f" and users pause {digits(pause_s, 2)} s" if pause_s else ""
+    return f"responses take {digits(response_s, 2)} s{pause}, too long for slices"
 
 
 _WHOLE_TRIALS: dict[str, str | Callable[..., str]] = {
@@ -187,7 +188,7 @@ def _crashes(crashes: int, time_s: float) -> str:
 
 
 def _scale(scale: float, shorter: bool) -> str:
-    share = f"{100 * scale:.3g} %"
+    share = f"{digits(100 * scale)} %"
     phases = ", and phases as much shorter" if shorter else ""
     return f"Scale {share}: users and rows are {share} of those written{phases}"
 
@@ -241,7 +242,7 @@ def _guess(
 
 
 def _share(share: float) -> str:
-    return f"{100 * share:.2g} %"
+    return f"{digits(100 * share, 2)} %"
 
 
 def _saturation(conditions: int, time_s: float, objective: str | None, sweeps: int, ramp_s: float | None) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+from loadstone.figures import digits
+
 _LIMITS = {"cpu": "cpu limit", "memory": "memory limit"}
 _ERRORS = {"never_answered": "never answered"}
 """Kinds of errors whose names are no plain text."""
@@ -13,7 +15,7 @@ def _share(share: float | None) -> str:
 
 def _failed(percent: float, kinds: Mapping[str, int]) -> str:
     listed = ", ".join(f"{number:,} {_ERRORS.get(kind, kind)}" for kind, number in sorted(kinds.items()))
-    return f"{percent:.2g} % of the operations failed: {listed}."
+    return f"{digits(percent, 2)} % of the operations failed: {listed}."
 
 
 def _server_counter(differences: Mapping[str, int]) -> str:
@@ -128,7 +130,7 @@ def _link_delay(server: str, requested_ns: int, value_ns: float, low_ns: float, 
 def _link_busy(server: str, busy: float, value_ns: float, high_ns: float) -> str:
     return (
         f"The line to {server} was saturated ({busy:.0%} busy or waiting for its CPU): by its own record it added "
-        f"{value_ns / 1e6:.3g} ms (at most {high_ns / 1e6:.3g}) to a round trip."
+        f"{digits(value_ns / 1e6)} ms (at most {digits(high_ns / 1e6)}) to a round trip."
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from loadstone.figures import digits
 from loadstone.report.text.english.grammar import several
 
 
@@ -11,7 +12,7 @@ def _lost_of(least: int, most: int, acknowledged: int, overwritten: bool, counte
     said = f"{ends} of {acknowledged:,}{' keys' if overwritten else ''}"
     if least != most or counted:
         return f"{said} (bounds)"
-    return f"{said} ({100 * least / acknowledged:.3g} %)" if least else said
+    return f"{said} ({digits(100 * least / acknowledged)} %)" if least else said
 
 
 def _short(lost: str, tries: int) -> str:

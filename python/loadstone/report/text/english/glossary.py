@@ -135,6 +135,7 @@ GLOSSARY: Mapping[str, str] = {
     "glossary_machine": "The machine, as vmstat shows it",
     "glossary_checks": "Checks",
     "glossary_brackets": (
-        "[9, 15]: of 100 ranges made this way, at least 95 hold the true difference; with 0 in it, there may be none."
+        "Figures in [ ] are a range: of 100 made this way, at least 95 hold the true difference; with 0 in it, "
+        "there may be none."
     ),
 }

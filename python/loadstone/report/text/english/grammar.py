@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from loadstone.figures import digits
+
 
 def several(number: int, noun: str, plural: str = "") -> str:
     """`1 trial`, `2 trials`."""
@@ -25,7 +27,7 @@ def whole_percent(share: float) -> str:
 
 def figure(value: float) -> str:
     """A rate or a number of users: three digits, whole from 100 on."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else digits(value)
 
 
 def interval(figures: Sequence[float]) -> str:

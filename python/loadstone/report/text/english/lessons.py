@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from loadstone.figures import rounded
+from loadstone.figures import digits, rounded
 from loadstone.report.text.english.grammar import several
 
 _PARTS = {
@@ -32,8 +32,8 @@ def _check(check: str, valid: int, suspect: int, invalid: int, unknown: int, wor
 def _worst(measured: float, limit: float | None, unit: str, trial: str) -> str:
     """`83 %, limit 70 % (b02-001)`."""
     of = f" {unit}" if unit else ""
-    at_most = "" if limit is None else f", limit {limit:.3g}{of}"
-    return f"{measured:.3g}{of}{at_most} ({trial})"
+    at_most = "" if limit is None else f", limit {digits(limit)}{of}"
+    return f"{digits(measured)}{of}{at_most} ({trial})"
 
 
 def _repeats(blocks_min: int, blocks_max: int, spread_max: float, spread_typical: float, better_of_two: float) -> str:
@@ -80,7 +80,7 @@ def _rows_counted(counted: int, unequal: int, keyed: str | None) -> str:
 
 
 def _keys_counted(rows: int, keys: int, label: str) -> str:
-    per_row = f"{keys / rows:.3g} keys" if rows else "keys"
+    per_row = f"{digits(keys / rows)} keys" if rows else "keys"
     return f"A row is {per_row} at {label}: counting keys would have given {keys:,} where {rows:,} rows were stored."
 
 

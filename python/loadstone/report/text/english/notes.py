@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from loadstone.figures import digits
 from loadstone.report.text.english.grammar import several
 
 
@@ -17,7 +18,7 @@ def _judged_otherwise(trials: int) -> str:
 
 
 def _scaled(scale: float) -> str:
-    share = f"{100 * scale:.3g} %"
+    share = f"{digits(100 * scale)} %"
     return f"Scaled: users (where the experiment scales them) and rows are {share} of what the experiment says."
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from loadstone.figures import digits
 from loadstone.percents import ratio_text
 from loadstone.report.text.english.grammar import figure, interval
 from loadstone.report.text.english.metrics import figure_text, is_rate
@@ -46,7 +47,7 @@ def _not_at_rate(name: str, objective: str, reasons: Sequence[str]) -> str:
 
 
 def _missed_errors(name: str, objective: str, failed_share: float, suspect: bool) -> str:
-    return f"{name}: '{objective}': missed: {100 * failed_share:.3g} %{_marked(suspect)}"
+    return f"{name}: '{objective}': missed: {digits(100 * failed_share)} %{_marked(suspect)}"
 
 
 def _marked(suspect: bool) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from loadstone.figures import digits
 from loadstone.report.text.english.grammar import figure, interval, several
 
 
@@ -29,8 +30,8 @@ def _too_few_bisections(blocks: int, blocks_min: int) -> str:
 
 
 def _latency_missed(quantile: float, latency_s: float | None, objective_s: float) -> str:
-    measured = "too long to measure" if latency_s is None else f"{1e3 * latency_s:.3g} ms"
-    return f"P{100 * quantile:g} {measured}, objective {1e3 * objective_s:.3g} ms"
+    measured = "too long to measure" if latency_s is None else f"{digits(1e3 * latency_s)} ms"
+    return f"P{100 * quantile:g} {measured}, objective {digits(1e3 * objective_s)} ms"
 
 
 def _objective_limit(objective: str, most_users: int, users: Sequence[float], per_s: Sequence[float]) -> str:
@@ -82,7 +83,7 @@ SATURATION: dict[str, str | Callable[..., str]] = {
     "objective_met_always_by_users": "{objective}: met up to {most_users} users, the most that were measured",
     "objective_never_by_users": "{objective}: not met with a single user",
     "objective_unknown_by_users": "{objective}: too few sweeps say where it is met",
-    "latency_objective": lambda quantile, latency_s: f"P{100 * quantile:g} <= {1e3 * latency_s:.3g} ms",
+    "latency_objective": lambda quantile, latency_s: f"P{100 * quantile:g} <= {digits(1e3 * latency_s)} ms",
     "latency_missed": _latency_missed,
     "goodput_missed": lambda share, objective_share: f"{share:.1%} answered correctly, objective {objective_share:.1%}",
     "backlog_grew": lambda arrivals: f"the backlog grew by {arrivals:,.0f} arrivals",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from loadstone.figures import duration, rounded
+from loadstone.figures import digits, duration, rounded
 from loadstone.report.text.english.grammar import figure, interval, several, whole_percent
 
 _BEYOND = {
@@ -75,7 +75,7 @@ def _differs(users: Sequence[float] | None, eye_users: int | None) -> str:
         return f"A ramp is no measurement of the saturation point: {why}."
     times = eye_users / users[0]
     inside = users[1] <= eye_users <= users[2]
-    how = "inside of the measured interval, by chance" if inside else f"{times:.2g} times the measured point"
+    how = "inside of the measured interval, by chance" if inside else f"{digits(times, 2)} times the measured point"
     return f"That is {how} ({interval(users)} users): {why}."
 
 
@@ -90,7 +90,7 @@ def _levels(
     why: str, levels: int, most_users: int, sweeps: int, at_most: int, trial_s: float, whole: str | None
 ) -> str:
     often = f"{'at least ' if at_most > sweeps else ''}{sweeps} times (sweeps)"
-    how = "" if whole is None else f", by whole trials of {trial_s:.2g} s: {whole}"
+    how = "" if whole is None else f", by whole trials of {digits(trial_s, 2)} s: {whole}"
     return f"{why}; now {levels} levels from 1 to {most_users} users are measured in random order, {often}{how}"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import expm1, inf
 
-from loadstone.figures import check_figure
+from loadstone.figures import check_figure, digits
 from loadstone.percents import is_times, percent_text, ratio_text, times_text
 
 AS_FAST = "times as fast"
@@ -128,7 +128,7 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
         f"what a condition did reached into the next slice by {check_figure(-100 * expm1(-abs(shift)))} %"
     ),
     "carried_by_cpu": lambda share: (
-        f"a condition went on working while it was paused, with {100 * share:.2g} % of the CPU of its slices"
+        f"a condition went on working while it was paused, with {digits(100 * share, 2)} % of the CPU of its slices"
     ),
     "verdict_doubted": "it may be due to what reaches from one slice into the next",
     "verdict_still_rising": lambda name, rise: (
