@@ -1,6 +1,7 @@
 """What a newcomer types first, and what the command answers: a line that says what to do."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,15 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
 def test_a_slip_is_answered_by_what_to_write(command: str, error: str, tmp_path: Path) -> None:
     done = loadstone(*command.split(), folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"loadstone: {error}\n")
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "redis", "http", "report", "compare", "saturate http", "init", "check driver"]
+)
+def test_help_names_no_type_of_python(command: str, tmp_path: Path) -> None:
+    done = loadstone(*command.split(), "--help", folder=tmp_path)
+    assert done.returncode == 0
+    assert not re.search(r"<(str|path|int|float|list)\b", done.stdout, re.IGNORECASE), done.stdout
 
 
 def test_a_group_without_a_command_prints_its_help_line_by_line(tmp_path: Path) -> None:

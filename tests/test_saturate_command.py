@@ -88,6 +88,8 @@ def test_a_ramp_is_read() -> None:
         ("redis --users-max 0", "--users-max 0: not a number of users; write a number from 1 to 65536"),
         ("redis --sweeps 2", "--sweeps 2: not a number of sweeps; write a number from 6 to 100"),
         ("redis --command gett", "--command 'gett': no such command; did you mean 'get'? known are: get, set"),
+        ("redis -t get -c 4 -P 2 -r 50 -d 10x", "--value-size 10x: '10x' is not a size; write for example"),
+        ("http http://127.0.0.1:1/ -m PUT -H x -c 4", "--header x: write 'NAME: VALUE'"),
         ("redis --value-size 10x", "--value-size 10x: '10x' is not a size; write for example"),
         ("redis --objective fast", "--objective: load.objective: 'fast' is no objective; write for example 'p99 < 10"),
         ("redis --ramp quickly", "--ramp: load.ramp: 'quickly' is no ramp; write for example '1000 over 10 min'"),

@@ -117,7 +117,7 @@ def show(
     _print(["", f"try it: loadstone run {shlex.quote(experiment)} --quick"])
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @describing()
 def init(
     file: Annotated[Path, typer.Argument(metavar="[FILE]", show_default=False)] = Path("experiment.yaml"),
@@ -145,9 +145,9 @@ def run(
     blocks: opt.Blocks = None,
     at_rate: opt.AtRate = None,
     seed: opt.Seed = None,
-    out: Annotated[Path, typer.Option("--out", help="Where the run's folder is made.", rich_help_panel=PLACE)] = Path(
-        "runs"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the run's folder is made.", rich_help_panel=PLACE)
+    ] = Path("runs"),
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -161,6 +161,7 @@ def run(
     trust: opt.Trust = False,
     allow_any_command: opt.AllowAnyCommand = False,
     share_machine: opt.ShareMachine = False,
+    wait: opt.Wait = False,
     fail_if: opt.FailIf = None,
     open_: opt.Open = False,
     quiet: opt.Quiet = False,
@@ -200,6 +201,7 @@ def run(
         allow_any_command=allow_any_command,
         prometheus=prometheus,
         share_machine=share_machine,
+        wait=wait,
         quiet=quiet,
         verbose=verbose,
     )
@@ -211,12 +213,12 @@ app.command("redis", cls=RedisCommand)(redis_command)
 app.command("http", cls=HttpCommand)(http_command)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 def report(
     folder: Annotated[Path, typer.Argument(metavar=RUN)],
-    format_: Annotated[str, typer.Option("--format", help=f"Comma-separated: {', '.join(FORMATS)}.")] = ",".join(
-        AGAIN_FORMATS
-    ),
+    format_: Annotated[
+        str, typer.Option("--format", metavar="FORMATS", help=f"Comma-separated: {', '.join(FORMATS)}.")
+    ] = ",".join(AGAIN_FORMATS),
     fail_if: opt.FailIf = None,
     open_: opt.Open = False,
     quiet: opt.Quiet = False,
@@ -240,14 +242,18 @@ def report(
     show_outcome(outcome, json_=json_, open_=open_)
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @describing()
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN]", help="A run's folder, or two: A and B.")],
     a: Annotated[str | None, opt.Levels("--a", help="One run: the conditions A.")] = None,
     b: Annotated[str | None, opt.Levels("--b", help="One run: the conditions B.")] = None,
-    metric: Annotated[str | None, typer.Option("--metric", help="What decides, e.g. goodput or p99.")] = None,
-    margin: Annotated[str | None, typer.Option("--margin", help="A difference below it does not matter.")] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", metavar="METRIC", help="What decides, e.g. goodput or p99.")
+    ] = None,
+    margin: Annotated[
+        str | None, typer.Option("--margin", metavar="SHARE", help="A difference below it does not matter.")
+    ] = None,
     across: Annotated[bool, typer.Option("--across", help="Two runs, though machine or versions differ.")] = False,
     fail_if: opt.FailIfRatio = None,
     json_: opt.CompareJson = False,
@@ -279,7 +285,7 @@ def compare(
         raise typer.Exit(outcome.status)
 
 
-@app.command("runs")
+@app.command("runs", cls=GroupedCommand)
 @describing()
 def runs_command(
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", show_default=False)] = Path("runs"),
@@ -293,7 +299,7 @@ def runs_command(
     _print(run_lines(found, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 def clean(
     run: Annotated[str | None, typer.Argument(metavar=RUN, show_default=False)] = None,
     server: Annotated[

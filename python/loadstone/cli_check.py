@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from loadstone import cli_options as opt
+from loadstone.cli_help import GroupedCommand
 from loadstone.output import terminal
 
 check_app = typer.Typer(help="Check a part of your own.", no_args_is_help=True, rich_markup_mode=None)
@@ -15,7 +16,7 @@ def _group() -> None:
     """Check a part of your own."""
 
 
-@check_app.command("driver")
+@check_app.command("driver", cls=GroupedCommand)
 def driver_command(
     driver: Annotated[str, typer.Argument(metavar="NAME[:OPTION=VALUE]|PATH", show_default=False)],
     trust: opt.Trust = False,

@@ -1,10 +1,13 @@
 """`--help` of commands with many options: a list for each group of them; and what a wrong command line is answered."""
 
+import re
 from typing import Any
 
 from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
+_TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
+"""What is put behind the name of an argument: it says nothing to who does not know Python."""
 EXPERIMENT = "What is measured"
 PARTS = "Servers and applications"
 LOAD = "The load"
@@ -25,13 +28,15 @@ class GroupedCommand(TyperCommand):
             line = parameter.get_help_record(ctx)
             if line is None:
                 continue
+            line = (_TYPE.sub("", line[0]), line[1])
             if parameter.param_type_name == "argument":
                 groups["Arguments"].append(line)
             elif (group := getattr(parameter, "rich_help_panel", None)) is not None:
                 groups.setdefault(group, []).append(line)
             else:
                 ungrouped.append(line)
-        for title, lines in {**groups, "Help": ungrouped}.items():
+        rest = "Help" if len(groups) > 1 else "Options"
+        for title, lines in {**groups, rest: ungrouped}.items():
             if lines:
                 with formatter.section(title):
                     formatter.write_dl(lines)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -190,6 +191,17 @@ ShareMachine = Annotated[
     typer.Option(
         "--share-machine",
         help="Measure while another run measures on this machine; the figures of both suffer.",
+        rich_help_panel=PLACE,
+    ),
+]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Where the run's folder is made.", rich_help_panel=PLACE)
+]
+Wait = Annotated[
+    bool,
+    typer.Option(
+        "--wait",
+        help="Where another run measures on this machine, begin when it ends; the budget counts from there.",
         rich_help_panel=PLACE,
     ),
 ]

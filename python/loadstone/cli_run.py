@@ -1,6 +1,8 @@
 """What the commands that measure have in common: an experiment is checked, run, and its outcome shown."""
 
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +40,11 @@ def carried_out(
     from loadstone import console
     from loadstone.run import run as run_experiment
 
+    if options.wait and not options.share_machine:
+        from loadstone.conduct.gates.machine_lock import wait_for_others
+
+        wait_for_others(lambda _: None if options.quiet else terminal.remark(_))
+        options = replace(options, began_s=time.monotonic())
     results = console.results(beside_json=json_, quiet=options.quiet)
     remarks = console.remarks(quiet=options.quiet)
     return run_experiment(options, prepared, results, remarks, objectives, formats=formats, show_result=show_result)

@@ -65,6 +65,7 @@ Connections = Annotated[
     int | None,
     typer.Option(
         "--connections",
+        "-c",
         "--pool",
         metavar="NUMBER",
         parser=opt.whole("--connections", "not a number of connections", 1, 100_000),
@@ -95,13 +96,17 @@ Keys = Annotated[
     int,
     typer.Option(
         "--keys",
+        "-r",
+        "--keyspace",
         metavar="NUMBER",
         parser=opt.whole("--keys", "not a number of keys", 1, 1_000_000_000),
         help="How many keys {key}, or numbers {number}, there are.",
         rich_help_panel=LOAD,
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="Where the run's folder is made.", rich_help_panel=PLACE)]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Where the run's folder is made.", rich_help_panel=PLACE)
+]
 Resume = Annotated[
     Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run.", rich_help_panel=PLACE)
 ]
@@ -116,6 +121,8 @@ def saturate_redis(
         str,
         typer.Option(
             "--command",
+            "-t",
+            "--tests",
             metavar="COMMAND",
             help="get, set, incr, hget, hset, sadd, zadd, json-get, json-set; or a whole command with placeholders, "
             "as 'GETRANGE {key} 0 9'.",
@@ -129,13 +136,17 @@ def saturate_redis(
         ),
     ] = None,
     value_size: Annotated[
-        str, typer.Option("--value-size", metavar="SIZE", help="Of {value}, e.g. '1 kB'.", rich_help_panel=LOAD)
+        str,
+        typer.Option(
+            "--value-size", "-d", "--data-size", metavar="SIZE", help="Of {value}, e.g. '1 kB'.", rich_help_panel=LOAD
+        ),
     ] = "100 B",
     keys: Keys = 1000,
     pipeline: Annotated[
         int,
         typer.Option(
             "--pipeline",
+            "-P",
             metavar="NUMBER",
             parser=opt.whole("--pipeline", "not a pipeline depth", 1, 10_000),
             help="Requests that a user sends at once.",
@@ -155,9 +166,10 @@ def saturate_redis(
     quick: opt.Quick = False,
     budget: opt.Budget = None,
     seed: opt.Seed = None,
-    out: Out = Path("runs"),
+    out: opt.Out = Path("runs"),
     resume: Resume = None,
     share_machine: opt.ShareMachine = False,
+    wait: opt.Wait = False,
     fail_if: opt.FailIfPoint = None,
     open_: opt.Open = False,
     quiet: opt.Quiet = False,
@@ -179,7 +191,7 @@ def saturate_redis(
     _saturate(
         built, tuple(secret_file or ()), fail_if,
         allow_any_command=allow_any_command, quick=quick, budget=budget, seed=seed, out=out, resume=resume,
-        share_machine=share_machine, open_=open_, quiet=quiet, verbose=verbose, json_=json_,
+        share_machine=share_machine, wait=wait, open_=open_, quiet=quiet, verbose=verbose, json_=json_,
     )  # fmt: skip
 
 
@@ -197,12 +209,12 @@ def saturate_http(
     ] = None,
     method: Annotated[
         Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
-        typer.Option("--method", case_sensitive=False, help="Of all requests.", rich_help_panel=LOAD),
+        typer.Option("--method", "-m", case_sensitive=False, help="Of all requests.", rich_help_panel=LOAD),
     ] = "GET",
     header: Annotated[
         list[str] | None,
         typer.Option(
-            "--header", metavar="'NAME: VALUE'", help="Repeatable; a secret as ${env:NAME}.", rich_help_panel=LOAD
+            "--header", "-H", metavar="'NAME: VALUE'", help="Repeatable; a secret as ${env:NAME}.", rich_help_panel=LOAD
         ),
     ] = None,
     body: Annotated[
@@ -229,9 +241,10 @@ def saturate_http(
     quick: opt.Quick = False,
     budget: opt.Budget = None,
     seed: opt.Seed = None,
-    out: Out = Path("runs"),
+    out: opt.Out = Path("runs"),
     resume: Resume = None,
     share_machine: opt.ShareMachine = False,
+    wait: opt.Wait = False,
     fail_if: opt.FailIfPoint = None,
     open_: opt.Open = False,
     quiet: opt.Quiet = False,
@@ -253,7 +266,7 @@ def saturate_http(
     _saturate(
         built, tuple(secret_file or ()), fail_if,
         allow_any_command=False, quick=quick, budget=budget, seed=seed, out=out, resume=resume,
-        share_machine=share_machine, open_=open_, quiet=quiet, verbose=verbose, json_=json_,
+        share_machine=share_machine, wait=wait, open_=open_, quiet=quiet, verbose=verbose, json_=json_,
     )  # fmt: skip
 
 
@@ -269,6 +282,7 @@ def _saturate(
     out: Path,
     resume: Path | None,
     share_machine: bool,
+    wait: bool,
     open_: bool,
     quiet: bool,
     verbose: bool,
@@ -292,6 +306,7 @@ def _saturate(
         resume=None if resume is None else folder_to_resume(resume, out),
         allow_any_command=allow_any_command,
         share_machine=share_machine,
+        wait=wait,
         quiet=quiet,
         verbose=verbose,
     )

@@ -70,6 +70,8 @@ class RunOptions:
     """The port on which live figures are offered; None: they are not."""
     share_machine: bool = False
     """Measure although another run measures on this machine."""
+    wait: bool = False
+    """Wait until no other run measures on this machine."""
     quiet: bool = False
     """No progress and no remarks."""
     verbose: bool = False

@@ -32,7 +32,7 @@ LATEST = "latest"
 _NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<experiment>.+?)(?:-(?P<number>\d+))?")
 _KEEPING_NO_SECRET = ("--server", "--subject", "--set")
 """Options whose values may hold a secret, which is then to be given again."""
-OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
+OF_ONE_START = {"--json", "--open", "--quiet", "--verbose", "--wait"}
 """Switches that say how a run is shown, and not what it measures."""
 DOCUMENT_BYTES = 64 * 1024 * 1024
 """Of a document that is read for a line of the list: an analysis of 4,000 trials has as much."""

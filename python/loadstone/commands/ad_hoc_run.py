@@ -46,6 +46,8 @@ class AdHocOutput:
     open: bool = False
     command: tuple[str, ...] = ()
     """The arguments as they may be recorded."""
+    wait: bool = False
+    """Until no other run measures on this machine."""
 
 
 def check_output(output: AdHocOutput) -> None:
@@ -76,6 +78,8 @@ def carry_out(ad_hoc: "AdHoc", output: AdHocOutput) -> None:
     _write_files(outcome, output)
     if output.out is None:
         _remove(outcome.folder)
+        if not (output.quiet or output.csv or output.json):
+            terminal.remark("this run is not kept; --out DIR keeps its folder, with a report")
     show_outcome(outcome, json_=output.json, open_=output.open)
 
 
@@ -124,6 +128,7 @@ def _options(ad_hoc: "AdHoc", output: AdHocOutput) -> "RunOptions":
         allow_any_command=output.allow_any_command,
         prometheus=output.prometheus,
         share_machine=output.share_machine,
+        wait=output.wait,
         quiet=output.quiet,
         verbose=output.verbose,
         command=output.command,

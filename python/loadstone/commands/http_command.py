@@ -33,7 +33,9 @@ Duration = Annotated[
 ]
 Paths = Annotated[
     list[str] | None,
-    typer.Option("--path", help="Below the URL, e.g. '/post/{number}'; several are requested equally often."),
+    typer.Option(
+        "--path", metavar="PATH", help="Below the URL, e.g. '/post/{number}'; several are requested equally often."
+    ),
 ]
 Method = Annotated[
     Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
@@ -106,6 +108,7 @@ def http_command(
     out: of.Out = None,
     resume: of.Resume = None,
     share_machine: opt.ShareMachine = False,
+    wait: opt.Wait = False,
     prometheus: opt.Prometheus = None,
     fail_if: opt.FailIf = None,
     quiet: Quiet = False,
@@ -161,7 +164,8 @@ def http_command(
     carry_out(
         ad_hoc,
         AdHocOutput(
-            out, resume, tuple(secret_file or ()), seed=seed, share_machine=share_machine, prometheus=prometheus,
+            out, resume, tuple(secret_file or ()), seed=seed, wait=wait, share_machine=share_machine,
+            prometheus=prometheus,
             fail_if=tuple(fail_if or ()), quiet=quiet, verbose=verbose, json=json_, csv=csv, json_file=json_out_file,
             hdr_prefix=hdr_file_prefix, open=open_, command=tuple(sys.argv[1:]),
         ),

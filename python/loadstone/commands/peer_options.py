@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
+from loadstone.cli_help import GroupedCommand
 from loadstone.errors import UserError
 
 _ALWAYS = "is always done; leave it out"
@@ -55,7 +55,7 @@ HTTP: Mapping[str, str] = {
 }
 
 
-class _PeerCommand(TyperCommand):
+class _PeerCommand(GroupedCommand):
     """A command that knows the options of its peers."""
 
     refused: Mapping[str, str]

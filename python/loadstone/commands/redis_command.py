@@ -278,6 +278,7 @@ def redis_command(
     out: of.Out = None,
     resume: of.Resume = None,
     share_machine: opt.ShareMachine = False,
+    wait: opt.Wait = False,
     prometheus: opt.Prometheus = None,
     fail_if: opt.FailIf = None,
     quiet: Quiet = False,
@@ -390,6 +391,6 @@ def redis_command(
         AdHocOutput(
             out, resume, tuple(secret_file or ()), allow_any_command, seed, share_machine, prometheus,
             tuple(fail_if or ()), quiet, verbose, json_, csv, json_out_file, hdr_file_prefix, open_,
-            command=without_password(tuple(sys.argv[1:]), PASSWORD),
+            wait=wait, command=without_password(tuple(sys.argv[1:]), PASSWORD),
         ),
     )  # fmt: skip

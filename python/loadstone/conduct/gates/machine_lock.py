@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +33,8 @@ NAME = re.compile(r"loadstone-(?P<uid>0|[1-9]\d{0,9})-(?P<pid>[1-9]\d{0,9})-[0-9
 NOTE = re.compile(r"loadstone 1 (?P<started>\d{1,19}) (?P<boot>[0-9a-f-]{36}) (?P<space>\d{1,19}) (?P<folder>.+)\n")
 NOTE_BYTES_MAX = 4096
 FOLDER_LETTERS_MAX = 500
+WAIT_STEP_S, REMARK_S = 1.0, 60.0
+"""How often it is looked whether another run has ended, and how often that is said."""
 PATIENCE_S = 5.0
 """How long another run of the same user may take between looking for others and leaving its own note."""
 
@@ -70,17 +72,43 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
         own = next((place for place in places if os.access(".", os.W_OK, dir_fd=place, effective_ids=True)), None)
         with _one_of_this_user(own):
             others = [one for place in places for one in _other_runs(place)]
-            stopping = next((one for one in others if one.uid in (0, os.geteuid()) or os.geteuid() != 0), None)
+            stopping = _stopping(others)
             if stopping is not None and not share:
                 raise UserError(
-                    f"another run measures on this machine: {stopping.label}; wait until it ends, or run "
-                    "at the same time with --share-machine, which disturbs the figures of both"
+                    f"another run measures on this machine: {stopping.label}; add --wait to begin when "
+                    "it ends, or run at the same time with --share-machine, which disturbs the figures of both"
                 )
             if own is not None and (note := _leave_note(own, folder)) is not None:
                 held.callback(_remove, own, note)
         for one in others:
             remark(f"another run measures on this machine at the same time: {one.label}; the figures of both suffer")
         yield others
+
+
+def wait_for_others(remark: Callable[[str], None], sleep: Callable[[float], None] = time.sleep) -> None:
+    """Return when no other run measures here that would stop one of this user's; each is named once by `remark`."""
+    named: set[tuple[int, int]] = set()
+    waited_s = 0.0
+    while (other := _one_that_stops()) is not None:
+        if (other.uid, other.pid) not in named or waited_s % REMARK_S < WAIT_STEP_S:
+            since = f"; {waited_s / 60:.0f} min so far" if waited_s >= REMARK_S else ""
+            remark(f"--wait: another run measures on this machine: {other.label}; this one begins when it ends{since}")
+        named.add((other.uid, other.pid))
+        sleep(WAIT_STEP_S)
+        waited_s += WAIT_STEP_S
+
+
+def _one_that_stops() -> OtherRun | None:
+    with contextlib.ExitStack() as held:
+        places = _shared_folders()
+        for place in places:
+            held.callback(os.close, place)
+        return _stopping([one for place in places for one in _other_runs(place)])
+
+
+def _stopping(others: Sequence[OtherRun]) -> OtherRun | None:
+    """The first that keeps a run of this user from measuring."""
+    return next((one for one in others if one.uid in (0, os.geteuid()) or os.geteuid() != 0), None)
 
 
 def _shared_folders() -> list[int]:
