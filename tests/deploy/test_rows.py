@@ -89,6 +89,25 @@ def test_rows_are_made_once_and_forgotten_when_no_one_uses_them(tmp_path: Path) 
     assert (part.parent.parent / "0123456789abcdef.making").exists(), "another run may be at it"
 
 
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"rows": 5}', "link", "pipe"])
+def test_rows_whose_sum_is_damaged_are_made_again(damage: str, tmp_path: Path) -> None:
+    data = required()
+    before = lines_of(data)
+    [place] = (path.parent for path in cache_folder().glob("data/*/sum.json"))
+    whole = (place / "sum.json").read_text()
+    (place / "sum.json").unlink()
+    if damage == "link":
+        (tmp_path / "elsewhere").write_text(whole)
+        (place / "sum.json").symlink_to(tmp_path / "elsewhere")
+    elif damage == "pipe":
+        os.mkfifo(place / "sum.json")
+    else:
+        (place / "sum.json").write_text(damage)
+    assert lines_of(data) == before
+    assert not (place / "sum.json").is_symlink()
+    assert (place / "sum.json").read_text() == whole
+
+
 def test_half_made_rows_are_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, _: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from loadstone.bounds.files import read_json
 from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.provider import DeployContext, Step
 from loadstone.deploy.row_files import Rows, Tell
@@ -106,10 +107,8 @@ def rows_of(required: RequiredData, context: DeployContext) -> Rows:
         place.parent.mkdir(parents=True, exist_ok=True)
         lock, waiting = place.with_suffix(".lock"), f"{required.name}: another run makes its rows"
         with only_one(lock, lambda: context.progress(waiting), context.raise_if_stopped):
-            if not (place / SUM).exists():
-                _make(required, columns, place, context)
+            reported = _kept(place) or _make(required, columns, place, context)
             place.touch()
-            reported = json.loads((place / SUM).read_text())
         _forget(place)
     except OSError as error:
         raise UserError(
@@ -118,9 +117,8 @@ def rows_of(required: RequiredData, context: DeployContext) -> Rows:
             "free some room, or set XDG_CACHE_HOME to another disk"
         ) from None
     numeric = frozenset(column.name for column in columns if column.numeric)
-    return Rows(
-        tuple(required.columns), numeric, reported["rows"], reported["crc32_sum"], tuple(sorted(place.glob("*.tsv")))
-    )
+    rows, crc32_sum = reported
+    return Rows(tuple(required.columns), numeric, rows, crc32_sum, tuple(sorted(place.glob("*.tsv"))))
 
 
 def each_second(context: DeployContext, name: str, rows: int, doing: str = "") -> Tell:
@@ -144,8 +142,17 @@ def _hash(required: RequiredData) -> str:
     return hashlib.sha256(reported.encode()).hexdigest()[:16]
 
 
-def _make(required: RequiredData, columns: Sequence[_Column], place: Path, context: DeployContext) -> None:
-    """All parts under another name, which `place` gets when they are whole."""
+def _kept(place: Path) -> tuple[int, int] | None:
+    """How many rows are kept there, and the sum of their CRCs; None where there are none, or the file is damaged."""
+    try:
+        reported = read_json(place / SUM)
+        return int(reported["rows"]), int(reported["crc32_sum"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _make(required: RequiredData, columns: Sequence[_Column], place: Path, context: DeployContext) -> tuple[int, int]:
+    """All parts under another name, which `place` gets when they are whole. Returns as `_kept`."""
     making = place.with_suffix(".making")
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir()
@@ -165,6 +172,7 @@ def _make(required: RequiredData, columns: Sequence[_Column], place: Path, conte
     except BaseException:
         shutil.rmtree(making, ignore_errors=True)
         raise
+    return required.rows, crc32_sum
 
 
 def _lines(columns: Sequence[_Column], seed: int, part: int, first: int, count: int) -> list[bytes]:
