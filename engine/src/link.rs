@@ -6,7 +6,6 @@
 //! (`lead`). The line's thread sleeps until something is due and never polls. Connecting costs one round trip more, as a network's handshake does.
 //! What waits is bounded: a connection that has too much in the line is not read any further.
 
-mod arrival;
 mod event_loop;
 mod lead;
 mod options;

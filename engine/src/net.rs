@@ -12,5 +12,7 @@ pub mod ring;
 #[cfg(any(not(target_os = "linux"), feature = "without_io_uring"))]
 #[path = "net/no_ring.rs"]
 pub mod ring;
+pub mod spin;
+pub mod stamps;
 pub mod tls;
 pub mod waiter;

@@ -175,8 +175,9 @@ pub struct Open {
     pub arrivals: Arrivals,
     #[serde(default = "default_backlog_max")]
     pub backlog_max: u64,
+    /// The longest stretch of a wait that is spent awake; None, which is left to whoever knows the CPUs, is none.
     #[serde(default)]
-    pub spin_us: f64,
+    pub spin_us: Option<f64>,
 }
 
 fn default_backlog_max() -> u64 {

@@ -4,13 +4,14 @@
 //! happens between them: `opening.rs` opens connections and gives them up, `dispatch.rs` brings operations to
 //! connections, `receive.rs` takes their replies, `redirecting.rs` those of a
 //! cluster that send a request on, `replaying.rs` keeps the order of a recording there, `replicas.rs` leaves replicas that
-//! are gone, `slices.rs` pauses it,
-//! `stalls.rs` notes when nothing came or the thread did not run, `ending.rs` reads back and reports.
+//! are gone, `slices.rs` pauses it, `lateness.rs` says what of a response time is its own, `stalls.rs` notes when nothing
+//! came or the thread did not run, `ending.rs` reads back and reports.
 
 mod connections;
 mod dispatch;
 mod ending;
 mod failover;
+mod lateness;
 mod opening;
 mod polled;
 mod queues;
@@ -38,6 +39,7 @@ use crate::record::tally::IntervalData;
 use crate::wire::Capabilities;
 use connections::{Connections, EVENTS_AT_ONCE};
 use failover::Failover;
+use lateness::Lateness;
 use recording::Recording;
 use replaying::Replaying;
 use schedule::Schedule;
@@ -45,6 +47,9 @@ use stalls::{LOOK_NS, Stalls};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
+
+/// A thread that begins what was due longer ago has been late.
+const BEHIND_NS: u64 = 50_000;
 
 /// What a worker is made of.
 #[derive(Debug)]
@@ -87,6 +92,10 @@ pub struct Worker {
     watches_replies: bool,
     workload: Workload,
     schedule: Schedule,
+    /// What the thread itself adds to response times; None where that is not measured.
+    lateness: Option<Lateness>,
+    /// When the connection that was released was free, had the thread not been late; 0 outside of that.
+    freed_ns: u64,
     connections: Connections,
     recording: Recording,
     stalls: Stalls,
@@ -100,7 +109,7 @@ impl Worker {
         let Setup { thread, threads, cpu, plan, targets, control, back_end, workload, spares, collector } = setup;
         let spin_us = match &plan.model {
             Model::Closed(_) => 0.0,
-            Model::Open(open) => open.spin_us,
+            Model::Open(open) => open.spin_us.unwrap_or(0.0),
         };
         let clock = control.clock;
         let own = plan.own_connections(thread, threads);
@@ -111,7 +120,8 @@ impl Worker {
         let schedule = Schedule::new(&plan, thread, threads, &workload);
         let schedule = if control.turns.is_some() { schedule.in_slices() } else { schedule };
         let operations = workload.operations().len();
-        let recorder = Recorder::new(thread, operations, plan.interval_s, spares, collector.clone());
+        let bounded = matches!(plan.model, Model::Open(_));
+        let recorder = Recorder::new(thread, (operations, bounded), plan.interval_s, spares, collector.clone());
         let failover = Failover::new(&plan, thread);
         let names = workload.request_names().len();
         Ok(Self {
@@ -124,6 +134,8 @@ impl Worker {
             failover,
             drain_ns: from_s(plan.phases.drain_s),
             schedule,
+            lateness: bounded.then(Lateness::default),
+            freed_ns: 0,
             recording: Recording::new(recorder, connections.len(), endpoints, names),
             connections,
             stalls: Stalls::of_this_thread(),
@@ -188,6 +200,11 @@ impl Worker {
             }
             self.agree_on_the_end();
             self.fail_refused();
+            if self.is_behind() {
+                // Replies that came meanwhile first: who waits for them, and how many are under way, is known then.
+                self.turn(events, self.now_ns);
+                self.read_clock();
+            }
             // What was due before the drain began is begun even if that is noticed late.
             self.begin_due();
             if self.has_drained() {
@@ -202,6 +219,12 @@ impl Worker {
                 self.look_up(begun_ns, until_ns);
             }
         }
+    }
+
+    /// Whether the thread is late, where that is measured.
+    fn is_behind(&self) -> bool {
+        let due_ns = || self.schedule.next_ns(self.recording.timeline()).unwrap_or(u64::MAX);
+        self.lateness.is_some() && due_ns().saturating_add(BEHIND_NS) < self.now_ns
     }
 
     /// Reads the clock, and goes into the next interval where it is due.
@@ -271,9 +294,10 @@ impl Worker {
         let begun_ns = self.now_ns;
         let until_ns = if self.connections.unfinished.is_empty() { until_ns } else { begun_ns };
         self.flush_all();
-        let sent = self.connections.wait(events, self.now_ns, until_ns);
+        let sent = self.connections.wait(events, (self.now_ns, until_ns));
         self.recording.count_sent(sent);
         self.recording.calls.wakeups += 1;
+        self.recording.calls.spun_ns += self.connections.take_spun_ns();
         if let Some(why) = self.connections.failure() {
             self.control.stop(format!("io_uring failed in engine thread {}: {why}", self.thread));
         }

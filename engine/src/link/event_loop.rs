@@ -11,7 +11,6 @@ use std::time::Duration;
 use mio::net::TcpListener;
 use mio::{Events, Interest, Token, Waker};
 
-use super::arrival::receive;
 use super::lead::Lead;
 use super::options::LinkOptions;
 use super::pair::{CLIENT, Fate, Pair, SERVER, close_by_reset, other};
@@ -22,6 +21,7 @@ use super::{LinkReport, Order, Shared, address_of};
 use crate::machine::clock::{Clock, SECOND_NS, thread_cpu_ns};
 use crate::machine::run_delay::RunDelay;
 use crate::net::poller::{Poller, WAKER};
+use crate::net::stamps;
 
 const LISTENER: Token = Token(usize::MAX - 1);
 const EVENTS: usize = 1024;
@@ -34,6 +34,8 @@ const LONGEST_WAIT_NS: u64 = 3600 * SECOND_NS;
 /// connection, or an order.
 const READ_BEFORE_NS: u64 = 250_000;
 const UNREAD_MOST_NS: u64 = 250_000;
+/// An arrival is never taken to be longer ago than this: the machine's clock may have been set.
+const LONGEST_AGO_NS: u64 = SECOND_NS;
 /// Two for each connection of a test of many users.
 const OPEN_FILES: u64 = 220_000;
 
@@ -160,9 +162,9 @@ impl EventLoop {
         let left_ns = until_ns.saturating_sub(now_ns);
         if left_ns > 0 && left_ns <= self.unread_ns && self.clogged == 0 {
             std::thread::sleep(Duration::from_nanos(left_ns));
-            self.poller.wait(events, until_ns, until_ns);
+            self.poller.wait(events, (until_ns, until_ns), false);
         } else {
-            self.poller.wait(events, now_ns, until_ns);
+            self.poller.wait(events, (now_ns, until_ns), false);
         }
     }
 
@@ -234,9 +236,10 @@ impl EventLoop {
                 }
                 break;
             }
-            match receive(&mut pair.streams[from], &mut self.buffer) {
+            match stamps::receive(&mut pair.streams[from], &mut self.buffer) {
                 Ok((0, _)) => self.end(pair, from, End::Finished),
-                Ok((count, ago_ns)) => {
+                Ok((count, came_unix_ns)) => {
+                    let ago_ns = came_unix_ns.map(|unix_ns| stamps::ago_ns(unix_ns).min(LONGEST_AGO_NS));
                     self.take_in(pair, from, count, ago_ns);
                     if count < self.buffer.len() && !pair.to_end[from] {
                         break;

@@ -7,8 +7,8 @@ use mio::event::Event;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
-use super::arrival::note_arrivals;
 use super::path::{End, Path};
+use crate::net::stamps;
 
 /// The two sides of a connection, and where they stand in what each pair has two of.
 pub(super) const CLIENT: usize = 0;
@@ -48,7 +48,8 @@ impl Pair {
         let server = TcpStream::connect(server)?;
         for stream in [&client, &server] {
             stream.set_nodelay(true)?;
-            note_arrivals(stream);
+            // Where that is refused, bytes came when they are read.
+            let _ = stamps::request(stream);
         }
         Ok(Self {
             serial,

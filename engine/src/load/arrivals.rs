@@ -134,7 +134,7 @@ mod tests {
     use crate::plan::RateStep;
 
     fn open(rate_per_s: f64, arrivals: Kind) -> Open {
-        Open { rate_per_s, schedule: Vec::new(), arrivals, backlog_max: 1, spin_us: 0.0 }
+        Open { rate_per_s, schedule: Vec::new(), arrivals, backlog_max: 1, spin_us: None }
     }
 
     fn phases(ramp_up_s: f64, warm_up_s: f64) -> Phases {

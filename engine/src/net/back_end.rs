@@ -1,7 +1,7 @@
 //! By which interface of the system a thread sends, receives and waits: chosen by itself, and recorded with the reason.
 
-use super::ring;
-use crate::plan::{BackEnd, Plan, PlanError};
+use super::{ring, stamps};
+use crate::plan::{BackEnd, Model, Plan, PlanError};
 use serde::Serialize;
 
 /// Says what is used where a plan leaves it open.
@@ -16,6 +16,8 @@ pub enum WhyNot {
     NotRequested,
     /// Connections have TLS.
     Tls,
+    /// An open load: by epoll the kernel says when each reply came.
+    Stamps,
     /// The kernel has none, or hides it.
     Missing,
     /// The system's administrator switched it off.
@@ -58,6 +60,7 @@ impl WhyNot {
         match self {
             Self::NotRequested => "epoll was requested",
             Self::Tls => "connections with TLS are driven by epoll alone",
+            Self::Stamps => "by epoll the kernel says when each reply came",
             Self::Missing => "this system has none",
             Self::Disabled => "it is switched off here (kernel.io_uring_disabled)",
             Self::Forbidden => "this process may not use it (seccomp, as in containers)",
@@ -95,12 +98,19 @@ fn choose_from(
     let why_not = match requested {
         BackEnd::Epoll => Some(WhyNot::NotRequested),
         BackEnd::Auto | BackEnd::IoUring if has_tls => Some(WhyNot::Tls),
+        BackEnd::Auto if stamps_arrivals(plan) => Some(WhyNot::Stamps),
         BackEnd::Auto | BackEnd::IoUring => why_not_here(),
     };
     match why_not {
         Some(why_not) if is_required => Err(required(field, why_not.text())),
         why_not => Ok(Choice { why_not, is_required }),
     }
+}
+
+/// Whether it is to be known when each reply came, and the system says so of any connection.
+fn stamps_arrivals(plan: &Plan) -> bool {
+    let has_tcp = plan.endpoints.iter().any(|endpoint| endpoint.unix_path.is_none());
+    stamps::ARE_HAD && has_tcp && matches!(plan.model, Model::Open(_))
 }
 
 /// The error of a drive for which io_uring is required.

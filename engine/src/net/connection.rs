@@ -5,6 +5,7 @@
 //! a connection only keeps what is to be sent.
 
 use super::inbox::Inbox;
+use super::stamps;
 use super::tls::{TlsConnector, explained};
 use super::waiter::Waiter;
 use crate::load::Request;
@@ -29,13 +30,24 @@ pub struct Task {
     pub step_sent_ns: u64,
     /// How the nodes of a cluster sent it on.
     pub redirected: Redirected,
+    /// Where that is measured, once it is sent: how much of its time so far is the thread's own, at most. Before: how much
+    /// of it is not, having gone by for a connection or an earlier reply.
+    pub late_ns: u64,
 }
 
 impl Task {
     /// One that was not sent yet.
     #[inline]
     pub fn new(request: Request, member: Phase, intended_ns: u64) -> Self {
-        Self { request, member, intended_ns, sent_ns: 0, step_sent_ns: 0, redirected: Redirected::default() }
+        Self {
+            request,
+            member,
+            intended_ns,
+            sent_ns: 0,
+            step_sent_ns: 0,
+            redirected: Redirected::default(),
+            late_ns: 0,
+        }
     }
 }
 
@@ -82,21 +94,27 @@ pub enum Received {
 #[derive(Debug)]
 enum Socket {
     Tcp(TcpStream),
+    /// With the time since 1970 at which the last bytes that were received came, if the kernel stamped them.
+    Stamped(TcpStream, Option<u64>),
     Unix(UnixStream),
 }
 
 impl Socket {
-    fn connect(target: &Target) -> io::Result<Self> {
+    /// Begins to connect; what comes is to be stamped, where that is requested and the system does.
+    fn connect(target: &Target, stamped: bool) -> io::Result<Self> {
         if let Some(path) = &target.endpoint.unix_path {
             return UnixStream::connect(path).map(Self::Unix);
         }
         let address = target.address.ok_or(ErrorKind::AddrNotAvailable)?;
-        TcpStream::connect(address).map(Self::Tcp)
+        let socket = TcpStream::connect(address)?;
+        socket.set_nodelay(true)?;
+        let is_stamped = stamped && stamps::request(&socket).is_ok();
+        Ok(if is_stamped { Self::Stamped(socket, None) } else { Self::Tcp(socket) })
     }
 
     fn add_to(&mut self, waiter: &mut Waiter, number: usize) -> io::Result<()> {
         match self {
-            Self::Tcp(socket) => waiter.add(socket, number),
+            Self::Tcp(socket) | Self::Stamped(socket, _) => waiter.add(socket, number),
             Self::Unix(socket) => waiter.add(socket, number),
         }
     }
@@ -104,7 +122,7 @@ impl Socket {
     /// Whether the socket is connected by now.
     fn is_connected(&self) -> io::Result<bool> {
         let (error, peer) = match self {
-            Self::Tcp(socket) => (socket.take_error()?, socket.peer_addr().map(drop)),
+            Self::Tcp(socket) | Self::Stamped(socket, _) => (socket.take_error()?, socket.peer_addr().map(drop)),
             Self::Unix(socket) => (socket.take_error()?, socket.peer_addr().map(drop)),
         };
         match (error, peer) {
@@ -121,6 +139,11 @@ impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(socket) => socket.read(buffer),
+            Self::Stamped(socket, stamp) => {
+                let (count, stamped) = stamps::receive(socket, buffer)?;
+                *stamp = stamped;
+                Ok(count)
+            }
             Self::Unix(socket) => socket.read(buffer),
         }
     }
@@ -130,7 +153,7 @@ impl Write for Socket {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Tcp(socket) => socket.write(bytes),
+            Self::Tcp(socket) | Self::Stamped(socket, _) => socket.write(bytes),
             Self::Unix(socket) => socket.write(bytes),
         }
     }
@@ -168,11 +191,17 @@ pub struct Connection {
     pub reading: Reading,
     /// Opened since the primary was lost, and without a reply yet.
     pub is_first_since: bool,
+    /// Whether it is to be known when bytes come.
+    is_stamped: bool,
+    /// When the last bytes came that were received, and those received before them, at the earliest; where it is noted.
+    arrived_ns: u64,
+    arrived_before_ns: u64,
     line: Option<Line>,
 }
 
 impl Connection {
-    pub fn new(target: usize, depth: usize) -> Self {
+    /// One that is closed; `is_stamped`: it is to be known when bytes come.
+    pub fn new(target: usize, depth: usize, is_stamped: bool) -> Self {
         Self {
             target,
             state: State::Closed,
@@ -188,21 +217,39 @@ impl Connection {
             inbox: Inbox::default(),
             reading: Reading::default(),
             is_first_since: false,
+            is_stamped,
+            arrived_ns: 0,
+            arrived_before_ns: 0,
             line: None,
         }
     }
 
     /// Begins to connect, as number so much of those that a thread waits for.
     pub fn dial(&mut self, target: &Target, waiter: &mut Waiter, number: usize) -> io::Result<()> {
-        let mut socket = Socket::connect(target)?;
-        if let Socket::Tcp(tcp) = &socket {
-            tcp.set_nodelay(true)?;
-        }
+        let mut socket = Socket::connect(target, self.is_stamped)?;
         socket.add_to(waiter, number)?;
         let tls = target.tls.as_ref().map(TlsConnector::connect).transpose().map_err(io::Error::other)?;
         self.line = Some(Line { socket, tls: tls.map(Box::new) });
         self.state = State::Connecting;
         Ok(())
+    }
+
+    /// Bytes were received by `now_ns`, and had not come at `floor_ns`.
+    pub fn note_arrival(&mut self, now_ns: u64, floor_ns: u64) {
+        self.arrived_before_ns = self.arrived_ns;
+        let stamp = match &mut self.line {
+            Some(Line { socket: Socket::Stamped(_, stamp), .. }) => stamp.take(),
+            _ => None,
+        };
+        // A clock that was set says nothing worse than that it all was the thread's own time.
+        let lain_ns = stamp.map(stamps::ago_ns);
+        self.arrived_ns = lain_ns.map_or(0, |lain_ns| now_ns.saturating_sub(lain_ns)).max(floor_ns);
+    }
+
+    /// When a reply had come at the earliest: one with the last bytes that were received, or with earlier ones of them.
+    #[inline]
+    pub fn arrived_ns(&self, is_last: bool) -> u64 {
+        if is_last { self.arrived_ns } else { self.arrived_before_ns }
     }
 
     /// Whether a connecting socket is connected by now.

@@ -51,8 +51,8 @@ impl Events {
 
     /// Takes those of a poll: see `Poller::wait`.
     #[inline]
-    pub fn poll(&mut self, poller: &mut Poller, now_ns: u64, until_ns: u64) {
-        poller.wait(&mut self.polled, now_ns, until_ns);
+    pub fn poll(&mut self, poller: &mut Poller, now_and_until_ns: (u64, u64), expects: bool) {
+        poller.wait(&mut self.polled, now_and_until_ns, expects);
     }
 
     /// Takes those of a ring: see `Ring::wait`.
@@ -61,9 +61,10 @@ impl Events {
         &mut self,
         ring: &mut Ring,
         now_and_until_ns: (u64, u64),
+        expects: bool,
         sends: impl Iterator<Item = (usize, &'a [u8])>,
     ) {
-        ring.wait(&mut self.completed, now_and_until_ns, sends);
+        ring.wait(&mut self.completed, now_and_until_ns, expects, sends);
     }
 
     /// Those of connections.

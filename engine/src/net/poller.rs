@@ -1,5 +1,6 @@
 //! Polling sockets (epoll, kqueue), and waiting for them until an instant, to the nanosecond where the system can.
 
+use super::spin::{Slept, Spin};
 use crate::machine::clock::Clock;
 use mio::{Events, Poll, Registry, Token, Waker};
 use std::io;
@@ -16,18 +17,19 @@ const FINE_NS: u64 = 2_000_000;
 pub struct Poller {
     poll: Poll,
     clock: Clock,
-    spin_ns: u64,
+    pub spin: Spin,
 }
 
 impl Poller {
-    /// The last `spin_ns` before an instant are spent polling again and again instead of asleep.
+    /// Up to `spin_ns` at a time are spent polling again and again instead of asleep: see `Spin`.
     pub fn new(clock: Clock, spin_ns: u64) -> io::Result<Self> {
-        Ok(Self { poll: Poll::new()?, clock, spin_ns })
+        Ok(Self { poll: Poll::new()?, clock, spin: Spin::new(spin_ns) })
     }
 
     /// Instants are those of another clock from now on.
     pub fn set_clock(&mut self, clock: Clock) {
         self.clock = clock;
+        self.spin.forget_instants();
     }
 
     pub fn registry(&self) -> &Registry {
@@ -38,43 +40,66 @@ impl Poller {
         Waker::new(self.poll.registry(), WAKER)
     }
 
-    /// Waits for events, at the longest until `until_ns`; `now_ns` is a recent reading of the clock.
-    /// It may return earlier without an event.
-    pub fn wait(&mut self, events: &mut Events, now_ns: u64, until_ns: u64) {
+    /// Waits for events, at the longest until `until_ns`; `now_ns` is a recent reading of the clock, and `expects` whether
+    /// an event is likely to come soon. It may return earlier without an event.
+    pub fn wait(&mut self, events: &mut Events, (now_ns, until_ns): (u64, u64), expects: bool) {
+        self.spin.looks(now_ns);
         let left_ns = until_ns.saturating_sub(now_ns);
         if left_ns == 0 {
             self.poll(events, Some(Duration::ZERO));
+        } else if self.spin.is_allowed(now_ns) {
+            self.wait_awake(events, (now_ns, until_ns), expects);
         } else {
-            self.wait_for(events, left_ns, until_ns);
+            self.wait_asleep(events, left_ns);
         }
     }
 
+    /// Waits, and sleeps no longer than events and the instant leave it.
+    fn wait_awake(&mut self, events: &mut Events, (since_ns, until_ns): (u64, u64), expects: bool) {
+        events.clear();
+        let mut now_ns = self.spin_until(events, self.spin.looks_until_ns(since_ns, until_ns, expects));
+        let sleep_ns = self.spin.sleep_ns(until_ns.saturating_sub(now_ns));
+        if events.is_empty() && sleep_ns > 0 {
+            let asleep_until_ns = now_ns + sleep_ns;
+            self.wait_asleep(events, sleep_ns);
+            now_ns = self.clock.now();
+            let by_event = !events.is_empty();
+            self.spin.slept(Slept { since_ns, until_ns: asleep_until_ns, ended_ns: now_ns, by_event });
+        }
+        // Of a long wait there is more than that left.
+        if events.is_empty() && self.spin.sleep_ns(until_ns.saturating_sub(now_ns)) == 0 {
+            self.spin_until(events, until_ns);
+        }
+    }
+
+    /// Polls until there is an event or the instant has come; the latest reading of the clock.
+    fn spin_until(&mut self, events: &mut Events, until_ns: u64) -> u64 {
+        let mut now_ns = self.clock.now();
+        while events.is_empty() && now_ns < until_ns {
+            self.spin.looks(now_ns);
+            self.poll(events, Some(Duration::ZERO));
+            let after_ns = self.clock.now();
+            self.spin.looked(now_ns, after_ns);
+            now_ns = after_ns;
+        }
+        now_ns
+    }
+
+    /// Sleeps for so long at most, or until there are events.
     #[cfg(target_os = "linux")]
-    fn wait_for(&mut self, events: &mut Events, left_ns: u64, until_ns: u64) {
+    fn wait_asleep(&mut self, events: &mut Events, left_ns: u64) {
         if left_ns >= FINE_NS {
             return self.poll(events, Some(Duration::from_millis(left_ns / 1_000_000 - 1)));
         }
         events.clear();
-        if left_ns > self.spin_ns && self.sleep(left_ns - self.spin_ns) {
-            return self.poll(events, Some(Duration::ZERO));
+        if self.sleep(left_ns) {
+            self.poll(events, Some(Duration::ZERO));
         }
-        self.spin(events, until_ns);
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn wait_for(&mut self, events: &mut Events, left_ns: u64, until_ns: u64) {
-        events.clear();
-        if left_ns > self.spin_ns {
-            self.poll(events, Some(Duration::from_nanos(left_ns - self.spin_ns)));
-        }
-        self.spin(events, until_ns);
-    }
-
-    /// Polls until there is one or the instant has come.
-    fn spin(&mut self, events: &mut Events, until_ns: u64) {
-        while self.spin_ns > 0 && events.is_empty() && self.clock.now() < until_ns {
-            self.poll(events, Some(Duration::ZERO));
-        }
+    fn wait_asleep(&mut self, events: &mut Events, left_ns: u64) {
+        self.poll(events, Some(Duration::from_nanos(left_ns)));
     }
 
     /// Sleeps for so long or until there is an event; true if there is one.
@@ -107,12 +132,12 @@ mod tests {
             let mut events = Events::with_capacity(4);
             let until_ns = clock.now() + 3_500_000;
             while clock.now() < until_ns {
-                poller.wait(&mut events, clock.now(), until_ns);
+                poller.wait(&mut events, (clock.now(), until_ns), false);
                 assert!(events.is_empty());
             }
             let waker = poller.waker().unwrap();
             waker.wake().unwrap();
-            poller.wait(&mut events, clock.now(), clock.now() + 60_000_000_000);
+            poller.wait(&mut events, (clock.now(), clock.now() + 60_000_000_000), true);
             assert_eq!(events.iter().map(|event| event.token()).collect::<Vec<_>>(), [WAKER]);
         }
     }

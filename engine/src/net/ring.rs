@@ -15,6 +15,7 @@ pub use probe::{reason, why_not};
 use super::connection::Received;
 use super::event::Event;
 use super::inbox::{Arrived, Inbox};
+use super::spin::Spin;
 use crate::machine::clock::Clock;
 use buffers::Buffers;
 use completion::{Kind, Tag};
@@ -72,10 +73,12 @@ pub struct Ring {
     waiting_flags: u32,
     waits_until: bool,
     clock: Clock,
-    spin_ns: u64,
+    spin: Spin,
     /// Of the waker.
     eventfd: Arc<File>,
     is_woken_again: bool,
+    /// Another thread ended the wait that goes on.
+    was_woken: bool,
     /// Connections whose receive is to be armed again, with the generations of their sockets.
     unarmed: Vec<(usize, u32)>,
     /// Whether the last wait found fewer buffers than had come in.
@@ -93,7 +96,7 @@ impl std::fmt::Debug for Ring {
 }
 
 impl Ring {
-    /// A ring of the calling thread, for so many connections. The last `spin_ns` before an instant are spent awake.
+    /// A ring of the calling thread, for so many connections. Up to `spin_ns` at a time are spent awake: see `Spin`.
     pub fn new(connections: usize, clock: Clock, spin_ns: u64) -> io::Result<Self> {
         let completions = (4 * connections).next_power_of_two().clamp(*COMPLETIONS.start(), *COMPLETIONS.end());
         let ring = IoUring::builder()
@@ -118,10 +121,11 @@ impl Ring {
             waiting_flags,
             waits_until,
             clock,
-            spin_ns,
+            spin: Spin::new(spin_ns),
             slots: (0..connections).map(|_| Slot::default()).collect(),
             eventfd: Arc::new(eventfd()?),
             is_woken_again: false,
+            was_woken: false,
             unarmed: Vec::with_capacity(connections),
             left_some: false,
             ready: Vec::with_capacity(completions),
@@ -134,6 +138,13 @@ impl Ring {
     /// Instants are those of another clock from now on.
     pub fn set_clock(&mut self, clock: Clock) {
         self.clock = clock;
+        self.spin.forget_instants();
+    }
+
+    /// How it stays awake.
+    #[inline]
+    pub fn spin(&mut self) -> &mut Spin {
+        &mut self.spin
     }
 
     /// What other threads write to when this one is to return from a wait.

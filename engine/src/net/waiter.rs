@@ -3,6 +3,7 @@
 use super::back_end::{BackEndRecord, Choice};
 use super::poller::Poller;
 use super::ring::{self, Ring};
+use super::spin::Spin;
 use crate::machine::clock::Clock;
 use mio::event::Source;
 use mio::{Interest, Token};
@@ -35,7 +36,7 @@ impl Waker {
 }
 
 impl Waiter {
-    /// Of the calling thread, for so many connections; and what was chosen. The last `spin_ns` before an instant are
+    /// Of the calling thread, for so many connections; and what was chosen. Up to `spin_ns` at a time are
     /// spent polling again and again instead of asleep.
     pub fn new(clock: Clock, spin_ns: u64, choice: Choice, connections: usize) -> io::Result<(Self, BackEndRecord)> {
         let mut why_not = choice.why_not;
@@ -56,6 +57,15 @@ impl Waiter {
         match self {
             Self::Poll(poller) => poller.set_clock(clock),
             Self::Ring(ring) => ring.set_clock(clock),
+        }
+    }
+
+    /// How it stays awake.
+    #[inline]
+    pub fn spin(&mut self) -> &mut Spin {
+        match self {
+            Self::Poll(poller) => &mut poller.spin,
+            Self::Ring(ring) => ring.spin(),
         }
     }
 

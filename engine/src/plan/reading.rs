@@ -66,7 +66,8 @@ fn check_open(open: &Open) -> Result<(), PlanError> {
         positive(&format!("model.schedule[{index}].duration_s"), step.duration_s)?;
     }
     require(open.backlog_max > 0, "model.backlog_max", open.backlog_max, "must be above 0")?;
-    require((0.0..=1000.0).contains(&open.spin_us), "model.spin_us", open.spin_us, "must be 0 to 1000")
+    let spin_us = open.spin_us.unwrap_or_default();
+    require((0.0..=1000.0).contains(&spin_us), "model.spin_us", spin_us, "must be 0 to 1000")
 }
 
 fn check_phases(plan: &Plan) -> Result<(), PlanError> {

@@ -30,7 +30,7 @@ pub struct Line {
 impl Line {
     pub fn new(receiving: Receiving, sequences: usize) -> Self {
         Self {
-            connection: Connection::new(0, 0),
+            connection: Connection::new(0, 0, false),
             receiving,
             sequences,
             is_connected: false,

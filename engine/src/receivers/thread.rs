@@ -187,7 +187,8 @@ impl<'a> Running<'a> {
             return;
         };
         let now_ns = self.setup.control.clock.now();
-        self.events.poll(poller, now_ns, if self.listed.is_empty() { until_ns } else { now_ns });
+        let until_ns = if self.listed.is_empty() { until_ns } else { now_ns };
+        self.events.poll(poller, (now_ns, until_ns), false);
         self.tally.calls.wakeups += 1;
         for event in self.events.iter() {
             let line = &mut self.lines[event.number];

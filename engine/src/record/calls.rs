@@ -14,6 +14,8 @@ pub struct Calls {
     /// Sends that took bytes, and the requests in these.
     pub sends: u64,
     pub requests: u64,
+    /// Time that was spent polling again and again instead of asleep.
+    pub spun_ns: u64,
 }
 
 /// What left.
@@ -41,6 +43,7 @@ impl Calls {
         self.replies += other.replies;
         self.sends += other.sends;
         self.requests += other.requests;
+        self.spun_ns += other.spun_ns;
     }
 
     /// The same with what `commands` count of requests and replies.
@@ -58,6 +61,7 @@ impl Calls {
             replies: self.replies - before.replies,
             sends: self.sends - before.sends,
             requests: self.requests - before.requests,
+            spun_ns: self.spun_ns - before.spun_ns,
         }
     }
 }

@@ -4,22 +4,18 @@ use crate::control::Control;
 use crate::control::turns::Turns;
 use crate::load::Shared;
 use crate::machine::clock::{Clock, to_s};
-use crate::plan::Plan;
+use crate::plan::{Model, Plan};
 use crate::receivers::Receivers;
 use crate::record::calls::Calls;
 use crate::record::conclusion::{ThreadEnd, Trial, WholeDrive};
-use crate::record::histogram::{self, Encoder};
+use crate::record::histogram::Encoder;
 use crate::record::outbox::Outbox;
 use crate::record::outcome::{Interval, IntervalOperation, Latency, Phase};
 use crate::record::recorder::Message;
-use crate::record::tally::{IntervalData, IntervalTally, Place, Tally};
-use hdrhistogram::Histogram;
+use crate::record::tally::{IntervalData, IntervalTally, Latencies, Place, Tally};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
-
-/// The response and the service times of an operation in an interval.
-type Latencies = (Histogram<u64>, Histogram<u64>);
 
 /// An interval that not all threads have delivered yet.
 #[derive(Debug)]
@@ -57,10 +53,10 @@ impl Collector {
         outbox: Arc<Outbox>,
     ) -> Self {
         let threads = spares.len();
-        let operations = plan.operations.len();
+        let (operations, bounded) = (plan.operations.len(), matches!(plan.model, Model::Open(_)));
         for spare in spares.iter().chain(&spares) {
             // A thread that is gone needs no spare.
-            let _ = spare.send(Box::new(IntervalData::new(operations)));
+            let _ = spare.send(Box::new(IntervalData::new(operations, bounded)));
         }
         Self {
             clock: control.clock,
@@ -167,10 +163,7 @@ impl Collector {
         }
         let latencies: Vec<Latencies> = data.operations.iter().map(IntervalTally::latencies).collect();
         if data.phase >= Phase::Measure {
-            for (trial, (response, service)) in self.trial.iter_mut().zip(&latencies) {
-                histogram::add(&mut trial.response, response);
-                histogram::add(&mut trial.service, service);
-            }
+            self.trial.iter_mut().zip(&latencies).for_each(|(trial, latencies)| trial.add(latencies));
         }
         if data.end_ns > data.start_ns || !is_empty {
             let interval = self.interval(&data, &latencies, cpu_ns, origin_ns);
@@ -181,7 +174,7 @@ impl Collector {
 
     fn interval(&mut self, data: &IntervalData, latencies: &[Latencies], cpu_ns: Vec<u64>, origin_ns: u64) -> Interval {
         let mut operations = BTreeMap::new();
-        for (index, (operation, (response, service))) in data.operations.iter().zip(latencies).enumerate() {
+        for (index, (operation, latencies)) in data.operations.iter().zip(latencies).enumerate() {
             let tally = &operation.tally;
             let summary = IntervalOperation {
                 offered: tally.offered,
@@ -190,9 +183,10 @@ impl Collector {
                 errors: tally.errors_by_name(),
                 timeouts: tally.timeouts,
                 dropped: tally.dropped,
-                response_ns: Latency::of(response),
-                response_histogram: self.encoder.encode(response),
-                service_histogram: self.encoder.encode(service),
+                response_ns: Latency::of(&latencies.response),
+                response_histogram: self.encoder.encode(&latencies.response),
+                service_histogram: self.encoder.encode(&latencies.service),
+                least_histogram: latencies.least.as_ref().map(|least| self.encoder.encode(least)),
             };
             operations.insert(self.names[index].clone(), summary);
         }
@@ -221,6 +215,9 @@ fn merge(into: &mut IntervalData, other: &IntervalData) {
         sum.tally.add(&operation.tally);
         sum.response.add(&operation.response);
         sum.service.add(&operation.service);
+        if let (Some(sum), Some(least)) = (&mut sum.least, &operation.least) {
+            sum.add(least);
+        }
     }
     if other.end_ns > into.end_ns {
         (into.end_ns, into.gaps_ns) = (other.end_ns, other.gaps_ns);
@@ -246,7 +243,7 @@ mod tests {
     }
 
     fn data(phase: Phase, number: u32, (start_ns, end_ns): (u64, u64), ok: u64) -> Box<IntervalData> {
-        let mut data = Box::new(IntervalData::new(1));
+        let mut data = Box::new(IntervalData::new(1, false));
         (data.phase, data.place, data.start_ns, data.end_ns) = (phase, (phase as u32, number), start_ns, end_ns);
         data.operations[0].tally.ok = ok;
         assert!(data.operations[0].response.record_n(1000, ok));

@@ -12,7 +12,7 @@ use crate::record::outcome::{
 };
 use crate::record::slices::Slices;
 use crate::record::stalls;
-use crate::record::tally::{Gap, Measured, Stall, Tally};
+use crate::record::tally::{Gap, Latencies, Measured, Stall, Tally};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -40,6 +40,8 @@ pub struct ThreadEnd {
     pub measured: Vec<Measured>,
     pub pool_wait: Histogram<u64>,
     pub schedule_lag: Histogram<u64>,
+    /// How long replies lay before the thread noticed them; None where that is not measured.
+    pub notice_lag: Option<Histogram<u64>>,
     pub overflowed: u64,
     pub commands: BTreeMap<String, CommandRecord>,
     pub bytes_sent: u64,
@@ -61,11 +63,23 @@ pub struct ThreadEnd {
 pub struct Trial {
     pub response: Histogram<u64>,
     pub service: Histogram<u64>,
+    pub least: Option<Histogram<u64>>,
 }
 
 impl Default for Trial {
     fn default() -> Self {
-        Self { response: histogram::empty(), service: histogram::empty() }
+        Self { response: histogram::empty(), service: histogram::empty(), least: None }
+    }
+}
+
+impl Trial {
+    /// Adds what an interval has.
+    pub fn add(&mut self, latencies: &Latencies) {
+        histogram::add(&mut self.response, &latencies.response);
+        histogram::add(&mut self.service, &latencies.service);
+        if let Some(least) = &latencies.least {
+            histogram::add(self.least.get_or_insert_with(histogram::empty), least);
+        }
     }
 }
 
@@ -96,6 +110,7 @@ impl WholeDrive {
         let measure = phases[&Phase::Measure];
         let measure_s = self.slices.as_ref().map_or(measure.end_s - measure.start_s, Slices::measure_s);
         let (mut pool_wait, mut schedule_lag) = (histogram::empty(), histogram::empty());
+        let mut notice_lag: Option<Histogram<u64>> = None;
         let (mut connections, mut read_back) = (Connections::default(), ReadBack::default());
         let mut endpoints = vec![EndpointRecord::default(); self.ends.first().map_or(0, |end| end.endpoints.len())];
         let (mut in_flight, mut unsent) = (0, 0);
@@ -107,6 +122,9 @@ impl WholeDrive {
             endpoints.iter_mut().zip(&end.endpoints).for_each(|(sum, endpoint)| sum.add(endpoint));
             histogram::add(&mut pool_wait, &end.pool_wait);
             histogram::add(&mut schedule_lag, &end.schedule_lag);
+            if let Some(own) = &end.notice_lag {
+                histogram::add(notice_lag.get_or_insert_with(histogram::empty), own);
+            }
             connections.add(&end.connections);
             read_back.add(&end.read_back);
             in_flight += end.left.iter().map(|left| left.in_flight).sum::<u64>();
@@ -127,6 +145,7 @@ impl WholeDrive {
             total: self.total.counts(in_flight, unsent),
             pool_wait_ns: Latency::of(&pool_wait),
             schedule_lag_ns: Latency::of(&schedule_lag),
+            notice_lag_ns: notice_lag.as_ref().map(Latency::of),
             commands: self.commands(),
             bytes_sent: self.ends.iter().map(|end| end.bytes_sent).sum::<u64>()
                 + receivers.as_ref().map_or(0, |all| all.bytes_sent),
@@ -215,6 +234,8 @@ impl WholeDrive {
                 earlier_ns: all.earlier_ns,
                 response_histogram: encoder.encode(&trial.response),
                 service_histogram: encoder.encode(&trial.service),
+                least_ns: trial.least.as_ref().map(Latency::of),
+                least_histogram: trial.least.as_ref().map(|least| encoder.encode(least)),
             };
             records.insert(self.names[index].clone(), record);
         }

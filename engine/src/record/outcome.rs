@@ -106,6 +106,8 @@ pub struct IntervalOperation {
     pub response_ns: Latency,
     pub response_histogram: String,
     pub service_histogram: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_histogram: Option<String>,
 }
 
 /// About one second of a drive; an interval ends early where a phase ends.
@@ -154,6 +156,11 @@ pub struct OperationRecord {
     pub earlier_ns: u64,
     pub response_histogram: String,
     pub service_histogram: String,
+    /// Of the open model: the response times without all that the engine itself may have added to them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_ns: Option<Latency>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_histogram: Option<String>,
 }
 
 /// One engine thread in the measure phase.
@@ -348,6 +355,9 @@ pub struct DriveRecord {
     pub total: Counts,
     pub pool_wait_ns: Latency,
     pub schedule_lag_ns: Latency,
+    /// Of the open model: how long replies lay before they were noticed, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice_lag_ns: Option<Latency>,
     pub commands: BTreeMap<String, CommandRecord>,
     pub bytes_sent: u64,
     pub bytes_received: u64,

@@ -28,6 +28,8 @@ pub struct Times {
     pub intended_ns: u64,
     pub sent_ns: u64,
     pub completed_ns: u64,
+    /// How much of the response time is the thread's own at most; counts where that is measured.
+    pub own_ns: u64,
 }
 
 /// Records what one thread observes.
@@ -51,16 +53,19 @@ pub struct Recorder {
     pub measured_ended: u64,
     pub pool_wait: Buckets,
     pub schedule_lag: Buckets,
+    /// How long replies lay before the thread noticed them; None where that is not measured.
+    pub notice_lag: Option<Buckets>,
     pub overflowed: u64,
     /// Of a drive in slices.
     slicing: Option<Slicing>,
 }
 
 impl Recorder {
-    /// `spares` brings back interval data that the collector is done with.
+    /// `spares` brings back interval data that the collector is done with; `bounded`: what the thread itself may have
+    /// added to response times is measured.
     pub fn new(
         thread: usize,
-        operations: usize,
+        (operations, bounded): (usize, bool),
         interval_s: f64,
         spares: Receiver<Box<IntervalData>>,
         collector: Sender<Message>,
@@ -70,7 +75,7 @@ impl Recorder {
             timeline: Timeline::UNKNOWN,
             interval_ns: from_s(interval_s).max(1),
             border_ns: u64::MAX,
-            current: Box::new(IntervalData::new(operations)),
+            current: Box::new(IntervalData::new(operations, bounded)),
             cpu_at_start_ns: 0,
             run_delay: RunDelay::of_this_thread(),
             waited_at_start_ns: None,
@@ -81,6 +86,7 @@ impl Recorder {
             measured_ended: 0,
             pool_wait: Buckets::default(),
             schedule_lag: Buckets::default(),
+            notice_lag: bounded.then(Buckets::default),
             overflowed: 0,
             slicing: None,
         }
@@ -165,7 +171,8 @@ impl Recorder {
 
     fn empty(&mut self) -> Box<IntervalData> {
         let operations = self.current.operations.len();
-        self.spares.try_recv().unwrap_or_else(|_| Box::new(IntervalData::new(operations)))
+        let bounded = self.notice_lag.is_some();
+        self.spares.try_recv().unwrap_or_else(|_| Box::new(IntervalData::new(operations, bounded)))
     }
 
     fn send(&self, data: Box<IntervalData>) {
@@ -230,6 +237,14 @@ impl Recorder {
         }
     }
 
+    /// How long a reply lay before the thread noticed it, at most.
+    #[inline]
+    pub fn noticed(&mut self, member: Phase, lag_ns: u64) {
+        if let Some(notice_lag) = self.notice_lag.as_mut().filter(|_| member == Phase::Measure) {
+            self.overflowed += u64::from(!notice_lag.record(lag_ns));
+        }
+    }
+
     /// How long `operations` waited together for their connection.
     #[inline]
     pub fn acquired(&mut self, member: Phase, wait_ns: u64, operations: u64) {
@@ -277,6 +292,10 @@ impl Recorder {
             let service_ns = times.completed_ns.saturating_sub(times.sent_ns);
             let fits = interval.response.record_n(response_ns, count) && interval.service.record_n(service_ns, count);
             self.overflowed += if fits { 0 } else { count };
+            if let Some(least) = interval.least.as_mut().filter(|_| fits) {
+                // It is no longer than the response time, which fits.
+                let _ = least.record_n(response_ns.saturating_sub(times.own_ns), count);
+            }
         }
     }
 }
@@ -296,7 +315,7 @@ mod tests {
     fn recorder(interval_s: f64) -> (Recorder, Receiver<Message>) {
         let (to_collector, messages) = channel();
         let (_, spares) = channel();
-        let mut recorder = Recorder::new(0, 1, interval_s, spares, to_collector);
+        let mut recorder = Recorder::new(0, (1, true), interval_s, spares, to_collector);
         let phases = Phases { ramp_up_s: 0.0, warm_up_s: 0.01, ..Phases::default() };
         recorder.begin(Timeline::new(&phases, 0, 30 * MS));
         (recorder, messages)
@@ -314,7 +333,7 @@ mod tests {
         recorder.offered(0, member);
         recorder.sent(0, member);
         cross(recorder, completed_ns);
-        recorder.ended(0, member, end, Times { intended_ns, sent_ns: intended_ns + 1, completed_ns });
+        recorder.ended(0, member, end, Times { intended_ns, sent_ns: intended_ns + 1, completed_ns, own_ns: 0 });
     }
 
     fn intervals(messages: &Receiver<Message>) -> Vec<IntervalData> {
@@ -399,7 +418,7 @@ mod tests {
             let (mut each, _messages) = recorder(10_000.0);
             let (mut alike, _messages) = recorder(10_000.0);
             let member = each.timeline.phase_of(intended_ns);
-            let times = Times { intended_ns, sent_ns: intended_ns + 1, completed_ns };
+            let times = Times { intended_ns, sent_ns: intended_ns + 1, completed_ns, own_ns: 0 };
             for _ in 0..3 {
                 each.offered(0, member);
                 each.sent(0, member);

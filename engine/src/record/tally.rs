@@ -132,12 +132,25 @@ pub struct IntervalTally {
     pub tally: Tally,
     pub response: Buckets,
     pub service: Buckets,
+    /// The response times without all that the thread itself may have added to them; None where that is not measured.
+    pub least: Option<Buckets>,
+}
+
+/// The latencies of an operation in an interval.
+#[derive(Debug, PartialEq)]
+pub struct Latencies {
+    pub response: Histogram<u64>,
+    pub service: Histogram<u64>,
+    pub least: Option<Histogram<u64>>,
 }
 
 impl IntervalTally {
-    /// The response and the service times.
-    pub fn latencies(&self) -> (Histogram<u64>, Histogram<u64>) {
-        (self.response.histogram(), self.service.histogram())
+    pub fn latencies(&self) -> Latencies {
+        Latencies {
+            response: self.response.histogram(),
+            service: self.service.histogram(),
+            least: self.least.as_ref().map(Buckets::histogram),
+        }
     }
 }
 
@@ -164,11 +177,13 @@ pub struct IntervalData {
 }
 
 impl IntervalData {
-    pub fn new(operations: usize) -> Self {
+    /// Of so many operations; `bounded`: what the thread itself may have added to their response times is measured.
+    pub fn new(operations: usize, bounded: bool) -> Self {
         let tally = IntervalTally {
             tally: Tally { errors: Vec::with_capacity(16), ..Tally::default() },
             response: Buckets::default(),
             service: Buckets::default(),
+            least: bounded.then(Buckets::default),
         };
         Self {
             phase: Phase::RampUp,
@@ -201,6 +216,7 @@ impl IntervalData {
             operation.tally.clear();
             operation.response.clear();
             operation.service.clear();
+            operation.least.iter_mut().for_each(Buckets::clear);
         }
     }
 }

@@ -101,7 +101,9 @@ impl Connections {
             Model::Closed(_) if plan.recording.is_none() => 1,
             Model::Closed(_) | Model::Open(_) => plan.pipeline_depth,
         };
-        let all = target_of.iter().map(|&target| Connection::new(target, plan.pipeline_depth)).collect();
+        let is_stamped = matches!((&plan.model, &waiter), (Model::Open(_), Waiter::Poll(_)));
+        let connection = |&target: &usize| Connection::new(target, plan.pipeline_depth, is_stamped);
+        let all = target_of.iter().map(connection).collect();
         let mut pool = Pool::new(shard_of, shards, holders, max_idle, plan.pool.order);
         if plan.endpoints.iter().any(|endpoint| !endpoint.slots.is_empty()) {
             // Of a cluster; nothing goes to a node without slots, and without reads, before a redirection does.
@@ -347,17 +349,36 @@ impl Connections {
 
     /// Waits for events, until an instant at the latest. A ring first sends what was offered.
     #[inline]
-    pub fn wait(&mut self, events: &mut Events, now_ns: u64, until_ns: u64) -> Sent {
+    pub fn wait(&mut self, events: &mut Events, now_and_until_ns: (u64, u64)) -> Sent {
+        let expects = self.in_flight > 0;
         match &mut self.waiter {
             Waiter::Poll(poller) => {
-                events.poll(poller, now_ns, until_ns);
+                events.poll(poller, now_and_until_ns, expects);
                 Sent::default()
             }
             Waiter::Ring(ring) => {
-                events.wait_for(ring, (now_ns, until_ns), unwritten(&self.all, &self.offered));
+                events.wait_for(ring, now_and_until_ns, expects, unwritten(&self.all, &self.offered));
                 self.settle()
             }
         }
+    }
+
+    /// Time spent awake in waits since this was last asked.
+    #[inline]
+    pub fn take_spun_ns(&mut self) -> u64 {
+        self.waiter.spin().take_spun_ns()
+    }
+
+    /// What events report had not come by then.
+    #[inline]
+    pub fn floor_ns(&mut self) -> u64 {
+        self.waiter.spin().floor_ns()
+    }
+
+    /// Bytes of a connection were received by `now_ns`.
+    pub fn note_arrival(&mut self, number: usize, now_ns: u64) {
+        let floor_ns = self.floor_ns();
+        self.all[number].note_arrival(now_ns, floor_ns);
     }
 
     /// What the ring took of what was offered is no longer to be sent.

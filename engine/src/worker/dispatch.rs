@@ -125,7 +125,8 @@ impl Worker {
 
     /// Encodes operations for the connection that they got; `flush_listed` sends them.
     pub(super) fn dispatch(&mut self, number: usize, shard: usize, waiting: Waiting) {
-        let Waiting { intended_ns, user, operations, member, sent_ns, redirected } = waiting;
+        let Waiting { intended_ns, user, operations, member, sent_ns, redirected, excused_ns } = waiting;
+        let late_ns = excused_ns.max(self.freed_ns.saturating_sub(intended_ns));
         let is_first = sent_ns == 0;
         let recording = &mut self.recording;
         let connection = &mut self.connections[number];
@@ -148,7 +149,8 @@ impl Worker {
             if !is_first && self.follows_redirections {
                 recording.endpoints[connection.target].sent += 1;
             }
-            connection.in_flight.push_back(Task { sent_ns, redirected, ..Task::new(request, member, intended_ns) });
+            let task = Task::new(request, member, intended_ns);
+            connection.in_flight.push_back(Task { sent_ns, redirected, late_ns, ..task });
         }
         self.connections.load(number, user, operations as usize);
     }
@@ -178,13 +180,33 @@ impl Worker {
     pub(super) fn flush(&mut self, number: usize) {
         let now_ns = self.read_clock();
         let connection = &mut self.connections[number];
+        let unsent = connection.unsent_tasks;
         connection.stamp(now_ns);
         match self.connections.flush(number) {
-            Ok(sent) => self.recording.count_sent(sent),
+            Ok(sent) => {
+                self.recording.count_sent(sent);
+                if self.lateness.is_some() {
+                    self.note_lateness(number, unsent);
+                }
+            }
             Err(error) => {
                 let (end, why) = loss(&error);
                 self.lose(number, end, &why);
             }
+        }
+    }
+
+    /// The last `count` operations of a connection were handed to the system by now.
+    fn note_lateness(&mut self, number: usize, count: usize) {
+        // The call that sent them may have been kept from the CPU.
+        let now_ns = self.read_clock();
+        let Some(lateness) = &mut self.lateness else { return };
+        let under_way = (self.connections.in_flight + self.schedule.queues.len()).saturating_sub(count);
+        let in_flight = &mut self.connections[number].in_flight;
+        let first = in_flight.len().saturating_sub(count);
+        for (place, task) in in_flight.range_mut(first..).enumerate() {
+            let late_ns = now_ns.saturating_sub(task.intended_ns).saturating_sub(task.late_ns);
+            task.late_ns = lateness.sent(late_ns, under_way + place);
         }
     }
 

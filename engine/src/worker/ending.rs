@@ -8,6 +8,7 @@ use crate::machine::clock::SECOND_NS;
 use crate::net::connection::Task;
 use crate::net::event::Events;
 use crate::record::conclusion::{Left, ThreadEnd};
+use crate::record::histogram::Buckets;
 use crate::record::outcome::{Phase, ReadBack};
 use crate::record::recorder::Message;
 
@@ -146,6 +147,7 @@ impl Worker {
             measured: recorder.measured,
             pool_wait: recorder.pool_wait.histogram(),
             schedule_lag: recorder.schedule_lag.histogram(),
+            notice_lag: recorder.notice_lag.as_ref().map(Buckets::histogram),
             overflowed: recorder.overflowed,
             commands: self.workload.request_names().iter().cloned().zip(commands).collect(),
             bytes_sent,

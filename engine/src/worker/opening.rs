@@ -103,7 +103,8 @@ impl Worker {
                 if waiting.sent_ns == 0 {
                     recorder.sent(operation, waiting.member);
                 }
-                let times = Times { intended_ns: waiting.intended_ns, sent_ns: first_sent_ns, completed_ns: now_ns };
+                let intended_ns = waiting.intended_ns;
+                let times = Times { intended_ns, sent_ns: first_sent_ns, completed_ns: now_ns, own_ns: 0 };
                 recorder.ended(operation, waiting.member, End::Lost(kind), times);
                 self.workload.abandon(&request);
             }
@@ -145,7 +146,10 @@ impl Worker {
         self.return_to_replica(shard);
         self.recording.connections.opened += 1;
         self.control.connection_ready();
+        // It is ready since the poll before this one at the earliest.
+        self.freed_ns = if self.lateness.is_some() { self.connections.floor_ns() } else { 0 };
         self.serve_waiting(self.queue_of(number));
+        self.freed_ns = 0;
     }
 
     /// A connection that is open, or being opened, does not answer any more.

@@ -20,6 +20,16 @@ pub(super) struct Waiting {
     pub sent_ns: u64,
     /// Of a single operation that a node of a cluster sent on.
     pub redirected: Redirected,
+    /// How much of its time so far was not the thread's own; 0 of one that was never sent.
+    pub excused_ns: u64,
+}
+
+impl Waiting {
+    /// So many operations that were never sent.
+    pub fn new(intended_ns: u64, user: u32, operations: u32, member: Phase) -> Self {
+        let redirected = Redirected::default();
+        Self { intended_ns, user, operations, member, sent_ns: 0, redirected, excused_ns: 0 }
+    }
 }
 
 #[derive(Debug)]
@@ -172,14 +182,7 @@ mod tests {
     }
 
     fn waiting(user: u32) -> Waiting {
-        Waiting {
-            intended_ns: 0,
-            user,
-            operations: 0,
-            member: Phase::Measure,
-            sent_ns: 0,
-            redirected: Redirected::default(),
-        }
+        Waiting::new(0, user, 0, Phase::Measure)
     }
 
     #[test]

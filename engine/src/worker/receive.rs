@@ -130,6 +130,9 @@ impl Worker {
             self.recording.bytes_received += count as u64;
             self.recording.calls.receives += 1;
             self.read_clock();
+            if self.lateness.is_some() {
+                self.connections.note_arrival(number, self.now_ns);
+            }
             self.consume(number, inbox)?;
             self.flush_listed();
         }
@@ -144,6 +147,10 @@ impl Worker {
         match self.workload.wire().ending(is_due, &connection.reading, inbox.unread().len()) {
             Ending::Complete => {
                 self.read_clock();
+                if self.lateness.is_some() {
+                    self.connections.note_arrival(number, self.now_ns);
+                    self.notice(number, true);
+                }
                 self.take_reply(number, &[])?;
                 self.recording.settle(self.now_ns);
                 Ok(())
@@ -182,6 +189,9 @@ impl Worker {
             let answered = || in_flight.front().filter(|_| unsent < in_flight.len()).map(|task| &task.request);
             match self.workload.decode(answered, &mut connection.reading, unread) {
                 Ok(Decoded::Complete { length }) => {
+                    if self.lateness.is_some() {
+                        self.notice(number, length == unread.len());
+                    }
                     self.take_reply(number, &unread[..length])?;
                     inbox.consume(length);
                 }
@@ -221,6 +231,7 @@ impl Worker {
             return Ok(());
         }
         let is_read_back = task.request.read_back;
+        let own_ns = task.late_ns + self.recording.notice_ns;
         match verdict {
             Ok(()) if !is_read_back => self.recording.succeeded(task, name, connection.target, self.now_ns),
             _ => {
@@ -237,10 +248,27 @@ impl Worker {
         }
         if closes {
             self.after_last_reply(number);
-        } else if is_idle || self.schedule.is_open() {
+        } else if self.schedule.is_open() {
+            self.freed_ns = self.now_ns.saturating_sub(own_ns);
+            self.after_reply(number);
+            self.freed_ns = 0;
+        } else if is_idle {
             self.after_reply(number);
         }
         Ok(())
+    }
+
+    /// A reply is complete, with all that was received or with more after it: how long it lay.
+    fn notice(&mut self, number: usize, is_last: bool) {
+        let arrived_ns = self.connections[number].arrived_ns(is_last);
+        self.recording.notice_ns = self.now_ns.saturating_sub(arrived_ns);
+        self.recording.recorder.noticed(self.recording.recorder.phase(), self.recording.notice_ns);
+    }
+
+    /// How much of an operation's time up to the reply that is taken is not the thread's own.
+    pub(super) fn excused_ns(&self, task: &Task) -> u64 {
+        let own_ns = task.late_ns + self.recording.notice_ns;
+        self.now_ns.saturating_sub(task.intended_ns).saturating_sub(own_ns)
     }
 
     /// What a reply says of the server is noted. Whether that is all there is to it.
@@ -260,12 +288,13 @@ impl Worker {
     /// The oldest operation of a connection is at its next request; `reply` is that to the one before.
     #[inline(never)]
     fn go_on(&mut self, number: usize, reply: &[u8], closes: bool) {
-        let connection = &mut self.connections[number];
-        let Some(mut task) = connection.in_flight.pop_front() else { return };
+        let Some(mut task) = self.connections[number].in_flight.pop_front() else { return };
         task.redirected = Redirected::default();
+        task.late_ns = self.excused_ns(&task);
         if closes {
             return self.go_on_elsewhere(number, &task);
         }
+        let connection = &mut self.connections[number];
         self.workload.encode(&task.request, connection.target, reply, &mut connection.out);
         self.recording.commands[self.workload.name_index(&task.request)].sent += 1;
         connection.in_flight.push_back(task);
@@ -288,7 +317,8 @@ impl Worker {
         let user = self.connections[number].user;
         let shard = self.connections.pool.shard_of(number);
         self.connections.in_flight -= 1;
-        let waiting = Waiting { intended_ns, user, operations: 1, member, sent_ns, redirected };
+        let excused_ns = self.excused_ns(task);
+        let waiting = Waiting { sent_ns, redirected, excused_ns, ..Waiting::new(intended_ns, user, 1, member) };
         self.schedule.queues.push_front(shard, request, waiting);
         self.close_in_good_order(number, true);
         self.serve_waiting(shard);

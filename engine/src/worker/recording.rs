@@ -25,6 +25,8 @@ pub(super) struct Recording {
     /// Measured operations that the other threads know of.
     reported_measured: u64,
     /// What so many operations have in common that ended correctly at the same time and are not recorded yet.
+    /// How long the reply that is taken lay before the thread noticed it, at most; 0 where that is not measured.
+    pub notice_ns: u64,
     success: Success,
     successes: u64,
 }
@@ -38,6 +40,7 @@ struct Success {
     target: usize,
     intended_ns: u64,
     sent_ns: u64,
+    own_ns: u64,
 }
 
 impl Recording {
@@ -55,7 +58,16 @@ impl Recording {
             calls_before: Calls::default(),
             bytes_before: (0, 0),
             reported_measured: 0,
-            success: Success { operation: 0, member: Phase::RampUp, name: 0, target: 0, intended_ns: 0, sent_ns: 0 },
+            notice_ns: 0,
+            success: Success {
+                operation: 0,
+                member: Phase::RampUp,
+                name: 0,
+                target: 0,
+                intended_ns: 0,
+                sent_ns: 0,
+                own_ns: 0,
+            },
             successes: 0,
         }
     }
@@ -84,8 +96,9 @@ impl Recording {
     /// recorded with those that are alike: see [`Recording::settle`].
     #[inline(always)]
     pub fn succeeded(&mut self, task: &Task, name: usize, target: usize, now_ns: u64) {
-        let Task { member, intended_ns, sent_ns, request: Request { operation, .. }, .. } = *task;
-        let success = Success { operation, member, name, target, intended_ns, sent_ns };
+        let Task { member, intended_ns, sent_ns, late_ns, request: Request { operation, .. }, .. } = *task;
+        let own_ns = late_ns + self.notice_ns;
+        let success = Success { operation, member, name, target, intended_ns, sent_ns, own_ns };
         if self.successes == 0 || self.success != success {
             self.settle(now_ns);
             self.success = success;
@@ -104,16 +117,17 @@ impl Recording {
     #[inline(never)]
     fn record_successes(&mut self, now_ns: u64) {
         let count = std::mem::take(&mut self.successes);
-        let Success { operation, member, name, target, intended_ns, sent_ns } = self.success;
+        let Success { operation, member, name, target, intended_ns, sent_ns, own_ns } = self.success;
         self.commands[name].replied += count;
         self.endpoints[target].ok += count;
-        let times = Times { intended_ns, sent_ns, completed_ns: now_ns };
+        let times = Times { intended_ns, sent_ns, completed_ns: now_ns, own_ns };
         self.recorder.ended_alike(usize::from(operation), member, End::Correct, times, count);
     }
 
     /// An operation ended at `now_ns`.
     pub fn ended(&mut self, task: &Task, end: End, now_ns: u64) {
-        let times = Times { intended_ns: task.intended_ns, sent_ns: task.sent_ns, completed_ns: now_ns };
+        let Task { intended_ns, sent_ns, .. } = *task;
+        let times = Times { intended_ns, sent_ns, completed_ns: now_ns, own_ns: task.late_ns + self.notice_ns };
         self.recorder.ended(usize::from(task.request.operation), task.member, end, times);
     }
 

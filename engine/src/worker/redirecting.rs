@@ -95,7 +95,8 @@ impl Worker {
         self.connections[number].in_flight.pop_front();
         self.connections.in_flight -= 1;
         let user = self.connections[number].user;
-        let waiting = Waiting { intended_ns, user, operations: 1, member, sent_ns, redirected };
+        let excused_ns = self.excused_ns(&task);
+        let waiting = Waiting { sent_ns, redirected, excused_ns, ..Waiting::new(intended_ns, user, 1, member) };
         if self.replaying.is_some() {
             return self.wait_again(number, request, waiting);
         }

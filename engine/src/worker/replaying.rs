@@ -212,7 +212,8 @@ impl Worker {
         let operation = usize::from(request.operation);
         let recorder = &mut self.recording.recorder;
         recorder.sent(operation, waiting.member);
-        let times = Times { intended_ns: waiting.intended_ns, sent_ns: now_ns, completed_ns: now_ns };
+        let intended_ns = waiting.intended_ns;
+        let times = Times { intended_ns, sent_ns: now_ns, completed_ns: now_ns, own_ns: 0 };
         recorder.ended(operation, waiting.member, end, times);
         self.workload.abandon(&request);
     }

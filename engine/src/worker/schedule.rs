@@ -5,7 +5,6 @@ use crate::load::arrivals::Arrivals;
 use crate::load::timeline::Timeline;
 use crate::load::users::Users;
 use crate::load::{Recorded, Request, Workload};
-use crate::net::connection::Redirected;
 use crate::plan::{Model, Plan};
 use crate::record::outcome::Phase;
 use crate::record::recorder::Recorder;
@@ -247,10 +246,7 @@ impl Schedule {
         }
         let shard = workload.shard(&request);
         self.queues.push(shard, request);
-        self.queues.close(
-            shard,
-            Waiting { intended_ns, user: 0, operations: 1, member, sent_ns: 0, redirected: Redirected::default() },
-        );
+        self.queues.close(shard, Waiting::new(intended_ns, 0, 1, member));
         Some(shard)
     }
 
@@ -304,8 +300,7 @@ impl Schedule {
             return false;
         }
         recorder.picked_up(member, now_ns.saturating_sub(intended_ns));
-        let waiting =
-            Waiting { intended_ns, user, operations: 0, member, sent_ns: 0, redirected: Redirected::default() };
+        let waiting = Waiting::new(intended_ns, user, 0, member);
         let parts = (0..self.queues.shards()).filter(|&shard| self.queues.close(shard, waiting)).count();
         if let Source::Closed(users) = &mut self.source {
             users.split(user, parts as u32);

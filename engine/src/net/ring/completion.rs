@@ -127,6 +127,7 @@ impl Ring {
         // Emptied, so that it is never full; that there is nothing to read is as good.
         let _ = (&*self.eventfd).read(&mut [0; 8]);
         self.is_woken_again = cqueue::more(entry.flags());
+        self.was_woken = true;
     }
 }
 

@@ -4,6 +4,7 @@ use super::Ring;
 use super::completion::Kind;
 use crate::machine::clock::{SECOND_NS, system_ns};
 use crate::net::event::Event;
+use crate::net::spin::Slept;
 use io_uring::squeue::Flags;
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{Parameters, opcode};
@@ -38,27 +39,31 @@ pub(super) enum Wait {
 
 impl Ring {
     /// Sends bytes of connections as far as the sockets take them now, and waits until an instant at the latest;
-    /// `now_ns` is a recent reading of the clock. What came takes the place of what `events` held.
+    /// `now_ns` is a recent reading of the clock, and `expects` whether something is likely to come soon. What came takes the place of what `events` held.
     #[inline]
     pub fn wait<'a>(
         &mut self,
         events: &mut Vec<Event>,
         (now_ns, until_ns): (u64, u64),
+        expects: bool,
         sends: impl Iterator<Item = (usize, &'a [u8])>,
     ) {
-        let mut left_ns = until_ns.saturating_sub(now_ns);
-        if left_ns > 0 && left_ns < FINE_NS && !self.waits_until {
+        self.spin.looks(now_ns);
+        let left_ns = until_ns.saturating_sub(now_ns);
+        self.was_woken = false;
+        if left_ns > 0 && self.spin.is_allowed(now_ns) {
+            self.enter(sends, Wait::Poll);
+            self.wait_awake((now_ns, until_ns), expects);
+        } else if left_ns > 0 && left_ns < FINE_NS && !self.waits_until {
             self.enter(sends, Wait::No);
-            left_ns = until_ns.saturating_sub(self.clock.now());
-            self.enter(std::iter::empty(), wait_for(left_ns.saturating_sub(self.spin_ns)));
+            let left_ns = until_ns.saturating_sub(self.clock.now());
+            self.enter(std::iter::empty(), wait_for(left_ns));
         } else {
-            self.enter(sends, wait_for(left_ns.saturating_sub(self.spin_ns)));
+            self.enter(sends, wait_for(left_ns));
         }
         if left_ns == 0 {
             // The kernel may go on saying that it has more although a call brings nothing, as where it has no buffer left.
             while self.ready.len() < TAKEN_AT_ONCE && self.has_more() && self.submit_and(Wait::Poll) > 0 {}
-        } else if self.spin_ns > 0 {
-            self.spin(until_ns);
         }
         self.left_some = !self.unarmed.is_empty();
         self.take_ready(events);
@@ -70,19 +75,43 @@ impl Ring {
         std::mem::swap(events, &mut self.ready);
     }
 
-    /// Looks for what comes in the last stretch before an instant; without a system call as long as nothing does.
-    fn spin(&mut self, until_ns: u64) {
-        while self.ready.is_empty() && self.failure.is_none() {
-            let left_ns = until_ns.saturating_sub(self.clock.now());
-            if left_ns == 0 || left_ns > self.spin_ns {
-                return;
-            }
+    /// Waits for what comes, and sleeps no longer than that and the instant leave it.
+    fn wait_awake(&mut self, (since_ns, until_ns): (u64, u64), expects: bool) {
+        let mut now_ns = self.spin_until(self.spin.looks_until_ns(since_ns, until_ns, expects));
+        let sleep_ns = self.spin.sleep_ns(until_ns.saturating_sub(now_ns));
+        if !self.has_come() && sleep_ns > 0 {
+            let asleep_until_ns = now_ns + sleep_ns;
+            self.enter(std::iter::empty(), wait_for(sleep_ns));
+            now_ns = self.clock.now();
+            let by_event = !self.ready.is_empty();
+            self.spin.slept(Slept { since_ns, until_ns: asleep_until_ns, ended_ns: now_ns, by_event });
+        }
+        if !self.has_come() && self.spin.sleep_ns(until_ns.saturating_sub(now_ns)) == 0 {
+            self.spin_until(until_ns);
+        }
+    }
+
+    /// Looks for what comes until an instant, without a system call as long as nothing does; the latest reading of the
+    /// clock.
+    fn spin_until(&mut self, until_ns: u64) -> u64 {
+        let mut now_ns = self.clock.now();
+        while !self.has_come() && now_ns < until_ns {
+            self.spin.looks(now_ns);
             if self.has_more() {
                 self.submit_and(Wait::Poll);
             } else {
                 std::hint::spin_loop();
             }
+            let after_ns = self.clock.now();
+            self.spin.looked(now_ns, after_ns);
+            now_ns = after_ns;
         }
+        now_ns
+    }
+
+    /// Whether there is something to be handled: of a connection, by another thread, or that the ring failed.
+    fn has_come(&self) -> bool {
+        !self.ready.is_empty() || self.was_woken || self.failure.is_some()
     }
 
     /// Whether the kernel has something that a call would bring.
@@ -230,7 +259,7 @@ mod tests {
             }
             let mut events = vec![Event::writable(7)];
             let mut wait = |until_ns| {
-                ring.wait(&mut events, (clock.now(), until_ns), std::iter::empty());
+                ring.wait(&mut events, (clock.now(), until_ns), true, std::iter::empty());
                 assert!(events.is_empty() && ring.failure().is_none());
             };
             let until_ns = clock.now() + 3_500_000;
@@ -240,7 +269,7 @@ mod tests {
             let waker = Waker::Ring(ring.waker());
             for _ in 0..3 {
                 waker.wake().unwrap();
-                ring.wait(&mut events, (clock.now(), u64::MAX), std::iter::empty());
+                ring.wait(&mut events, (clock.now(), u64::MAX), true, std::iter::empty());
                 assert!(events.is_empty(), "it is of no connection");
             }
         }

@@ -117,7 +117,7 @@ mod tests {
         }
         let (mut events, mut room, mut received, mut waits_that_left_some) = (Vec::new(), [0; 4096], 0, 0);
         while received < sent {
-            ring.wait(&mut events, (0, 0), std::iter::empty());
+            ring.wait(&mut events, (0, 0), false, std::iter::empty());
             waits_that_left_some += usize::from(ring.left_some());
             for number in 0..SOCKETS {
                 while let Received::Bytes { count: count @ 1.., .. } = ring.receive(number, &mut room).unwrap() {
@@ -126,7 +126,7 @@ mod tests {
             }
         }
         assert!(waits_that_left_some > 0, "{sent} bytes fit into the buffers");
-        ring.wait(&mut events, (0, 0), std::iter::empty());
+        ring.wait(&mut events, (0, 0), false, std::iter::empty());
         assert!(received == sent && !ring.left_some());
     }
 

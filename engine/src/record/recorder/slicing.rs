@@ -218,7 +218,7 @@ mod tests {
     fn recorder() -> (Recorder, Receiver<Message>) {
         let (to_collector, messages) = channel();
         let (_, spares) = channel();
-        let mut recorder = Recorder::new(0, 1, 1.0, spares, to_collector);
+        let mut recorder = Recorder::new(0, (1, false), 1.0, spares, to_collector);
         recorder.begin_in_slices(Timeline::of_slice(0, 0, 0));
         (recorder, messages)
     }
@@ -236,7 +236,12 @@ mod tests {
         recorder.offered(0, member);
         recorder.sent(0, member);
         cross(recorder, completed_ns);
-        recorder.ended(0, member, End::Correct, Times { intended_ns, sent_ns: intended_ns + 1, completed_ns });
+        recorder.ended(
+            0,
+            member,
+            End::Correct,
+            Times { intended_ns, sent_ns: intended_ns + 1, completed_ns, own_ns: 0 },
+        );
     }
 
     /// A slice on the drive's own clock: 10 ms that settle, 20 ms that are measured, 5 ms that drain. An interval ends
