@@ -160,6 +160,10 @@ impl NullServer {
         self.server.left_unix_ns()
     }
 
+    fn residence_ns(&self) -> Vec<u64> {
+        self.server.residence_ns()
+    }
+
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.server.stop());
     }

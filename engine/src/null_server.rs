@@ -151,6 +151,8 @@ struct State {
     commands: AtomicU64,
     /// If the server records: when each reply left, as time since the epoch.
     left_unix_ns: Mutex<Vec<u64>>,
+    /// And how long before that the command came, where the kernel stamps it.
+    residence_ns: Mutex<Vec<u64>>,
 }
 
 impl State {
@@ -158,6 +160,11 @@ impl State {
     fn note_leaving(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.left_unix_ns.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(now.as_nanos() as u64);
+    }
+
+    #[cold]
+    fn note_residence(&self, ago_ns: Option<u64>) {
+        self.residence_ns.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).extend(ago_ns);
     }
 }
 
@@ -195,6 +202,12 @@ impl NullServer {
     /// server records.
     pub fn left_unix_ns(&self) -> Vec<u64> {
         self.state.left_unix_ns.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    /// If the server records: how long each command was with it, in nanoseconds, from when the kernel had it until its reply
+    /// had left; of commands that come one at a time on their connections. Those whose arrival was not stamped are left out.
+    pub fn residence_ns(&self) -> Vec<u64> {
+        self.state.residence_ns.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
     /// Closes all connections and ends the thread. More than once is fine.

@@ -56,6 +56,11 @@ class NullServer:
         """Commands or requests answered so far."""
     def left_unix_ns(self) -> list[int]:
         """When each reply left, in order, in ns since the epoch; empty without the option `record`."""
+    def residence_ns(self) -> list[int]:
+        """How long each command was with the server, from when the kernel had it until its reply had left, in ns.
+
+        Without those whose arrival was not stamped, and empty without the option `record`.
+        """
     def stop(self) -> None: ...
 
 class Link:

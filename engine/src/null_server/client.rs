@@ -8,6 +8,7 @@ use mio::{Interest, Registry, Token};
 use super::command_reader::{CommandReader, Found};
 use super::line_reader::LineReader;
 use super::request_reader::RequestReader;
+use crate::net::stamps;
 
 #[derive(Debug)]
 pub(super) enum Listener {
@@ -18,6 +19,8 @@ pub(super) enum Listener {
 #[derive(Debug)]
 pub(super) enum Stream {
     Tcp(TcpStream),
+    /// With the time since 1970 at which the last input came, as the kernel stamped it; 0 where it did not.
+    Stamped(TcpStream, u64),
     Unix(UnixStream),
 }
 
@@ -29,12 +32,14 @@ impl Listener {
         }
     }
 
-    pub fn accept(&self) -> io::Result<Stream> {
+    /// `stamped`: it is to be known when input came.
+    pub fn accept(&self, stamped: bool) -> io::Result<Stream> {
         match self {
             Listener::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
                 stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
+                let stamped = stamped && stamps::request(&stream).is_ok();
+                Ok(if stamped { Stream::Stamped(stream, 0) } else { Stream::Tcp(stream) })
             }
             Listener::Unix(listener) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
         }
@@ -53,7 +58,7 @@ impl Stream {
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let both = Interest::READABLE | Interest::WRITABLE;
         match self {
-            Stream::Tcp(stream) => registry.register(stream, token, both),
+            Stream::Tcp(stream) | Stream::Stamped(stream, _) => registry.register(stream, token, both),
             Stream::Unix(stream) => registry.register(stream, token, both),
         }
     }
@@ -61,13 +66,18 @@ impl Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Stream::Tcp(stream) => stream.read(buffer),
+            Stream::Stamped(stream, came_unix_ns) => {
+                let (count, stamp) = stamps::receive(stream, buffer)?;
+                *came_unix_ns = stamp.unwrap_or(0);
+                Ok(count)
+            }
             Stream::Unix(stream) => stream.read(buffer),
         }
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(stream) => stream.write(bytes),
+            Stream::Tcp(stream) | Stream::Stamped(stream, _) => stream.write(bytes),
             Stream::Unix(stream) => stream.write(bytes),
         }
     }
@@ -147,6 +157,14 @@ impl Client {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(_) => Input::Closed,
             };
+        }
+    }
+
+    /// How long ago the last input came; None where that is not known.
+    pub fn ago_ns(&self) -> Option<u64> {
+        match self.stream {
+            Stream::Stamped(_, came_unix_ns) if came_unix_ns > 0 => Some(stamps::ago_ns(came_unix_ns)),
+            _ => None,
         }
     }
 

@@ -144,7 +144,7 @@ impl EventLoop {
             let pending_ns = self.pending.front().map(|pending| pending.due_ns);
             let served_ns = self.queue.as_ref().and_then(Servers::next_done_ns);
             let due_ns = pending_ns.or(served_ns).unwrap_or(now_ns + LONGEST_WAIT_NS);
-            self.poller.wait(&mut events, now_ns, due_ns);
+            self.poller.wait(&mut events, (now_ns, due_ns), false);
             for event in &events {
                 match event.token() {
                     WAKER => {}
@@ -158,7 +158,7 @@ impl EventLoop {
     }
 
     fn accept(&mut self) {
-        while let Ok(mut stream) = self.listener.accept() {
+        while let Ok(mut stream) = self.listener.accept(self.records) {
             let place = self.free.pop().unwrap_or_else(|| {
                 self.clients.push(None);
                 self.clients.len() - 1
@@ -319,9 +319,14 @@ impl EventLoop {
             self.state.note_leaving();
         }
         match &self.fault {
-            None => Ok(client.reply(text)?),
-            Some(fault) => answer_faultily(fault, self.answered, client, text),
+            None => client.reply(text)?,
+            Some(fault) => answer_faultily(fault, self.answered, client, text)?,
         }
+        if self.records {
+            client.flush()?;
+            self.state.note_residence(client.ago_ns());
+        }
+        Ok(())
     }
 }
 

@@ -240,6 +240,20 @@ fn a_server_that_records_knows_when_each_reply_left() {
     assert!(start(json!({}), None).left_unix_ns().is_empty());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_records_knows_how_long_each_command_was_with_it() {
+    let server = start(json!({"record": true, "delay_us": 2000}), None);
+    let mut stream = connect(&server);
+    // The kernel begins to stamp soon after the first socket requests it, and a reply is there before it is noted.
+    let known = (0..500).find(|_| {
+        assert_eq!(send(&mut stream, &["SET", "k", "v"]), "+OK\r\n");
+        !server.residence_ns().is_empty()
+    });
+    assert!(known.is_some() && server.residence_ns().iter().all(|&ns| ns >= 2_000_000), "{:?}", server.residence_ns());
+    assert!(start(json!({}), None).residence_ns().is_empty());
+}
+
 #[test]
 fn faults_come_at_their_command() {
     let after = |fault: Fault| {
