@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from loadstone.commands.ad_hoc_load import PRECISE_SPIN_US
-from loadstone.plan.drive_plan import Closed, Open
+from loadstone.plan.drive_plan import SPIN_US, Closed, Open
 from peers import servers
 from peers.load import Case
 from peers.own import Driven, OwnDriver, plan_of
@@ -12,7 +11,7 @@ from peers.results import Delay, Result, Users
 USERS, FEW_USERS, THINK_MS, OFFERED_PER_S = 10_000, 100, 200.0, 50_000.0
 RATE_PER_S, CONNECTIONS = 20_000.0, 50
 WARM_UP_S = 1.0
-SPINS_US = {"default": 0.0, "--precise": PRECISE_SPIN_US}
+SPINS_US = {"default": 0.0, "--precise": SPIN_US}
 
 
 def users(

@@ -114,3 +114,27 @@ def test_what_others_took_bounds_no_rate_that_was_set(study: Study) -> None:
     names = {check.name for check in at_rate(study, "set").checks}
     assert not {"taken", "gain"} & names
     assert {"schedule_sent", "schedule_lag", "dropped_arrivals"} <= names
+
+
+def test_lateness_bounds_the_figures_or_doubts_them_and_refuses_none(
+    study: Study, analysed: Callable[..., Analysis]
+) -> None:
+    plain = at_rate(study, "set")
+    response = plain.response_ns
+    assert response.p50 is not None
+    half = response.model_copy(update={"p50": response.p50 // 2})
+    found = row(analysed(at_rate(study, "set", least_ns=half)), "set").at_rate
+    assert found is not None
+    assert found.response_ns == response
+    assert found.least_ns == half
+    assert (found.verdict, found.latencies_doubted) == ("suspect", False), "the bound says it"
+    drive = plain.facts["drive"]
+    late = {
+        **drive,
+        "schedule_lag_ns": {**drive["schedule_lag_ns"], "count": 100, "p50": response.p50, "p99": response.p50},
+    }
+    unbounded = judge_trial(plain.model_copy(update={"facts": {**plain.facts, "drive": late}}))
+    found = row(analysed(unbounded), "set").at_rate
+    assert found is not None
+    assert found.response_ns == response
+    assert (found.verdict, found.latencies_doubted) == ("suspect", True)

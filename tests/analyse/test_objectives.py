@@ -301,3 +301,13 @@ def test_what_was_not_measured_at_the_rate_cannot_be_decided() -> None:
     assert line == "set, 1 kB: 'p99 > 5ms': cannot be decided: No row"
     few = at_rate(response_ns=quantiles(p99=None), unmeasurable={"p99": as_written("too few")})
     assert lines("p99 > 5ms", make_row(at_rate=few)) == ["set, 1 kB: 'p99 > 5ms': cannot be decided: too few"]
+
+
+@pytest.mark.parametrize("of", ["own", "at_rate"])
+def test_a_latency_that_misses_by_what_may_be_the_generators_own_is_not_said_to_miss(of: str) -> None:
+    figures: dict[str, Any] = {"response_ns": quantiles(p99=MS), "least_ns": quantiles(p99=MS // 2)}
+    row = make_row(**figures) if of == "own" else make_row(at_rate=at_rate(**figures))
+    (line,) = lines("p99 > 600us", row)
+    assert line == "set, 1 kB: 'p99 > 600us': cannot be decided: of 1 ms at most 500 us is the generator's own"
+    assert ": missed: 1.00 ms" in lines("p99 > 400us", row)[0]
+    assert lines("p99 > 2ms", row) == []

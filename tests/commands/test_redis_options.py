@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from tests.commands.conftest import Said
 
-from loadstone.commands.ad_hoc_load import PRECISE_SPIN_US
+from loadstone.commands.ad_hoc_load import REPEATS, SPIN_US
 from loadstone.commands.ad_hoc_run import without_password
 from loadstone.commands.peer_options import HTTP, REDIS
 from loadstone.commands.redis_rows import TESTS
@@ -160,7 +160,7 @@ def test_rates_are_levels(redis: Redis) -> None:
         Open(rate_per_s=5000, arrivals="poisson"),
     }
     assert redis("--rate", "20k", "-t", "get").plan().model == Open(rate_per_s=20_000)
-    precise = Open(rate_per_s=20_000, spin_us=PRECISE_SPIN_US)
+    precise = Open(rate_per_s=20_000, spin_us=SPIN_US)
     assert redis("--rate", "20k", "-t", "get", "--precise").plan().model == precise
 
 
@@ -283,3 +283,18 @@ def test_a_peers_option_is_refused_by_name_with_what_to_write(redis: Redis, opti
 def test_so_it_is_over_http(said: Callable[..., Said], option: str) -> None:
     with pytest.raises(UserError, match=f"^{option}: "):
         said("http", "http://127.0.0.1:1", option)
+
+
+@pytest.mark.parametrize(("rate", "arrivals"), [(5_000, "constant"), (5_000, "poisson"), (1_000, "constant")])
+def test_a_row_at_a_rate_is_measured_until_its_p99_has_enough_operations(
+    redis: Redis, rate: int, arrivals: str
+) -> None:
+    plan = redis("--rate", str(rate), "--arrivals", arrivals, "-t", "get")
+    assert REPEATS * plan.plan().phases.measure_s * rate >= 10_300
+    assert REPEATS * redis("--rate", "10", "-t", "get").plan().phases.measure_s <= 26, "within reason"
+    said = redis("--rate", str(rate), "--test-time", "2", "-t", "get").plan()
+    assert 10 * REPEATS * said.phases.measure_s * rate >= 10 * 2 * rate, "no shorter than what was required"
+
+
+def test_whether_it_stays_awake_is_left_to_the_machine_unless_it_is_required(redis: Redis) -> None:
+    assert redis("--rate", "20k", "-t", "get").plan().model == Open(rate_per_s=20_000, spin_us=None)

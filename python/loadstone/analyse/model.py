@@ -32,6 +32,10 @@ class AtRate(Piece):
     service_ns: Quantiles | None
     unmeasurable: dict[str, Recorded]
     """Quantiles of the response time that the data do not support, each with the reason."""
+    least_ns: Quantiles | None = None
+    """The response time without what the driver itself may have added; None where that was not measured."""
+    latencies_doubted: bool = False
+    """Something near its limit doubts the latencies that `least_ns` does not bound."""
 
 
 class AtOnce(Piece):
@@ -137,6 +141,10 @@ class Row(Piece):
     """None where the generator does not count it."""
     deliveries: Deliveries | None = None
     """None of a load that nobody receives."""
+    least_ns: Quantiles | None = None
+    """Of the open model: the response time without what the driver itself may have added, as `AtRate` has it."""
+    latencies_doubted: bool = False
+    """A check doubts its latencies, and not its rate, by more than `least_ns` bounds: `verdict` is the rate's."""
     at_rate: AtRate | None = None
     """The same condition at a fixed rate; None where that was not requested, or its load has a rate or pauses."""
 

@@ -247,6 +247,8 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
         return message("objective_quantile_unmeasurable", name=name, objective=text, why=why)
     if not objective.broken(found):
         return None
+    if (own := _may_be_ours(objective, row, found)) is not None:
+        return message("objective_quantile_unmeasurable", name=name, objective=text, why=own)
     suspect = row.verdict == "suspect"
     if metric == ERRORS:
         return message("objective_missed_errors", name=name, objective=text, failed_share=found, suspect=suspect)
@@ -293,6 +295,8 @@ def _missed_at_rate(objective: Objective, name: str, at_rate: AtRate) -> Message
         return message("objective_quantile_unmeasurable", name=name, objective=text, why=why)
     if not objective.broken(found):
         return None
+    if (own := _may_be_ours(objective, at_rate, found)) is not None:
+        return message("objective_quantile_unmeasurable", name=name, objective=text, why=own)
     return message(
         "objective_missed_at_rate",
         name=name,
@@ -302,6 +306,15 @@ def _missed_at_rate(objective: Objective, name: str, at_rate: AtRate) -> Message
         rate_per_s=at_rate.rate_per_s,
         suspect=at_rate.verdict == "suspect",
     )
+
+
+def _may_be_ours(objective: Objective, source: Row | AtRate, found: float) -> Message | None:
+    """That a response time misses the objective by what may be the generator's own alone; None where it does not."""
+    kind, _, quantile = objective.metric.partition(".")
+    least = getattr(source.least_ns, quantile, None) if kind == "response_ns" else None
+    if least is None or objective.broken(least):
+        return None
+    return message("objective_may_be_ours", figure_ns=found, own_ns=found - least)
 
 
 def _share_failed(row: Row) -> float | None:

@@ -15,7 +15,14 @@ from loadstone.analyse.rows.deliveries import deliveries
 from loadstone.analyse.rows.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.rows.merged_latencies import merged_latencies, saturates, unmeasurable
 from loadstone.analyse.rows.stalled import timeouts_beside
-from loadstone.analyse.rows.waiting_users import is_of_latency, no_quantiles, some_waited, time_of_all_users
+from loadstone.analyse.rows.waiting_users import (
+    is_bounded,
+    is_disturbed,
+    is_of_latency,
+    no_quantiles,
+    some_waited,
+    time_of_all_users,
+)
 from loadstone.analyse.server_side import server_side, users_of
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import row_slices
@@ -32,7 +39,7 @@ from loadstone.plan.labels import condition_label
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.reading import Run, mean_of
-from loadstone.record.trial import Quantiles, TrialRecord
+from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment, Published, Table
 from loadstone.spec.levels import Condition, identity, is_level
 
@@ -103,9 +110,9 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     head["reasons"] = _reasons(trials, bound)
     if not used or refusal_of(trials) is not None or is_too_far(bound):
         return _empty_row({**head, "bound": bound}, "invalid" if trials else "missing")
-    response, service, unread = merged_latencies(run, used)
+    latencies = merged_latencies(run, used)
     waited = some_waited(used)
-    response = time_of_all_users(used) if waited else response
+    response = time_of_all_users(used) if waited else latencies.response
     goodput = _rate([trial.goodput_per_s for trial in used], used)
     throughput = _rate([trial.throughput_per_s for trial in used], used)
     interval = _around(goodput, rate_interval(used, "goodput_per_s"))
@@ -113,7 +120,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     slower = slower_than_usual(used, usual)
     elapsed_s = sum(trial.duration_s for trial in used)
     return Row(
-        **{**head, "reasons": [*head["reasons"], *unread, *doubts, *([slower] if slower else [])]},
+        **{**head, "reasons": [*head["reasons"], *latencies.unread, *doubts, *([slower] if slower else [])]},
         verdict=_verdict(used, bound, doubts),
         operations=round(sum(trial.throughput_per_s * trial.duration_s for trial in used)),
         elapsed_s=elapsed_s,
@@ -121,7 +128,9 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         goodput_per_s=goodput,
         peak_per_s=max(trial.peak_per_s for trial in used),
         response_ns=response,
-        service_ns=service,
+        service_ns=latencies.service,
+        least_ns=None if waited else latencies.least,
+        latencies_doubted=any(is_of_latency(one) and not is_bounded(one, latencies.least) for one in _suspect(used)),
         pool_wait_ns=None if waited else _pool_wait(used),
         errors=_errors(used),
         cpu_share=_cpu_share(used, elapsed_s),
@@ -148,10 +157,15 @@ def _verdict(
     used: Sequence[TrialRecord], bound: Bound | None, doubts: Sequence[Message]
 ) -> Literal["valid", "suspect"]:
     """What bounds single trials counts by the bound of the row alone; what doubts latencies takes these away."""
-    checks = (check for trial in used for check in failed_checks(trial, ("suspect",), without=BOUNDS))
-    failed = not all(map(is_of_latency, checks))
+    failed = not all(map(is_of_latency, _suspect(used)))
     wide = bound is not None and 100 * bound.total > GAIN.valid
     return "suspect" if doubts or failed or wide else "valid"
+
+
+def _suspect(trials: Sequence[TrialRecord]) -> list[CheckResult]:
+    """What is near its limit in any of the trials, but for what bounds their rates."""
+    found = [check for trial in trials for check in failed_checks(trial, ("suspect",))]
+    return [check for check in found if check.name not in BOUNDS or is_disturbed(check)]
 
 
 def _warming(trials: Sequence[TrialRecord]) -> list[Message]:

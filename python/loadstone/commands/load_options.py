@@ -111,8 +111,8 @@ Precise = Annotated[
     bool,
     typer.Option(
         "--precise",
-        help="With --rate or --rates: do not sleep in the last 30 us before a request is due. Requests leave on time, "
-        "and the generator takes more CPU.",
+        help="With --rate or --rates: stay awake before a request is due and while a reply is, even where "
+        "the generator shares its CPUs. By default it does so where it has CPUs of its own.",
     ),
 ]
 Against = Annotated[

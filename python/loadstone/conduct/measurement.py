@@ -16,6 +16,7 @@ from loadstone.conduct.load_endpoints import on_endpoints
 from loadstone.conduct.memory_ends import OomKills, count_oom_kills
 from loadstone.conduct.ready_parts import failure, targets_of, watch_of
 from loadstone.conduct.snapshots import After, Before, read_after, read_before, readings
+from loadstone.conduct.staying_awake import with_spin
 from loadstone.conduct.trial_keys import keys_of, numbered_keys
 from loadstone.deploy.capacity_watch import RoomWatch
 from loadstone.deploy.control import KeyStore
@@ -92,6 +93,7 @@ class Measurement:
         """
         room = room or RoomWatch(ready.servers.values(), self.drivers.stop)
         plan = self.drivers.share(planned.driver, on_endpoints(planned.plan, ready, planned.target))
+        plan = with_spin(plan, self.placement, ready, planned.servers)
         prepared = PreparedTrial(planned, plan, ready, room, count_oom_kills(ready))
         for one in targets_of(ready, planned.target).values():
             one.traces.note(*keys_of(plan))

@@ -74,6 +74,8 @@ class IntervalOperation(Part):
     response_ns: Latency
     response_histogram: str
     service_histogram: str
+    least_histogram: str | None = None
+    """As `OperationRecord` has it."""
 
 
 class Interval(Part):
@@ -125,6 +127,10 @@ class OperationRecord(Part):
     """Time of the measure phase that went to operations which had begun before it."""
     response_histogram: str
     service_histogram: str
+    least_ns: Latency | None = None
+    """Of the native engine's open model: each response time without all that the engine itself may have added to it.
+    The true one lies between the two."""
+    least_histogram: str | None = None
 
 
 class ThreadCalls(Part):
@@ -141,6 +147,8 @@ class ThreadCalls(Part):
     sends: int
     """That took bytes."""
     requests: int
+    spun_ns: int = 0
+    """Time spent polling again and again instead of asleep (`spin_us`): part of its CPU time, and no work."""
 
 
 class ThreadRecord(Part):
@@ -153,6 +161,11 @@ class ThreadRecord(Part):
     """Ready to run, and no CPU for it: other programs had it. None where the system does not tell."""
     calls: ThreadCalls | None = None
     """None of a client library's program, and as written before that was counted."""
+
+    @property
+    def working_s(self) -> float:
+        """CPU seconds without those that it stayed awake for: that is no limit, as it gives the time up to any work."""
+        return max(0.0, self.cpu_s - (self.calls.spun_ns / 1e9 if self.calls is not None else 0.0))
 
 
 class Connections(Part):
@@ -356,7 +369,9 @@ class CpuTimes(Part):
     steal_s: float
 
 
-WhyNot = Literal["not_requested", "tls", "missing", "disabled", "forbidden", "too_old", "no_room", "unsuitable"]
+WhyNot = Literal[
+    "not_requested", "tls", "stamps", "missing", "disabled", "forbidden", "too_old", "no_room", "unsuitable"
+]
 
 
 class BackEndRecord(Part):
@@ -364,7 +379,8 @@ class BackEndRecord(Part):
 
     name: Literal["epoll", "kqueue", "io_uring"]
     why_not_io_uring: WhyNot | None
-    """`not_requested`: the plan or the environment requires epoll; `tls`: connections have TLS; `missing`: the kernel
+    """`not_requested`: the plan or the environment requires epoll; `tls`: connections have TLS; `stamps`: an open
+    load, for which epoll says when each reply came; `missing`: the kernel
     has none; `disabled`: it is switched off; `forbidden`: this process may not use it (seccomp, as in containers);
     `too_old`: it lacks what is required; `no_room`: too little memory or too few files; `unsuitable`: it failed when
     it was tried."""
@@ -397,6 +413,8 @@ class DriveRecord(Part):
     pool_wait_ns: Latency
     schedule_lag_ns: Latency
     """Send delay caused by the driver itself: picked up late after its intended time."""
+    notice_lag_ns: Latency | None = None
+    """How long replies lay before the driver noticed them, at most; where it is measured, as `least_ns` is."""
     commands: dict[str, CommandRecord]
     """By the command's name; of HTTP by method and path as the plan has them, e.g. `GET /post/{number}`."""
     bytes_sent: int

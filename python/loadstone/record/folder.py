@@ -161,6 +161,10 @@ class RunFolder:
         self.close()
 
 
+HISTOGRAMS = {"response_histogram", "service_histogram", "least_histogram"}
+"""What stands in a trial's `.hlog` and in no other file."""
+
+
 class TrialWriter:
     """Writes what one attempt at a trial yields, as it comes; `finish` makes it count."""
 
@@ -176,7 +180,7 @@ class TrialWriter:
         self.observed.append(interval)
         whole = interval.model_dump(mode="json", exclude={"operations"})
         for name, operation in interval.operations.items():
-            figures = operation.model_dump(mode="json", exclude={"response_histogram", "service_histogram"})
+            figures = operation.model_dump(mode="json", exclude=HISTOGRAMS)
             self._folder.intervals.append({**self._head(), **whole, "operation": name, **figures})
 
     def add_samples(self, samples: Iterable[Sample]) -> None:

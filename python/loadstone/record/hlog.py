@@ -1,7 +1,8 @@
 """HdrHistogram interval logs: a trial's latencies, for everybody's tools.
 
 Version 1.3 of the log format. A line an interval, an operation and a kind of latency; its tag says
-which: `set.response`, `set.service`, and with the phase before it outside the measure phase:
+which: `set.response`, `set.service`, of the open model `set.least` (response times without all that the engine itself
+may have added), and with the phase before it outside the measure phase:
 `warm_up.set.response`. Operations intended in the measure phase that ended in the drain belong to
 the measure phase, so all lines with the tag `set.response` together are the trial's histogram.
 Of a drive that took turns with others a comment before the lines of an interval names its rounds:
@@ -56,6 +57,8 @@ def _tagged(interval: Interval) -> Iterator[tuple[str, str]]:
     for name, operation in interval.operations.items():
         yield f"{prefix}{name}.response", operation.response_histogram
         yield f"{prefix}{name}.service", operation.service_histogram
+        if operation.least_histogram is not None:
+            yield f"{prefix}{name}.least", operation.least_histogram
 
 
 def read_log(path: Path) -> dict[str, list[str]]:
@@ -82,7 +85,7 @@ def _lines(path: Path) -> Iterator[tuple[str, RoundSpan | None, str]]:
 
 
 def measured(path: Path, kind: str) -> HdrHistogram:
-    """All operations of a trial's measure phase together; `kind` is `response` or `service`.
+    """All operations of a trial's measure phase together; `kind` is `response`, `service` or `least`.
 
     Raises:
         OSError: there is no such file.

@@ -39,7 +39,7 @@ from loadstone.record.run_files import require_run
 from loadstone.record.trial import Line, Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment
 
-LatencyKind = Literal["response", "service"]
+LatencyKind = Literal["response", "service", "least"]
 L = TypeVar("L", bound=Line)
 EXPERIMENT_BYTES = 8 * 1024 * 1024
 """Of `experiment.yaml`: of an experiment that is as large as one may be, with every default written out."""
@@ -124,6 +124,14 @@ class Run:
         """Service time over all operations that were sent. Raises as `response_ns`."""
         operations = sum(t.counts.sent for t in trials)
         return self._merged("service", trials, [t.service_ns for t in trials], operations)
+
+    def least_ns(self, trials: list[TrialRecord]) -> Quantiles | None:
+        """Response times without what the driver itself may have added, of all operations; None where a trial has none.
+        Raises as `response_ns`."""
+        parts = [t.least_ns for t in trials if t.least_ns is not None]
+        if not parts or len(parts) < len(trials):
+            return None
+        return self._merged("least", trials, parts, sum(t.counts.offered for t in trials))
 
     def _merged(
         self, kind: LatencyKind, trials: list[TrialRecord], parts: list[Quantiles], operations: int

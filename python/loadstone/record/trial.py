@@ -90,6 +90,12 @@ class TrialRecord(Line):
     service_ns: Quantiles
     pool_wait_ns: Quantiles
     schedule_lag_ns: Quantiles
+    least_ns: Quantiles | None = None
+    """Response times without all that the driver itself may have added to each: the true quantile lies between this one
+    and that of `response_ns`. None of the closed model, of a client library's program, and as written before it was
+    measured."""
+    notice_lag_ns: Quantiles | None = None
+    """How long replies lay before the driver noticed them, at most; None as `least_ns`."""
     cpu_s: dict[str, float]
     """CPU seconds of each part within the measure phase."""
     checks: list[CheckResult]

@@ -64,6 +64,8 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
         service_ns=_service(drive, counts),
         pool_wait_ns=quantiles_of_summary(drive.pool_wait_ns),
         schedule_lag_ns=quantiles_of_summary(drive.schedule_lag_ns),
+        least_ns=_least(drive, counts),
+        notice_lag_ns=None if drive.notice_lag_ns is None else quantiles_of_summary(drive.notice_lag_ns),
         cpu_s=cpu_s,
         checks=[],
         phases={name: (times.start_s, times.end_s) for name, times in drive.phases.items()},
@@ -176,6 +178,15 @@ def _service(drive: DriveRecord, counts: TrialCounts) -> Quantiles:
     return _latency([o.service_histogram for o in operations], [o.service_ns for o in operations], counts.sent)
 
 
+def _least(drive: DriveRecord, counts: TrialCounts) -> Quantiles | None:
+    """As the response time, less what the driver itself may have added; None where an operation has none."""
+    encoded = [o.least_histogram for o in drive.operations.values() if o.least_histogram is not None]
+    summaries = [o.least_ns for o in drive.operations.values() if o.least_ns is not None]
+    if not drive.operations or min(len(encoded), len(summaries)) < len(drive.operations):
+        return None
+    return _latency(encoded, summaries, counts.offered)
+
+
 def _latency(encoded: list[str], summaries: list[Latency], operations: int) -> Quantiles:
     present = [summary for summary in summaries if summary.count]
     recorded = sum(summary.count for summary in present)
@@ -190,7 +201,7 @@ def _latency(encoded: list[str], summaries: list[Latency], operations: int) -> Q
 
 def _without_histograms(drive: DriveRecord) -> DriveRecord:
     """The record without what stands in the trial's `.hlog`."""
-    emptied = {"response_histogram": "", "service_histogram": ""}
+    emptied = {"response_histogram": "", "service_histogram": "", "least_histogram": None}
     return drive.model_copy(
         update={"operations": {name: o.model_copy(update=emptied) for name, o in drive.operations.items()}}
     )

@@ -21,6 +21,10 @@ def sentence(message: Message | None) -> str:
     return plain(text(message))
 
 
+OWN_SHOWN_FROM = 0.05
+"""From this share of a latency what may be the generator's own stands beside it."""
+
+
 def duration(nanoseconds: float | None) -> str:
     """A latency given in ns: `840 ns`, `84 µs`, `1.20 ms`, `12.3 s`."""
     if nanoseconds is None:
@@ -32,6 +36,13 @@ def duration(nanoseconds: float | None) -> str:
         if unit == "s" or abs(value) < 999.5:
             return f"{_three_digits(value, decimals)} {unit}"
     raise AssertionError("seconds hold every length")
+
+
+def of_it_ours(figure_ns: float, own_ns: float | None) -> str:
+    """What stands behind a latency of which more than a twentieth may be the generator's own: ` (≤ 42 µs ours)`."""
+    if own_ns is None or own_ns <= OWN_SHOWN_FROM * figure_ns:
+        return ""
+    return f" (≤ {duration(own_ns)} ours)"
 
 
 def _three_digits(value: float, decimals: int) -> str:

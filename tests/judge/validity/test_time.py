@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from loadstone.report.text.sentences import text
 
-ResultOf = Callable[..., object]
+ResultOf = Callable[..., Any]
 
 
 @pytest.mark.parametrize(
@@ -48,13 +49,69 @@ def test_the_schedule_must_be_sent(result_of: ResultOf, injectors: ModuleType, s
 
 @pytest.mark.parametrize(
     ("p50", "p99", "verdict"),
-    [(0.01, 0.04, "valid"), (0.01, 0.06, "suspect"), (0.4, 5.0, "suspect"), (0.51, 0.6, "invalid")],
+    [(0.01, 0.09, "valid"), (0.01, 0.11, "suspect"), (0.4, 5.0, "suspect"), (0.51, 0.6, "suspect")],
 )
-def test_the_drivers_own_lateness(
+def test_lateness_doubts_latencies_and_refuses_none(
     result_of: ResultOf, injectors: ModuleType, p50: float, p99: float, verdict: str
 ) -> None:
     found = result_of("schedule_lag", injectors.opened(injectors.late(p50, p99)))
     assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.0, "valid"), (0.09, "valid"), (0.11, "suspect"), (0.98, "suspect")])
+def test_what_may_be_the_drivers_own_bounds_a_latency(
+    result_of: ResultOf, injectors: ModuleType, share: float, verdict: str
+) -> None:
+    found = result_of("schedule_lag", injectors.opened(injectors.own_time(share)))
+    assert (found.verdict, found.measured) == (verdict, pytest.approx(100 * share, abs=0.1))
+
+
+PROGRAM = {"name": "lettuce", "library": "lettuce", "version": "7", "runtime": "java", "reports_pool_wait": True}
+
+
+@pytest.mark.parametrize(
+    ("lag_s", "answered", "verdict", "says"),
+    [
+        (0.0001, 1.0, "valid", ""),
+        (
+            0.0119,
+            1.0,
+            "suspect",
+            "lettuce itself sends late: half of the operations 11.9 ms or more after",
+        ),
+        (
+            0.0119,
+            0.97,
+            "invalid",
+            "lettuce cannot keep this rate: it sends half of the operations 11.9 ms",
+        ),
+        (1.72, 1.0, "invalid", "lettuce cannot keep this rate"),
+        (0.0001, 0.97, "valid", ""),
+    ],
+)
+def test_what_a_library_sends_late_is_its_own_until_it_cannot_keep_the_rate(
+    result_of: ResultOf, injectors: ModuleType, lag_s: float, answered: float, verdict: str, says: str
+) -> None:
+    def of_library(line: dict[str, Any]) -> None:
+        line["facts"]["drive"]["program"] = PROGRAM
+        p50_ns = round(1e9 * lag_s) + 200_000
+        line["response_ns"] = {**line["response_ns"], "p50": p50_ns, "p90": p50_ns, "p95": p50_ns, "p99": 2 * p50_ns}
+        line["facts"]["drive"]["schedule_lag_ns"] |= {"count": 1000, "p50": round(1e9 * lag_s), "p99": 2 * p50_ns}
+        line["throughput_per_s"] = answered * line["counts"]["offered"] / line["duration_s"]
+
+    found = result_of("schedule_lag", injectors.opened(of_library))
+    assert found.verdict == verdict
+    assert ("" if found.reason is None else text(found.reason)).startswith(says)
+
+
+def test_what_others_took_at_a_rate_that_was_kept_doubts_its_latencies_alone(
+    result_of: ResultOf, injectors: ModuleType
+) -> None:
+    inject, verdict = injectors.TWICE["taken"]
+    assert verdict == "suspect" or verdict == "invalid"
+    found = result_of("taken", injectors.opened(inject))
+    assert found.verdict == "suspect"
+    assert "the rate was kept" in text(found.reason)
 
 
 def test_one_dropped_arrival_spoils_the_quantiles(result_of: ResultOf, injectors: ModuleType) -> None:

@@ -42,3 +42,23 @@ def test_a_quantile_without_a_reason_says_so(analysis: Analysis) -> None:
     assert (p999.unmeasurable(few), p99.unmeasurable(few)) == ("too few", "")
     unsaid = row.model_copy(update={"unmeasurable": {"p99": as_written("")}})
     assert p99.unmeasurable(unsaid) == "the data do not support it"
+
+
+def test_what_of_a_latency_may_be_the_generators_own_stands_beside_it(analysis: Analysis) -> None:
+    row = analysis.tables[0].rows[0]
+    p50, p99, maximum = (column for key in ("p50", "p99", "max") for column in COLUMNS if column.key == key)
+    assert row.response_ns is not None
+    response = row.response_ns.model_copy(update={"p50": 104_000, "p99": 400_000, "max": None})
+    least = response.model_copy(update={"p50": 62_000, "p99": 390_000})
+    bounded = row.model_copy(update={"response_ns": response, "least_ns": least})
+    assert [column.cell(bounded) for column in (p50, p99, maximum)] == ["104 µs (≤ 42 µs ours)", "400 µs", "—"]
+    unmeasured = bounded.model_copy(update={"least_ns": None})
+    assert [column.cell(unmeasured) for column in (p50, p99)] == ["104 µs", "400 µs"]
+
+
+def test_a_doubted_latency_says_so_where_it_stands_and_its_row_keeps_its_mark(analysis: Analysis) -> None:
+    row = analysis.tables[0].rows[0]
+    p50, rate = (column for key in ("p50", "goodput_per_s") for column in COLUMNS if column.key == key)
+    doubted = row.model_copy(update={"latencies_doubted": True})
+    assert p50.cell(doubted) == f"! {p50.cell(row)}"
+    assert (rate.cell(doubted), doubted.verdict) == (rate.cell(row), "valid")

@@ -47,7 +47,8 @@ class Load:
 
     parts: dict[str, Busy]
     generator: float | None
-    """The hottest thread's share of its core; None if it spins and so is always busy."""
+    """The hottest thread's share of its core; Time that it only stayed awake is none of it; None where
+    that is not known."""
     needed: dict[str, CpuNeeded]
     """By the driver and by parts whose main thread was observed."""
     disk: Disk | None
@@ -294,11 +295,16 @@ def _load(trial: TrialRecord) -> Load | None:
     )
 
 
+def _counts_spinning(found: TrialEvidence) -> bool:
+    """Whether it is known how long the driver stayed awake without work; older runs do not."""
+    return any(thread.calls is not None and thread.calls.spun_ns for thread in found.drive.threads)
+
+
 def _generator(found: TrialEvidence) -> float | None:
-    if found.open is not None and found.open.spin_us > 0:
+    if found.open is not None and (found.open.spin_us or 0) > 0 and not _counts_spinning(found):
         return None
     threads = [thread for thread in found.drive.threads if thread.wall_s > 0]
-    return max((of_its_time(t.cpu_s / t.wall_s, (t.waited_s or 0.0) / t.wall_s) for t in threads), default=None)
+    return max((of_its_time(t.working_s / t.wall_s, (t.waited_s or 0.0) / t.wall_s) for t in threads), default=None)
 
 
 def _typical(loads: Sequence[Load]) -> Load:

@@ -35,7 +35,7 @@ class CpuNeeded:
 def needed_by_parts(found: TrialEvidence) -> dict[str, CpuNeeded]:
     """The driver's hottest thread, and the main threads of servers and subjects that were observed in one trial."""
     lost = lost_by_driver(found)
-    ran = max((thread.cpu_s / thread.wall_s for thread in found.drive.threads if thread.wall_s > 0), default=0.0)
+    ran = max((thread.working_s / thread.wall_s for thread in found.drive.threads if thread.wall_s > 0), default=0.0)
     parts = {DRIVER: CpuNeeded(ran + lost, lost)}
     cpus, placed = server_cpus(found), found.facts.placement
     if cpus is None or not cpus.observed or (placed is not None and placed.shared):

@@ -5,6 +5,7 @@ from typing import Literal
 
 from loadstone.analyse.model import AtRate
 from loadstone.analyse.rows.merged_latencies import merged_latencies, unmeasurable
+from loadstone.analyse.rows.waiting_users import is_bounded
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.full_speed import capacity_of
 from loadstone.judge.validity.checks import BOUNDS, forbidding
@@ -58,20 +59,22 @@ def _measured(run: Run, trials: list[TrialRecord]) -> AtRate:
     reasons = counted_reasons(trials, without=BOUNDS) if len(trials) > 1 else _reasons(trials[0])
     if not used or refusal_of(trials) is not None:
         return _empty(trials, "invalid", reasons, rate_per_s, share)
-    response, service, unread = merged_latencies(run, used)
-    doubted = any(failed_checks(trial, ("suspect",), without=BOUNDS) for trial in used)
+    latencies = merged_latencies(run, used)
+    doubts = [check for trial in used for check in failed_checks(trial, ("suspect",), without=BOUNDS)]
     measured_s = sum(trial.duration_s for trial in used)
     replied = sum(trial.goodput_per_s * trial.duration_s for trial in used)
     return AtRate(
-        verdict="suspect" if doubted else "valid",
-        reasons=[*reasons, *unread],
+        verdict="suspect" if doubts else "valid",
+        reasons=[*reasons, *latencies.unread],
         trials=[trial.trial for trial in trials],
         rate_per_s=rate_per_s,
         share=share,
         achieved_per_s=replied / measured_s if measured_s else 0.0,
-        response_ns=response,
-        service_ns=service,
-        unmeasurable=unmeasurable(response, used),
+        response_ns=latencies.response,
+        service_ns=latencies.service,
+        least_ns=latencies.least,
+        latencies_doubted=any(not is_bounded(check, latencies.least) for check in doubts),
+        unmeasurable=unmeasurable(latencies.response, used),
     )
 
 

@@ -1,6 +1,7 @@
 """Latencies of several trials together, and which of their quantiles say something."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from loadstone.errors import DriveFailed
 from loadstone.message import Message, message
@@ -15,14 +16,26 @@ def saturates(trials: Sequence[TrialRecord]) -> bool:
     return bool(models) and all(one.get("kind") == "closed" and not one.get("think_time_ms") for one in models)
 
 
-def merged_latencies(run: Run, trials: list[TrialRecord]) -> tuple[Quantiles | None, Quantiles | None, list[Message]]:
-    """Response and service time of all trials together, from their merged histograms."""
+@dataclass(frozen=True)
+class Latencies:
+    """Of all trials together."""
+
+    response: Quantiles | None
+    service: Quantiles | None
+    least: Quantiles | None
+    """The response time without what the driver itself may have added; None where that was not measured."""
+    unread: list[Message]
+    """Why there are none."""
+
+
+def merged_latencies(run: Run, trials: list[TrialRecord]) -> Latencies:
+    """The latencies of all trials together, from their merged histograms."""
     if len(trials) == 1:
-        return trials[0].response_ns, trials[0].service_ns, []
+        return Latencies(trials[0].response_ns, trials[0].service_ns, trials[0].least_ns, [])
     try:
-        return run.response_ns(trials), run.service_ns(trials), []
+        return Latencies(run.response_ns(trials), run.service_ns(trials), run.least_ns(trials), [])
     except DriveFailed as error:
-        return None, None, [message("row.not_merged", error=str(error))]
+        return Latencies(None, None, None, [message("row.not_merged", error=str(error))])
 
 
 def unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> dict[str, Message]:

@@ -7,21 +7,36 @@ follows from the rate by Little's law.
 
 from collections.abc import Sequence
 
+from loadstone.judge.validity.bounds import TAKEN_AT_RATE
 from loadstone.message import Message, message
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
 
-_LITTLE, _BEGUN_EARLIER = "little", "check.little.begun_earlier"
+_LITTLE, _BEGUN_EARLIER, _LATE = "little", "check.little.begun_earlier", "schedule_lag"
 
 
 def is_of_latency(check: CheckResult) -> bool:
-    """Whether it doubts the latencies alone: users are missing from them, and not from the rate."""
+    """Whether it doubts the latencies alone, and not the rate: users are missing from them, or requests left late."""
+    return check.name == _LATE or is_disturbed(check) or _is_of_waiting(check)
+
+
+def is_disturbed(check: CheckResult) -> bool:
+    """Whether others had CPU time while a rate that was set was held."""
+    return check.reason is not None and check.reason.kind == TAKEN_AT_RATE
+
+
+def _is_of_waiting(check: CheckResult) -> bool:
     return check.name == _LITTLE and check.reason is not None and check.reason.kind == _BEGUN_EARLIER
+
+
+def is_bounded(check: CheckResult, least: Quantiles | None) -> bool:
+    """Whether what a check doubts is what the latencies' own bound says."""
+    return check.name == _LATE and least is not None
 
 
 def some_waited(trials: Sequence[TrialRecord]) -> bool:
     """Whether any of the trials has users whose operations ended in none of its histograms."""
-    return any(check.verdict == "suspect" and is_of_latency(check) for trial in trials for check in trial.checks)
+    return any(check.verdict == "suspect" and _is_of_waiting(check) for trial in trials for check in trial.checks)
 
 
 def time_of_all_users(trials: Sequence[TrialRecord]) -> Quantiles:

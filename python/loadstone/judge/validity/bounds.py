@@ -14,6 +14,8 @@ from loadstone.record.trial import CheckResult
 GAIN = Limit(10, 50, "%", "J: up to a tenth more is good; a rate that could be half as high again is another one")
 TAKEN = Limit(10, 50, "%", "J: as the gain")
 
+TAKEN_AT_RATE = "check.taken.at_rate"
+
 NAMED = 0.02
 """A program that took less of a CPU is not named."""
 
@@ -41,7 +43,8 @@ def gain(evidence: TrialEvidence) -> CheckResult | None:
 def taken(evidence: TrialEvidence) -> CheckResult | None:
     """How much more the same system would do at most had neighbours and other programs taken nothing.
 
-    At a fixed rate beside the experiment's own load it would do no more: the rate was set.
+    At a fixed rate that was kept it would do no more: the rate was set. What others took is in the latencies then, and
+    doubts them alone.
     """
     if evidence.trial.group == AT_RATE_GROUP:
         return None
@@ -50,6 +53,9 @@ def taken(evidence: TrialEvidence) -> CheckResult | None:
         return unknown("taken", TAKEN, message("check.taken.not_observed"))
     named = {name: figure.avg for name, figure in evidence.facts.seen.get(OTHERS, {}).items() if figure.avg >= NAMED}
     stolen = cpus.stolen if cpus.stolen >= NAMED else 0.0
+    if evidence.kept_rate:
+        reason = message(TAKEN_AT_RATE, programs=named, stolen=stolen)
+        return within("taken", min(100 * found.taken, TAKEN.invalid), TAKEN, reason)
     reason = message("check.taken.bound", programs=named, stolen=stolen, bound=up_to(found.taken))
     return within("taken", 100 * found.taken, TAKEN, reason)
 

@@ -13,6 +13,9 @@ from loadstone.record.trial import TrialRecord
 from loadstone.software.part_kind import PartKind
 from loadstone.spec.drivers import NATIVE
 
+KEPT = 0.99
+"""J: of a rate that was set, so much is answered where it is held."""
+
 
 @dataclass(frozen=True)
 class TrialEvidence:
@@ -35,6 +38,12 @@ class TrialEvidence:
     def open(self) -> Open | None:
         """The open model, if that is the trial's."""
         return self.plan.model if isinstance(self.plan.model, Open) else None
+
+    @property
+    def kept_rate(self) -> bool:
+        """Whether the rate was set, and held: nearly all that was due was answered."""
+        counts = self.trial.counts
+        return self.open is not None and counts.ok > 0 and counts.ok >= KEPT * counts.offered
 
     @property
     def client(self) -> str | None:

@@ -88,7 +88,8 @@ def bound_of(trial: TrialRecord) -> Bound | None:
     limited = limits_of(found)
     # The rate was set, and is held to its schedule; or the driver is part of what is measured.
     gain = 0.0 if found.open is not None or found.client is not None else limited.gain
-    return Bound(generator=gain, taken=limited.taken, round_trip=limited.round_trip)
+    taken = 0.0 if found.kept_rate else limited.taken
+    return Bound(generator=gain, taken=taken, round_trip=limited.round_trip)
 
 
 def bound_over(trials: Sequence[TrialRecord]) -> Bound | None:
@@ -200,10 +201,10 @@ def _driver(found: TrialEvidence, lost: float) -> float | None:
     if not threads:
         return None
     waits = 0.0 if _shared(found) else 1.0  # on a shared CPU it waits for the server, which is no cost of its own
-    hottest = max((t.cpu_s + waits * (t.waited_s or 0.0)) / t.wall_s for t in threads)
+    hottest = max((t.working_s + waits * (t.waited_s or 0.0)) / t.wall_s for t in threads)
     placed = found.facts.placement
     cpus = len(placed.generator_cpus) if placed is not None and placed.generator_cpus else len(threads)
-    together = sum(t.cpu_s / t.wall_s for t in threads) / cpus if len(threads) > cpus else 0.0
+    together = sum(t.working_s / t.wall_s for t in threads) / cpus if len(threads) > cpus else 0.0
     held = (found.facts.host.throttled_s or 0.0) / max(t.wall_s for t in threads)
     held += stopped_share(found.facts)
     own = max(hottest, together) + held - _waited_for_others(found)

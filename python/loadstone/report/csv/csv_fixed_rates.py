@@ -20,9 +20,10 @@ def fixed_rate_cells(row: Row) -> dict[str, Cell]:
         "at_rate_achieved_per_s": found.achieved_per_s if found else None,
         **{
             f"at_rate_{kind}_{name}_ns": getattr(getattr(found, f"{kind}_ns", None), name, None)
-            for kind in ("response", "service")
+            for kind in ("response", "service", "least")
             for name in Quantiles.model_fields
         },
+        "at_rate_latencies_doubted": (("yes" if found.latencies_doubted else "no") if found else ""),
         "at_rate_trials": " ".join(found.trials) if found else "",
         "at_rate_reasons": " ".join(_reasons(row)),
     }

@@ -49,10 +49,15 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 
 
 def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, Cell]:
-    """What only some runs have: figures at a fixed rate, rows stored, the original's figures by column, the scale."""
+    """What only some runs have: figures at a fixed rate, what of latencies may be the generator's own, rows stored, the
+    original's figures by column, the scale.
+    """
     found: dict[str, Cell] = {f"published_{key}": row.published_columns.get(key) for key in original}
     if any(is_at_rate(table.rows) for table in analysis.tables):
         found |= fixed_rate_cells(row)
+    if any(one.least_ns is not None or one.latencies_doubted for table in analysis.tables for one in table.rows):
+        least = {f"least_{name}_ns": getattr(row.least_ns, name, None) for name in Quantiles.model_fields}
+        found |= {**least, "latencies_doubted": "yes" if row.latencies_doubted else "no"}
     if any(one.stored is not None for table in analysis.tables for one in table.rows):
         found |= {"stored": row.stored, "answered": row.answered, "stored_keys": row.stored_keys}
     return found if analysis.scale == 1 else {**found, "users": row.users, "scale": analysis.scale}

@@ -34,6 +34,8 @@ class Column:
     own_load: bool = False
     source: Callable[[Row], Row | AtRate | None] = lambda row: row
     """What it is read off, and what says why a figure is missing: the row itself, or what it did at a fixed rate."""
+    is_response: bool = False
+    """A quantile of the response time: what of it may be the generator's own stands behind it, a doubt before it."""
 
     @property
     def lines(self) -> list[str]:
@@ -42,7 +44,13 @@ class Column:
 
     def cell(self, row: Row) -> str:
         """The figure as text; a dash if there is none."""
-        return self.text(self.value(row)) if self.row_text is None else self.row_text(row) or fmt.NONE
+        if self.row_text is not None:
+            return self.row_text(row) or fmt.NONE
+        value, source = self.value(row), self.source(row)
+        text = self.text(value)
+        if not self.is_response or value is None or source is None:
+            return text
+        return f"{'! ' if source.latencies_doubted else ''}{text}{fmt.of_it_ours(value, own_ns(source, self.quantile))}"
 
     def says_something(self, row: Row) -> bool:
         """Whether the row has a figure or a word here."""
@@ -94,6 +102,12 @@ def headers(first: str, columns: Sequence[Column]) -> list[str]:
 def errors(row: Row) -> int | None:
     """Operations that failed, of every kind; None where nothing was measured."""
     return None if row.operations is None else sum(row.errors.values())
+
+
+def own_ns(source: Row | AtRate, quantile: str) -> float | None:
+    """How much of a quantile of the response time, in ns, is the generator's own at most; None where not measured."""
+    at_most, at_least = (getattr(one, quantile, None) for one in (source.response_ns, source.least_ns))
+    return None if at_most is None or at_least is None else max(0.0, at_most - at_least)
 
 
 def latency(name: str) -> Callable[[Row], float | None]:

@@ -115,7 +115,9 @@ COLUMNS: tuple[Column, ...] = (
     _SLICES,
     _PUBLISHED,
     *(
-        Column(name, header, explanation, latency(name), fmt.duration, drop, quantile=name, own_load=True)
+        Column(
+            name, header, explanation, latency(name), fmt.duration, drop, quantile=name, own_load=True, is_response=True
+        )
         for name, header, explanation, drop in _QUANTILES
     ),
     _POOL_WAIT,

@@ -72,6 +72,7 @@ def _quantile(key: str, header: str, says: str, drop: int, name: str) -> Column:
         drop=drop,
         quantile=key,
         source=_at_rate,
+        is_response=True,
     )
 
 

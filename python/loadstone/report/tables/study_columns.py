@@ -129,7 +129,9 @@ def _declared(column: StudyColumn) -> Column:
 
 
 def _quantile(name: str, header: str, explanation: str, drop: int) -> Column:
-    return Column(name, header, explanation, latency(name), fmt.duration, drop, quantile=name, own_load=True)
+    return Column(
+        name, header, explanation, latency(name), fmt.duration, drop, quantile=name, own_load=True, is_response=True
+    )
 
 
 def _delivery(name: str, header: str, explanation: str, drop: int) -> Column:

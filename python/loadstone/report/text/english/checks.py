@@ -50,11 +50,21 @@ def _gain(generator: float | None, server: float | None, bound: str) -> str:
 
 
 def _taken(programs: Mapping[str, float], stolen: float, bound: str) -> str:
+    return f"{_others(programs, stolen)} used the CPUs of this condition: without them {bound}."
+
+
+def _taken_at_rate(programs: Mapping[str, float], stolen: float) -> str:
+    return (
+        f"{_others(programs, stolen)} used the CPUs of this condition: the rate was kept, and replies may have waited "
+        "for them."
+    )
+
+
+def _others(programs: Mapping[str, float], stolen: float) -> str:
     found = [(cpu, f"{name} {cpu:.2f} CPU") for name, cpu in programs.items()]
     if stolen:
         found.append((stolen, f"other machines on this host {stolen:.2f}"))
-    who = ", ".join(program for _, program in sorted(found, reverse=True)) or "Other programs"
-    return f"{who} used the CPUs of this condition: without them {bound}."
+    return ", ".join(program for _, program in sorted(found, reverse=True)) or "Other programs"
 
 
 def _key_count(change: float, low: int, high: int) -> str:
@@ -321,9 +331,21 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.round_trip.no_p50": "There is no P50 to compare the empty round trip with.",
     "check.round_trip.not_measured": "The empty round trip was not measured.",
     "check.samples.few": _samples,
+    "check.schedule_lag.cannot_keep": (
+        "{library} cannot keep this rate: it sends half of the operations {lag_ns:latency} late or more, and the P50 "
+        "is {p50_ns:latency}."
+    ),
     "check.schedule_lag.half": (
         "Half of the operations were sent {lag_ns:latency} late or more because of the generator; the P50 is "
         "{p50_ns:latency}."
+    ),
+    "check.schedule_lag.library": (
+        "{library} itself sends late: half of the operations {lag_ns:latency} or more after they were due, of a P50 of "
+        "{p50_ns:latency}."
+    ),
+    "check.schedule_lag.own": (
+        "The generator sent late and noticed replies late: of the {quantile}, {figure_ns:latency}, at most "
+        "{own_ns:latency} is its own."
     ),
     "check.schedule_lag.no_p50": "There is no P50 to compare the generator's send delay with.",
     "check.schedule_lag.some": (
@@ -370,6 +392,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     ),
     "check.swap.moved": "{megabytes:,.1f} MB of memory were moved to or from the disk.",
     "check.swap.not_reported": "This system does not report whether memory was swapped.",
+    "check.taken.at_rate": _taken_at_rate,
     "check.taken.bound": _taken,
     "check.taken.not_observed": "The CPU time of other programs could not be observed.",
     "check.temporary_files.written": (
@@ -395,7 +418,7 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.round_trip": "Is the typical latency the server's, or only that of the round trip?",
     "check.clock": "Is the clock fine enough for the latencies that are printed?",
     "check.schedule_sent": "Was everything sent that the schedule required?",
-    "check.schedule_lag": "Did the generator send on time?",
+    "check.schedule_lag": "How much of the latencies may be the generator's own, for it sent or noticed late?",
     "check.dropped_arrivals": "Was any arrival dropped because too many were waiting?",
     "check.errors": "Did operations fail?",
     "check.conservation": "Does every operation that was begun have exactly one end?",

@@ -88,6 +88,7 @@ OBJECTIVES: dict[str, str | Callable[..., str]] = {
     "objective_no_trial": _no_trial,
     "objective_not_measured": _not_measured,
     "objective_no_figure": "{name}: '{objective}': cannot be decided: there is no such figure",
+    "objective_may_be_ours": "of {figure_ns:latency} at most {own_ns:latency} is the generator's own",
     "objective_quantile_unmeasurable": "{name}: '{objective}': cannot be decided: {why}",
     "objective_missed": _missed,
     "objective_missed_at_rate": _missed_at_rate,
