@@ -24,8 +24,9 @@ def describe_experiment(options: RunOptions) -> tuple[str, list[str]]:
     experiment = requested_experiment(options)
     run_plan = requested_plan(experiment, options, ())
     from loadstone.conduct.gates.confinement import confined  # only now: it takes time to load
+    from loadstone.conduct.gates.doubts import doubts
 
-    remarks = confined(run_plan, ask=False, allow=options.allow_any_command)
+    remarks = (*doubts(run_plan), *confined(run_plan, ask=False, allow=options.allow_any_command))
     from loadstone.conduct.trust.acts import acts_of
     from loadstone.conduct.trust.gate import listing
 

@@ -54,6 +54,7 @@ def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
     from loadstone.conduct.clients.driver_manifests import chosen_drivers
     from loadstone.conduct.gates.confinement import confined
     from loadstone.conduct.gates.connections_needed import check_local_ports
+    from loadstone.conduct.gates.doubts import doubts
     from loadstone.conduct.gates.preflight import ask_users_parts, check_parts  # only now: it takes time to load
     from loadstone.drive.native import require_drivable, require_release_engine
     from loadstone.record.space import check_space, estimate_bytes
@@ -65,10 +66,11 @@ def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
     check_parts(run_plan)
     chosen_drivers(run_plan)
     check_local_ports(run_plan)
+    remarks = doubts(run_plan)
     confined(run_plan, ask=False, allow=options.allow_any_command)
     check_space(options.resume or options.out, estimate_bytes(run_plan))
     ask_users_parts(run_plan)
-    return confined(run_plan, ask=True, allow=options.allow_any_command)
+    return (*remarks, *confined(run_plan, ask=True, allow=options.allow_any_command))
 
 
 def _require_same_plan(folder: Path, run_plan: RunPlan) -> None:

@@ -31,6 +31,20 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """What is wrong with a command by its look alone."""
+
+    text: str
+    """Behind the command."""
+    is_certain: bool = False
+    """Whether no server takes it."""
+
+
+Look = Callable[[Sequence[str]], Doubt | None]
+"""Looks at a command, its name first; None: nothing is wrong."""
+
+
+@dataclass(frozen=True)
 class Start:
     """One start of a part, as far as it can be known at one moment."""
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.deploy.containers.contained import InContainer
-from loadstone.deploy.control import Confinement
+from loadstone.deploy.control import Confinement, Look
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import ServerSettings
@@ -46,6 +46,8 @@ class Room:
     """Whether a command, or the one text of a statement, may reach beyond a server of ours: files, programs, others."""
     statements: Callable[[str], list[str]] | None = None
     """The statements of a script; None: it has no tables."""
+    doubt_about: Look | None = None
+    """What is wrong with a command before a server is there to say so; None: nothing is known of its commands."""
     in_container: InContainer | None = None
     recording: Callable[[Path, Path], RecordedLoad] | None = None
     """Reads a recording of its clients' commands, and writes them for drivers into a folder. Raises UserError."""

@@ -9,6 +9,7 @@ from loadstone.observe.watch import Watch
 from loadstone.software.redis import installed
 from loadstone.software.redis.cluster.cluster import ClusterSettings
 from loadstone.software.redis.cluster.cluster_control import place_of_cluster
+from loadstone.software.redis.commands.doubts import doubt_about
 from loadstone.software.redis.confined import ConfinedCommands, reaches_out
 from loadstone.software.redis.contained import ContainedRedis, check
 from loadstone.software.redis.embedded import EmbeddedSettings, ValkeySettings
@@ -41,6 +42,7 @@ ROOM = Room(
     },
     place=place,
     reaches_out=reaches_out,
+    doubt_about=doubt_about,
     confinement=ConfinedCommands(None),
     facts=(installed.embedded_server, installed.valkey, installed.json_module, installed.local_server),
     in_container=InContainer(check, ContainedRedis),
