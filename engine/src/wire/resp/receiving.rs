@@ -116,11 +116,23 @@ impl Receiving {
         if let Some(text) = refusal(frame, is_name).filter(|text| !is_there(text)) {
             return Err(text);
         }
+        // A message that nobody subscribed to is no confirmation.
+        let confirms = || self.names_key(frame, b"subscribe");
+        if self.kind == ReceiverKind::Subscribe && self.greeting == self.subscribing && !confirms() {
+            return Err("what came does not confirm the subscription".into());
+        }
         self.greeting -= 1;
         if self.is_ready() && self.kind == ReceiverKind::StreamGroup {
             self.write_read(out);
         }
         Ok(())
+    }
+
+    /// Whether a frame of a channel is of this kind, and of the channel that was subscribed to.
+    fn names_key(&self, frame: &[u8], kind: &[u8]) -> bool {
+        let mut texts = elements(frame).skip(1);
+        matches!(texts.next(), Some(Reply::Text(text)) if text == kind)
+            && matches!(texts.next(), Some(Reply::Text(text)) if text == self.key.as_bytes())
     }
 
     fn take_frame(&mut self, frame: &[u8], out: &mut Vec<u8>, mut message: impl FnMut(&[u8])) -> Result<(), String> {
@@ -130,15 +142,17 @@ impl Receiving {
         match (self.kind, reply(frame)) {
             (ReceiverKind::Subscribe, Some(Reply::Items(_))) => {
                 let mut texts = elements(frame).skip(1);
-                if let (Some(Reply::Text(b"message")), Some(_), Some(Reply::Text(text))) =
+                if let (Some(Reply::Text(b"message")), Some(channel), Some(Reply::Text(text))) =
                     (texts.next(), texts.next(), texts.next())
                 {
-                    message(text);
+                    // One of another channel is none of ours, whatever it holds.
+                    let is_ours = matches!(channel, Reply::Text(name) if name == self.key.as_bytes());
+                    message(if is_ours { text } else { b"" });
                 }
             }
             (ReceiverKind::StreamGroup, Some(Reply::Integer(_))) if self.unanswered > 0 => self.unanswered -= 1,
             (ReceiverKind::StreamGroup, Some(Reply::Items(_))) if self.reads => {
-                self.take_entries(frame, out, message).ok_or("a reply that holds no entries of a stream")?;
+                self.take_entries(frame, out, message).ok_or("a reply that holds no entries of its stream")?;
                 self.write_read(out);
             }
             (ReceiverKind::StreamGroup, _) => return Err("a reply came that answers no request".into()),
@@ -149,7 +163,10 @@ impl Receiving {
 
     /// The entries of a stream: of each the value of its last field; and acknowledges them. None of what holds none.
     fn take_entries(&mut self, frame: &[u8], out: &mut Vec<u8>, mut message: impl FnMut(&[u8])) -> Option<()> {
-        let mut found = elements(frame).skip_while(|element| !matches!(element, Reply::Text(_))).skip(1);
+        let mut found = elements(frame).skip_while(|element| !matches!(element, Reply::Text(_)));
+        if !matches!(found.next(), Some(Reply::Text(name)) if name == self.key.as_bytes()) {
+            return None;
+        }
         let Some(Reply::Items(entries)) = found.next() else {
             return None;
         };
@@ -252,6 +269,41 @@ mod tests {
             assert_eq!(taken(&mut one, b":2\r\n").unwrap().0, [""; 0]);
             assert!(one.is_settled());
         }
+    }
+
+    #[test]
+    fn a_message_of_another_channel_is_none_of_ours() {
+        let mut one = ready("subscribe", "resp2", b"+OK\r\n*3\r\n$9\r\nsubscribe\r\n$3\r\nk:0\r\n:1\r\n");
+        let of = |channel: &str| format!("*3\r\n$7\r\nmessage\r\n$3\r\n{channel}\r\n$5\r\nhello\r\n");
+        let (messages, _) = taken(&mut one, format!("{}{}", of("k:1"), of("k:0")).as_bytes()).unwrap();
+        assert_eq!(messages, ["", "hello"], "it is counted, and not read");
+    }
+
+    #[test]
+    fn what_comes_before_the_subscription_is_confirmed_does_not_confirm_it() {
+        let message = "*3\r\n$7\r\nmessage\r\n$3\r\nk:0\r\n$5\r\nhello\r\n";
+        let other = "*3\r\n$9\r\nsubscribe\r\n$3\r\nk:1\r\n:1\r\n";
+        for reply in [message, other, "+OK\r\n", ":1\r\n", "*0\r\n", "*-1\r\n"] {
+            let mut one = receiving("subscribe", "resp2");
+            one.begin(&Endpoint::default(), &mut vec![]);
+            let refused = taken(&mut one, format!("+OK\r\n{reply}").as_bytes());
+            assert!(refused.unwrap_err().contains("confirm"), "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn entries_of_another_stream_end_it() {
+        let entries = "*1\r\n*2\r\n$3\r\nk:1\r\n*1\r\n*2\r\n$3\r\n1-0\r\n*2\r\n$1\r\nm\r\n$1\r\nx\r\n";
+        let mut one = ready("stream_group", "resp2", b"+OK\r\n+OK\r\n+OK\r\n");
+        assert!(taken(&mut one, entries.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_message_larger_than_any_that_is_sent_ends_it() {
+        let greeting = b"+OK\r\n*3\r\n$9\r\nsubscribe\r\n$3\r\nk:0\r\n:1\r\n";
+        let mut one = ready("subscribe", "resp2", greeting);
+        let announced = b"*3\r\n$7\r\nmessage\r\n$3\r\nk:0\r\n$536870912\r\n";
+        assert!(one.take(announced, &mut vec![], |_| panic!("it is no whole one")).is_err());
     }
 
     #[test]
