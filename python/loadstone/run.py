@@ -14,13 +14,11 @@ from loadstone.analyse.analysis import analyse
 from loadstone.analyse.comparisons import look_at
 from loadstone.analyse.model import Analysis
 from loadstone.analyse.objectives import Objective, missed
-from loadstone.analyse.tables import is_too_far
 from loadstone.bounds.beneath import NotOfFolder
 from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.opening import REAL, Opened, Seams, opened
 from loadstone.conduct.saturation.saturating import Saturating
 from loadstone.errors import LoadstoneError
-from loadstone.judge.verdict import DECIDED
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message
 from loadstone.options import RunOptions
@@ -211,15 +209,14 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], 
 
     Where that is 0 and a report could not be written, it is 2.
 
-    A row whose bound alone refuses the figure is no failure where comparisons were decided: those hold.
+    A row whose bound is far away has its figure, with the bound: that is no failure.
     """
     lines = tuple(missed(objectives, analysis))
     rows = [row for table in analysis.tables for row in table.rows]
     compared = [comparison for family in analysis.families for comparison in family.comparisons]
     found = bool(analysis.saturations)  # some rows: the budget did not reach them
     nothing = not found and bool(rows) and all(row.verdict == "missing" for row in rows)
-    decided = any(one.primary.kind in DECIDED for one in compared)
-    refused = [row for row in rows if row.verdict == "invalid" and not (decided and is_too_far(row.bound))]
+    refused = [row for row in rows if row.verdict == "invalid"]
     broken = any(row.broken for table in analysis.crashes for row in table.rows)
     pointless = any(one.kind == "none" for one in analysis.saturations)
     invalid = bool(refused) or pointless or broken or any(one.primary.kind == "invalid" for one in compared)

@@ -55,8 +55,7 @@ def test_a_check_that_failed_caught_it(learned: Learned, clean: TrialRecord) -> 
     found = learned("check", [trial_of(clean, 1), stolen], name="taken")
     assert (found.verdict, text(found.now)) == (
         "caught",
-        "`taken` is valid in 1 trial, invalid in 1; the worst figure is 153 %, limit 50 % (b02-001). "
-        "Invalid trials give no figure.",
+        "`taken` is valid in 1 trial, suspect in 1; the worst figure is 153 %, limit 10 % (b02-001).",
     )
     assert learned("check", [clean], name="taken").verdict == "did_not_happen"
     assert learned("check", [clean], name="samples").verdict == "unknown"

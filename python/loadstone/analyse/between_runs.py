@@ -185,8 +185,6 @@ def _explore(match: Match, primary: Pair, by: ComparedBy) -> Explored:
 def _final(found: Verdict, pair: Pair, evidence: Evidence, by: ComparedBy) -> Verdict:
     """The verdict to publish: more minutes of the same would not help, since the drift between the runs stays."""
     refusal = pair.refusal or evidence.refusal
-    if refusal is None and found.hidden:
-        refusal = pair_checks.one_gain(pair.settings.widening)
     if refusal is not None:
         found = refused(refusal, len(pair.blocks), pair.settings)
     return found.model_copy(update={"more_minutes": None, "across": by.across})

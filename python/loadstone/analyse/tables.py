@@ -91,11 +91,6 @@ def _conditions(experiment: Experiment, table: Table) -> list[Condition]:
     return [usual | dict(zip(table.vary, levels, strict=True)) for levels in product(*table.vary.values())]
 
 
-def is_too_far(bound: Bound | None) -> bool:
-    """Whether a row's bound is so far away that it refuses the figure."""
-    return bound is not None and 100 * bound.total > GAIN.invalid
-
-
 def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord], usual: Sequence[MachineSpeed]) -> Row:
     used = [trial for trial in trials if not forbidding(trial)]
     head: dict[str, Any] = {
@@ -108,7 +103,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     bound = bound_over(used)
     head["saturated"] = saturates(trials)
     head["reasons"] = _reasons(trials, bound)
-    if not used or refusal_of(trials) is not None or is_too_far(bound):
+    if not used or refusal_of(trials) is not None:
         return _empty_row({**head, "bound": bound}, "invalid" if trials else "missing")
     latencies = merged_latencies(run, used)
     waited = some_waited(used)

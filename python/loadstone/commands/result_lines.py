@@ -5,9 +5,11 @@ import io
 from collections.abc import Iterator
 
 from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.judge.verdict import UNBOUNDED
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
+from loadstone.report.bounds import why_so_far
 from loadstone.report.tables.failures import ERRORS_FAILED
 
 CSV_HEADER = (
@@ -24,6 +26,8 @@ CSV_HEADER = (
     "errors",
     "misses_percent",
     "verdict",
+    "up_to_percent",
+    "bounded_by",
 )
 """redis-benchmark's columns, and ours behind them."""
 _FORMULA = ("=", "+", "-", "@")
@@ -109,6 +113,8 @@ def _quiet(analysis: Analysis, row: Row) -> str:
     said = f"{row.label}: {row.goodput_per_s:.2f} requests per second"
     if row.goodput_interval is not None:
         said += f" [{row.goodput_interval[0]:.0f}, {row.goodput_interval[1]:.0f}]"
+    if bounded := fmt.bound(row.bound):
+        said += f" ({bounded if bounded == fmt.NO_BOUND else f'up to {bounded}'})"
     if row.response_ns is not None and row.response_ns.p50 is not None:
         said += f", p50={row.response_ns.p50 / 1e6:.3f} msec"
     if row.deliveries is not None:
@@ -143,7 +149,16 @@ def _cells(analysis: Analysis, row: Row) -> list[str]:
         str(sum(row.errors.values())),
         _number(misses, 3),
         row.verdict,
+        *_bounded(analysis, row),
     ]
+
+
+def _bounded(analysis: Analysis, row: Row) -> list[str]:
+    """How much higher the rate could be at most in per cent (`inf`: no limit is known), and why; empty: not known."""
+    if row.bound is None or row.goodput_per_s is None:
+        return ["", ""]
+    share = fmt.bound_share(row.bound)
+    return ["inf" if share >= UNBOUNDED else _number(100 * share, 1), why_so_far(analysis, row)]
 
 
 def _latencies(response: Quantiles | None) -> list[str]:

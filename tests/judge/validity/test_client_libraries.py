@@ -56,7 +56,7 @@ def test_the_engine_beside_client_libraries_is_one_of_them(
         injectors.put(line, "facts.parts.redis.main_thread_share", 0.3)
         injectors.put(line, "facts.parts.redis.mean_share", 0.3)
 
-    assert result_of("gain", costly).verdict == "invalid", "it hides what the server can do"
+    assert result_of("gain", costly).verdict == "suspect", "it hides what the server can do"
     found = result_of("gain", compared, costly)
     assert found.verdict == "unknown"
     assert text(found.reason).startswith("native is part of what is measured and used ")

@@ -137,11 +137,11 @@ def test_a_generator_at_its_limit_with_an_idle_server_has_no_bound(clean: Line, 
     assert limits(*at_its_limit).gain == UNBOUNDED
     found = check(clean, "gain", *at_its_limit)
     assert found is not None
-    assert (found.verdict, found.measured) == ("invalid", 100 * UNBOUNDED)
+    assert (found.verdict, found.measured) == ("suspect", 100 * UNBOUNDED)
     assert "no upper limit of the rate is known" in text(found.reason)
     half = check(clean, "gain", server(0.17), driver(0.9))
     assert half is not None
-    assert half.verdict == "invalid"
+    assert half.verdict == "suspect"
 
 
 def test_waiting_for_its_cpu_is_the_generators_time_too(limits: LimitsOf) -> None:
@@ -338,7 +338,7 @@ def test_a_second_application_that_burns_half_a_cpu_halves_the_figure(clean: Lin
     assert limits(beside(0.5), driver(0.1)).taken == pytest.approx(more(DISPLACED * 0.5), abs=0.01)
     found = check(clean, "taken", beside(0.5), driver(0.1))
     assert found is not None
-    assert found.verdict == "invalid"
+    assert found.verdict == "suspect"
     assert text(found.reason).startswith(
         "lettuce 0.50 CPU used the CPUs of this condition: without them the rate could be"
     )

@@ -119,6 +119,4 @@ def _refusal(checks: Sequence[CheckResult]) -> CheckResult | None:
 def _verdict(pair: Pair, evidence: Evidence, found: Verdict) -> Verdict:
     """INVALID comes first; else what the statistics say."""
     refusal = pair.refusal or evidence.refusal
-    if refusal is None and found.hidden:
-        refusal = pair_checks.one_gain(pair.settings.widening)
     return found if refusal is None else refused(refusal, len(pair.used), pair.settings)

@@ -167,6 +167,4 @@ def _check(name: str, reason: object) -> CheckResult:
 def _verdict(one: JudgedContrast, found: Verdict) -> Verdict:
     """INVALID where no place is left, or a check of the effect itself fails; else what the statistics say."""
     refusal = one.left_out[0].check if not one.weights else one.evidence.refusal
-    if refusal is None and found.hidden:
-        refusal = pair_checks.one_gain(one.settings.widening)
     return found if refusal is None else refused(refusal, 0, one.settings)

@@ -17,7 +17,7 @@ from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.round_figures import contrast_slices
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.trend_test import trend
-from loadstone.judge.validity.bounds import TAKEN
+from loadstone.judge.validity.bounds import FAR
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.validity.gain import bound_over
 from loadstone.judge.verdict import Verdict
@@ -69,7 +69,7 @@ def _taken(blocks: Sequence[_Block], weights: Mapping[str, float], lead: float) 
     """Other programs and machines had so much of the CPUs that no condition has a rate of its own."""
     bounds = [bound_over([block[key] for block in blocks]) for key in weights]
     taken = [0.0 if bound is None else bound.taken or 0.0 for bound in bounds]
-    if 100 * min(taken) <= TAKEN.invalid or lead >= math.log1p(max(taken)):
+    if 100 * min(taken) <= FAR or lead >= math.log1p(max(taken)):
         return None
     return message("verdict_others_had_cpus", taken=max(taken))
 

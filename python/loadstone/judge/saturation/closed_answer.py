@@ -7,7 +7,7 @@ from loadstone.judge.saturation.level_probes import measured_again, search_probe
 from loadstone.judge.statistics.saturation import TAIL_FROM, closed_saturation
 from loadstone.judge.statistics.saturation_model import Estimate, Probe, Saturation, Sweep, at_least, no_point
 from loadstone.judge.statistics.saturation_range import RangeSearch, search_range
-from loadstone.judge.validity.bounds import TAKEN, up_to
+from loadstone.judge.validity.bounds import FAR, up_to
 from loadstone.judge.validity.gain import bound_over
 from loadstone.message import Message, message
 from loadstone.plan.saturation.saturation_settings import SaturationSettings
@@ -68,7 +68,11 @@ def _saturation(
         return at_least(best, message("search_not_ended", users=probes[-1].users if probes else 0))
     if not sweeps:
         return at_least(best, message("sweeps_not_measured"))
-    return _widened(closed_saturation(sweeps, pause_s), trials)
+    found = closed_saturation(sweeps, pause_s)
+    why = found.message.figures.get("why")
+    if found.kind == "none" and isinstance(why, Message) and why.kind == "too_few_sweeps":
+        return at_least(best, why)  # no interval yet; what was reached is known
+    return _widened(found, trials)
 
 
 def _still_warming(trials: Sequence[TrialRecord], found: Saturation) -> Saturation:
@@ -99,7 +103,7 @@ def _widened(found: Saturation, trials: Sequence[TrialRecord]) -> Saturation:
     bound = bound_over(tail)
     if bound is None or not bound.total:
         return found
-    if bound.taken is not None and 100 * bound.taken > TAKEN.invalid:
+    if bound.taken is not None and 100 * bound.taken > FAR:
         return at_least(found.per_s.value, message("others_took", bound=up_to(bound.taken)))
     gain = bound.total
     users, per_s = _higher(found.users, gain), _higher(found.per_s, gain)

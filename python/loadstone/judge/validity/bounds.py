@@ -1,5 +1,7 @@
 """How wrong the rate may be at most: by the generator, and by what others took of the CPUs."""
 
+from math import inf
+
 from loadstone.judge.validity.cpus import server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.gain import limits_of
@@ -11,8 +13,12 @@ from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.record.facts import OTHERS
 from loadstone.record.trial import CheckResult
 
-GAIN = Limit(10, 50, "%", "J: up to a tenth more is good; a rate that could be half as high again is another one")
-TAKEN = Limit(10, 50, "%", "J: as the gain")
+GAIN = Limit(
+    10, inf, "%", "J: up to a tenth more is good; beyond it the figure is printed with its bound"
+)
+TAKEN = Limit(10, inf, "%", "J: as the gain")
+FAR = 50.0
+"""J: in per cent. With a bound beyond that a comparison is as wide as a rate that could be half as high again."""
 
 TAKEN_AT_RATE = "check.taken.at_rate"
 

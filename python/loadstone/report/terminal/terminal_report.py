@@ -16,6 +16,7 @@ from loadstone.console import remarks
 from loadstone.report import format as fmt
 from loadstone.report import summary
 from loadstone.report.answers import answer_verdict
+from loadstone.report.bounds import bound_lines
 from loadstone.report.stalls import stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, fitting, headers
@@ -77,7 +78,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield from (Text(line, style="yellow") for line in failure_lines(shown))
         for line in filter(None, (*summary.latency_lines(table), full_load_line(table.rows))):
             yield Text(line, style="dim")
-    yield from (Text(line) for line in stall_lines(analysis))
+    yield from (Text(line) for line in (*bound_lines(analysis), *stall_lines(analysis)))
     if observed.has_application(analysis):
         yield Text("vmstat's columns, and CPU, memory and connections of each part: in the report.", style="dim")
     rows = [row for table in analysis.tables for row in table.rows]

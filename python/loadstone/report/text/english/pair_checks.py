@@ -35,8 +35,10 @@ PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
         "{a:.2g} % of the operations of the one failed, and {b:.2g} % of the other: not the same work."
     ),
     "pair.figures.missing": "{without} of {of} blocks give no such figure.",
-    "pair.gain.both": "The generator limited both: without it each could do {percent:.0f} % more at least.",
-    "pair.gain.one": "The generator limited one of the two: without it that one could do {percent:.0f} % more.",
+    "pair.gain.both": (
+        "The generator limited both: without it each could do up to {percent:.0f} % more, and the interval is as much "
+        "wider."
+    ),
     "pair.offered_rate.differs": _rates,
     "pair.offered_rate.not_known": "No rate is known.",
     "pair.order_effect.depends": (
