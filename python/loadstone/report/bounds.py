@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 
 from loadstone.analyse.model import Analysis, Row
-from loadstone.judge.validity.bounds import GAIN, TAKEN
 from loadstone.message import Message
 from loadstone.report import format as fmt
-from loadstone.report.trust import different_rows
+from loadstone.report.trust import GOOD_WITHIN, different_rows
 
 _MOST = 4
-_LIMITS = {"gain": GAIN, "taken": TAKEN}
 
 
 def bound_lines(analysis: Analysis) -> list[str]:
@@ -21,7 +19,7 @@ def bound_lines(analysis: Analysis) -> list[str]:
 
 def why_so_far(analysis: Analysis, row: Row) -> str:
     """What bounds a row's figure most, of the trial that is bounded worst; empty where its bound is a tenth or less."""
-    if row.bound is None or 100 * fmt.bound_share(row.bound) <= GAIN.valid:
+    if row.bound is None or fmt.bound_share(row.bound) <= GOOD_WITHIN:
         return ""
     parts = {"gain": row.bound.generator or 0.0, "taken": row.bound.taken or 0.0}
     for name in sorted(parts, key=lambda name: -parts[name]):
