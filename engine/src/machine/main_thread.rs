@@ -22,15 +22,26 @@ impl ThreadTimes {
     }
 }
 
-/// The kernel's file on it, which is kept open: it stays that of this thread, whoever gets its number later.
+/// The kernel's files on it, which are kept open: they stay those of this thread, whoever gets its number later.
 #[derive(Debug)]
 pub struct MainThread {
     file: Option<File>,
+    stat: Option<File>,
 }
 
 impl MainThread {
     pub fn of(pid: i32) -> Self {
-        Self { file: File::open(format!("/proc/{pid}/task/{pid}/schedstat")).ok() }
+        let open = |name: &str| File::open(format!("/proc/{pid}/task/{pid}/{name}")).ok();
+        Self { file: open("schedstat"), stat: open("stat") }
+    }
+
+    /// Whether it waits for the disk at this moment (state D); None if the process is gone, or the system does not say.
+    pub fn is_at_the_disk(&self) -> Option<bool> {
+        let mut buffer = [0; 80];
+        let length = self.stat.as_ref()?.read_at(&mut buffer, 0).ok()?;
+        // The name stands in brackets before the state, and may hold anything of at most 15 bytes.
+        let end = buffer[..length].iter().rposition(|&byte| byte == b')')?;
+        buffer[..length].get(end + 2).map(|&state| state == b'D')
     }
 
     /// None if the process is gone, or the system has no such file.
@@ -66,6 +77,8 @@ mod tests {
         busy.wait().expect("it is ours");
         assert!(ran_ns > 1_000_000, "{ran_ns} ns");
         assert_eq!(thread.read(), None);
+        assert_eq!(thread.is_at_the_disk(), None);
+        assert_eq!(MainThread::of(std::process::id() as i32).is_at_the_disk(), Some(false));
         assert_eq!(MainThread::of(1 << 22).read(), None);
     }
 }

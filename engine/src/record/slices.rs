@@ -77,6 +77,9 @@ pub struct PartSlice {
     /// How often that was given a CPU: it had slept, or lost its CPU to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub main_runs: Option<u64>,
+    /// For how long it waited for the disk: by looking at it every few milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub main_disk_s: Option<f64>,
     /// CPU time while the drive was paused before this slice; None before its first, and of what other drives use, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_cpu_s: Option<f64>,

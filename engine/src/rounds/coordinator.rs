@@ -6,7 +6,7 @@ use crate::control::Control;
 use crate::control::bell::Bell;
 use crate::control::turns::Slice;
 use crate::machine::affinity;
-use crate::machine::clock::{Clock, from_s, to_s};
+use crate::machine::clock::{Clock, SECOND_NS, from_s, to_s};
 use crate::machine::cpu_times::{self, CpuTimes};
 use crate::machine::main_thread::{MainThread, ThreadTimes};
 use crate::machine::process_clock::ProcessClock;
@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 
 /// How long threads of a drive that was stopped may take to report what they did.
 const REPORT: Duration = Duration::from_secs(1);
+
+/// How often main threads are looked at while a slice is measured.
+const LOOK_NS: u64 = SECOND_NS / 100;
 
 /// An application that stood still for longer finds, when it goes on, that its connections were idle for too long (Node
 /// closes them after 5 s) and closes them all: requests that came meanwhile are lost. So it gets a while before the load
@@ -115,8 +118,22 @@ impl PartTimes {
             main_s: main.map(|main| to_s(main.ran_ns)),
             main_wait_s: main.map(|main| to_s(main.waited_ns)),
             main_runs: main.map(|main| main.runs),
+            main_disk_s: None,
             paused_cpu_s,
         }
+    }
+}
+
+/// How often a main thread was looked at, and how often it waited for the disk then.
+#[derive(Debug, Clone, Copy, Default)]
+struct Looks {
+    all: u32,
+    at_the_disk: u32,
+}
+
+impl Looks {
+    fn share(self) -> Option<f64> {
+        (self.all > 0).then(|| f64::from(self.at_the_disk) / f64::from(self.all))
     }
 }
 
@@ -215,10 +232,10 @@ impl Coordinator {
         let place = Place { round, position, measure_ns, end_ns: measure_ns + slice_ns, paused_s, paused_cpu_s };
         self.wait_until(drive, place.measure_ns);
         let before = self.drives[drive].read();
-        self.wait_until(drive, place.end_ns);
+        let looks = self.look_until(drive, place.end_ns);
         let after = self.drives[drive].read();
         if let Some(tally) = self.wait_for_the_drain(drive) {
-            self.record(drive, &place, &tally, &before, &after);
+            self.record(drive, &place, &tally, (&before, &after), &looks);
         }
     }
 
@@ -255,6 +272,22 @@ impl Coordinator {
         self.bell.wait(Some(self.clock.instant(until_ns)), || control.is_stopped());
     }
 
+    /// Waits as [`Self::wait_until`], and looks meanwhile whether the main threads of its parts wait for the disk.
+    fn look_until(&self, drive: usize, until_ns: u64) -> Vec<Looks> {
+        let driven = &self.drives[drive];
+        let mut looks = vec![Looks::default(); driven.parts.len()];
+        while self.clock.now() < until_ns && !driven.control.is_stopped() {
+            for (looks, part) in looks.iter_mut().zip(driven.parts.values()) {
+                if let Some(is_there) = part.main.as_ref().and_then(MainThread::is_at_the_disk) {
+                    looks.all += 1;
+                    looks.at_the_disk += u32::from(is_there);
+                }
+            }
+            self.wait_until(drive, until_ns.min(self.clock.now() + LOOK_NS));
+        }
+        looks
+    }
+
     /// Waits until nothing of a drive's slice is in flight any more: what came of it. None if its threads are gone.
     fn wait_for_the_drain(&mut self, drive: usize) -> Option<SliceTally> {
         let driven = &mut self.drives[drive];
@@ -268,7 +301,14 @@ impl Coordinator {
     }
 
     /// Records a slice, unless it was cut short before its window began.
-    fn record(&mut self, drive: usize, place: &Place, tally: &SliceTally, before: &Reading, after: &Reading) {
+    fn record(
+        &mut self,
+        drive: usize,
+        place: &Place,
+        tally: &SliceTally,
+        (before, after): (&Reading, &Reading),
+        looks: &[Looks],
+    ) {
         let end_ns = tally.end_ns.min(place.end_ns);
         if end_ns <= place.measure_ns {
             return;
@@ -278,6 +318,10 @@ impl Coordinator {
         let paused_cpu_s = place.paused_cpu_s.iter().copied().chain(std::iter::repeat(None));
         let spent = before.parts.iter().zip(&after.parts).zip(paused_cpu_s);
         let spent = spent.map(|((before, after), paused_cpu_s)| before.until(*after, paused_cpu_s));
+        let measured_s = to_s(end_ns - place.measure_ns);
+        let spent = spent
+            .zip(looks)
+            .map(|(spent, looks)| PartSlice { main_disk_s: looks.share().map(|share| share * measured_s), ..spent });
         let parts = driven.parts.keys().cloned().zip(spent).collect();
         driven.slices.measured_ns += end_ns - place.measure_ns;
         driven.slices.slices.push(SliceRecord {
