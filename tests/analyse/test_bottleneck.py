@@ -327,8 +327,11 @@ def both_cpus(busy: float, stolen: float = 0.0, others: float = 0.0) -> Change:
 
 def test_parts_that_fill_their_cpus_together_are_named_together(limited: Callable[..., Bottleneck]) -> None:
     found = limited(with_app(1.3), both_cpus(96))
-    assert found.part == "subject"
-    assert text(found.message) == "subject-bound: app 1.30, redis 0.60 of 2 CPUs, 96 % busy"
+    assert found.part == "cpu", "neither of them is full: the CPUs that they share are"
+    assert text(found.message) == (
+        "bound by a shared CPU: app 1.30, redis 0.60 share 2 CPUs, 96 % busy: the placement decides, and more "
+        "instances cannot help on them"
+    )
     assert limited(with_app(1.3), both_cpus(80)).part == "latency"
 
 
@@ -394,7 +397,9 @@ def test_replicas_count_together_against_the_limits_of_all(limited: Callable[...
     assert text(found.message).startswith("subject-bound: spring 1.96 of its 2 CPUs;")
     assert limited(behind_app(1.02, replicas=2, limit="1")).part == "latency"
     crowded = limited(behind_app(1.96, replicas=4, limit="1", cpus=(0, 2)))
-    assert text(crowded.message).startswith("subject-bound: spring 1.96 of its 2 CPUs;"), "no more than it was given"
+    assert text(crowded.message).startswith(
+        "subject-bound: spring 1.96 of its 2 CPUs (4 processes share them: more of them cannot help);"
+    ), "no more than it was given"
 
 
 def test_a_limit_that_is_not_in_force_is_none(limited: Callable[..., Bottleneck]) -> None:
@@ -457,3 +462,38 @@ def test_a_store_that_cannot_be_observed_may_be_what_is_full(limited: Callable[.
         "not known: how busy redis was could not be observed; nothing else was saturated (spring 20 %"
     )
     assert limited(behind_app(1.0, limit="1", stores={})).part == "subject"
+
+
+def _at_the_disk(share: float) -> Callable[[Any], None]:
+    def inject(line: Any) -> None:
+        line["facts"]["parts"]["redis"]["disk_share"] = share
+
+    return inject
+
+
+def test_a_server_that_waits_for_its_disk_is_bound_by_that_and_not_by_round_trips(
+    limited: Callable[..., Bottleneck],
+) -> None:
+    found = limited(busy("redis", 0.4), _at_the_disk(0.38))
+    assert found.part == "server"
+    assert text(found.message).startswith("server-bound, disk (fsync) of redis: 38 % of the time")
+    full = limited(busy("redis", 0.55), _at_the_disk(0.4))
+    assert text(full.message) == (
+        "server-bound: main thread of redis 95 % busy, 40 % of the time waiting for the disk (fsync)"
+    )
+    assert limited(busy("redis", 0.4), _at_the_disk(0.1)).part == "latency"
+
+
+def test_replicas_on_one_cpu_are_named_with_it(limited: Callable[..., Bottleneck]) -> None:
+    """Two processes of 42 % and a Redis of 16 % fill the CPU that they share: none of them is the limit."""
+
+    def two(line: Line) -> None:
+        line["facts"]["kinds"]["app"] = "subject"
+        line["facts"]["subjects"]["app"] = {"replicas": 2, "ours": True}
+        for number in (1, 2):
+            line["facts"]["parts"][f"app-{number}"] = {"mean_share": 0.42, "main_thread_share": 0.42}
+
+    found = limited(two, busy("redis", 0.16), each_cpu(cpu0={"busy": 100, "stolen": 0, "others": 0}))
+    assert found.part == "cpu"
+    assert "app 0.84 (2 processes), redis 0.16 share 1 CPU, 100 % busy" in text(found.message)
+    assert "more instances cannot help on it" in text(found.message)

@@ -282,6 +282,8 @@ def _bounds(case: GroupCase) -> dict[str, str]:
 
 
 def _bound_warning(metric: str, parts: set[str | None]) -> list[Message]:
-    """What follows for rates if both have the same bottleneck, and it was not the server."""
+    """What follows for rates if both have the same bottleneck, and it was not the server; or a CPU that parts share."""
+    if "cpu" in parts and is_rate(metric):
+        return [message("bound_by_shared_cpu")]
     warning = _BOUND.get(next(iter(parts)) or "") if len(parts) == 1 else None
     return [warning] if warning and is_rate(metric) else []

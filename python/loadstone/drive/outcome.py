@@ -325,6 +325,8 @@ class PartSlice(Part):
     """For which that thread was ready to run and had no CPU."""
     main_runs: int | None = None
     """How often that thread was given a CPU: it had slept, or lost its CPU to others."""
+    main_disk_s: float | None = None
+    """For which that thread waited for the disk, by looking at it every few milliseconds."""
     paused_cpu_s: float | None = None
     """CPU seconds while the drive was paused before this slice; None before its first one, and where other drives use
     the part, too."""

@@ -168,6 +168,8 @@ class PartCpu(Facts):
     """The thread that executes the commands, where there is one and it can be observed."""
     wait_share: float | None = None
     """How long that thread, or the driver's hottest, was ready to run and had no CPU, as a share of the time."""
+    disk_share: float | None = None
+    """How long the main thread waited for the disk, as a share of the time."""
     cpu_limit: float | None = None
     """Of a server: how many CPUs' worth of time it was held to; None without a limit that was in force."""
 

@@ -61,6 +61,10 @@ class SlicedWindow(Window):
         """See `Window.main_thread_s`."""
         return self._sum(part, lambda used: used.main_s)
 
+    def main_thread_disk_share(self, part: str) -> float | None:
+        """See `Window.main_thread_disk_share`."""
+        return self._share(self._sum(part, lambda used: used.main_disk_s))
+
     def _sum(self, part: str, read: Callable[[PartSlice], float | None]) -> float | None:
         """Seconds over all slices; None where one of them has none."""
         found = [read(one.parts[part]) for one in self._slices if part in one.parts]

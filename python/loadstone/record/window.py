@@ -53,6 +53,10 @@ class Window:
         """CPU seconds of a part's main thread, where the driver read its clock; else the monitors' figures stand."""
         return None
 
+    def main_thread_disk_share(self, part: str) -> float | None:
+        """For how much of the time a part's main thread waited for the disk."""
+        return self.mean(part, "main_thread_disk_share")
+
     def mean(self, part: str, metric: str) -> float | None:
         """The mean of a rate or a share that each sample tells of the time since the one before."""
         observed = self._within(part, metric)

@@ -403,3 +403,16 @@ def test_both_bounds_multiply() -> None:
     assert Bound(generator=0.1, taken=0.2).total == pytest.approx(0.32)
     assert Bound(generator=None, taken=0.2).total == pytest.approx(0.2)
     assert Bound(generator=None, taken=None).total == 0.0
+
+
+def test_a_thread_that_waits_for_its_disk_is_busy_for_the_gain_rule(limits: LimitsOf) -> None:
+    """appendfsync always: .62 of the time at work and .33 in fsync is a full server, whatever the generator used."""
+
+    def at_the_disk(line: Line) -> None:
+        line["facts"]["parts"]["redis"]["disk_share"] = 0.33
+
+    without, found = limits(server(0.62), driver(0.43)), limits(server(0.62), at_the_disk, driver(0.43))
+    assert found.server == pytest.approx(0.95, abs=0.01)
+    assert found.gain is not None
+    assert without.gain is not None
+    assert found.gain < 0.1 < without.gain

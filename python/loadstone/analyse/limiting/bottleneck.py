@@ -37,6 +37,8 @@ APART = 0.2
 """A rate by the users' round trips that is so far from the measured one is not said: a stall stands in their mean."""
 LOST_MIN = 0.03
 """Less than that share of the CPUs, taken by others, is not mentioned."""
+DISK_NAMED = 0.05
+"""J: of a full thread, less waiting for the disk is not mentioned."""
 SHORTEST_S = 0.5
 """Parts are observed about once a second: of shorter measure phases their CPU says too little."""
 
@@ -117,6 +119,13 @@ def _named(load: Load) -> Named:
         return _crowded(load, load.use)
     if load.disk is not None:
         disk = load.disk
+        if disk.of_thread:
+            fsyncs = {"fsyncs_per_s": disk.fsyncs_per_s, "shares": _shares(load.shares)}
+            return (
+                "server",
+                message("bottleneck_disk_of_thread", name=disk.server, disk_share=disk.share, **fsyncs),
+                [disk.server],
+            )
         waits = message("bottleneck_disk", name=disk.server, fsyncs_per_s=disk.fsyncs_per_s, wait_share=disk.wait_share)
         return "server", waits, [disk.server]
     if load.pool > POOL:
@@ -196,19 +205,28 @@ def _shares(shares: Mapping[str, float]) -> list[Message]:
 
 
 def _crowded(load: Load, use: CpuUse) -> Named:
-    """CPUs that are full, though no part is alone: the largest user is named first, others among them."""
+    """CPUs that are full, though no part is alone: the largest user is named first, others among them.
+
+    Where several processes of ours share them, that is the limit, and none of the processes.
+    """
     by_size = sorted(load.parts, key=lambda name: -load.parts[name].cores)
     ours = sum(busy.cores for busy in load.parts.values())
     machines = use.number * use.stolen
     programs = max(use.number * use.others, use.number * (use.busy or 0.0) - use.number * use.others - machines - ours)
-    used = [message("bottleneck_cores", name=name, cores=load.parts[name].cores) for name in by_size]
+    used = [_cores(load, name) for name in by_size]
     least = LOST_MIN * use.number
     used += [message("bottleneck_cores_of_programs", cores=programs)] if programs >= least else []
     used += [message("bottleneck_cores_of_machines", cores=machines)] if machines >= least else []
-    part: Part = "unknown" if programs + machines > ours else _kind(load, by_size[0])
+    shared = sum(busy.processes for busy in load.parts.values()) > 1
+    part: Part = "unknown" if programs + machines > ours else "cpu" if shared else _kind(load, by_size[0])
     named = None if part == "unknown" else part
     said = message("bottleneck_crowded", part=named, used=used, cpus=use.number, busy_share=use.busy or 0.0)
     return part, said, by_size
+
+
+def _cores(load: Load, name: str) -> Message:
+    processes = load.parts[name].processes
+    return message("bottleneck_cores", name=name, cores=load.parts[name].cores, processes=processes)
 
 
 def _own_pool(parts: Mapping[str, Busy]) -> Named | None:
@@ -256,9 +274,12 @@ def _busy(load: Load, name: str) -> Message:
         return message("bottleneck_generator_busy", busy_share=load.shares[name])
     busy = load.parts[name]
     if busy.cpus is None:
-        return message("bottleneck_main_thread_busy", name=name, busy_share=busy.share)
+        disk = busy.disk if busy.disk >= DISK_NAMED else None
+        return message("bottleneck_main_thread_busy", name=name, busy_share=busy.share, disk_share=disk)
     throttled = busy.throttled if busy.throttled >= THROTTLED else None
-    return message("bottleneck_cores_busy", name=name, cores=busy.cores, cpus=busy.cpus, throttled_share=throttled)
+    crowd = busy.processes if busy.processes > busy.cpus else None
+    figures = {"cores": busy.cores, "cpus": busy.cpus, "processes": crowd}
+    return message("bottleneck_cores_busy", name=name, **figures, throttled_share=throttled)
 
 
 def _load(trial: TrialRecord) -> Load | None:

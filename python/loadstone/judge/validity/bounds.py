@@ -13,9 +13,7 @@ from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.record.facts import OTHERS
 from loadstone.record.trial import CheckResult
 
-GAIN = Limit(
-    10, inf, "%", "J: up to a tenth more is good; beyond it the figure is printed with its bound"
-)
+GAIN = Limit(10, inf, "%", "J: up to a tenth more is good; beyond it the figure is printed with its bound")
 TAKEN = Limit(10, inf, "%", "J: as the gain")
 FAR = 50.0
 """J: in per cent. With a bound beyond that a comparison is as wide as a rate that could be half as high again."""

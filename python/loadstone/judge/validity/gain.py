@@ -172,13 +172,15 @@ def _one_thread(found: TrialEvidence) -> PartCpu | None:
 
 
 def _ready(found: TrialEvidence, part: PartCpu) -> float | None:
-    """The share of the time that the part's only thread ran or was ready to.
+    """The share of the time that the part's only thread ran, was ready to, or waited for its disk: then it can do
+    nothing else.
 
     On a CPU that the generator shares it waits for the generator, which is no work of its own.
     """
     if part.main_thread_share is None:
         return None
-    return part.main_thread_share + (0.0 if _shared(found) else part.wait_share or 0.0)
+    waited = 0.0 if _shared(found) else part.wait_share or 0.0
+    return part.main_thread_share + waited + (part.disk_share or 0.0)
 
 
 def _full_pool(part: Busy) -> float | None:

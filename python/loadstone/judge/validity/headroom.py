@@ -9,6 +9,10 @@ WAITING = 0.4
 """J: from so much of one CPU's time on, the disk is what a store waits for."""
 
 
+WAITING_THREAD = 0.25
+"""J: a server of one thread that waits for its disk for so much of the time does nothing else then."""
+
+
 @dataclass(frozen=True)
 class Disk:
     """A server that waits for the disk."""
@@ -20,10 +24,17 @@ class Disk:
     """The same of all CPUs, as vmstat's `wa` has it."""
     fsyncs_per_s: float | None
     """None where they are not known."""
+    of_thread: bool = False
+    """Whether `share` is that of the server's only thread; then `wait_share` is not known."""
 
 
 def disk_of(found: TrialEvidence) -> Disk | None:
-    """The server that waits for the disk; None where none does, or it cannot be observed."""
+    """The server that waits for the disk; None where none does, or it cannot be observed.
+
+    By its own thread, where it has one and that was looked at; else by what the CPUs waited.
+    """
+    if (thread := _thread_at_the_disk(found)) is not None:
+        return thread
     wait = found.facts.seen.get(HOST, {}).get("wa")
     placed = found.facts.placement
     if wait is None or placed is None:
@@ -35,6 +46,16 @@ def disk_of(found: TrialEvidence) -> Disk | None:
         return None
     server, fsyncs_per_s = writer
     return Disk(share, server, wait.avg / 100, fsyncs_per_s)
+
+
+def _thread_at_the_disk(found: TrialEvidence) -> Disk | None:
+    parts = [(part.disk_share or 0.0, name) for name, part in found.server_parts.items() if found.server_of(name)]
+    share, name = max(parts, default=(0.0, ""))
+    if share < WAITING_THREAD:
+        return None
+    server = found.server_of(name) or name
+    fsyncs = found.facts.seen.get(name, {}).get(found.kind_of(server).fsyncs or "")
+    return Disk(share, server, 0.0, None if fsyncs is None else fsyncs.avg, of_thread=True)
 
 
 def free_cpu(found: TrialEvidence) -> float:

@@ -20,6 +20,9 @@ class Busy:
     cores: float
     cpus: float | None
     """How many CPUs it may use, by its limit and its place; None of a part that works in one thread."""
+    disk: float = 0.0
+    """Of `share`, for how much of the time its only thread waited for the disk."""
+    processes: int = 1
     throttled: float = 0.0
     """How long its CPU limit held it back, as a share of the drive."""
     waiting: Mapping[str, float] = field(default_factory=dict)
@@ -70,7 +73,8 @@ def _busy(found: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
     limit = _limit(found, name, members)
     main = _main_thread(members)
     if kind.threads == "one":
-        return None if main is None else Busy(kind, main / min(1.0, limit or 1.0), cores, None)
+        disk = median(member.disk_share or 0.0 for member in members)
+        return None if main is None else Busy(kind, min(1.0, main / min(1.0, limit or 1.0) + disk), cores, None, disk)
     placed = float(place_cpus(found)) or None
     cpus = min((bound for bound in (limit, placed) if bound is not None), default=None)
     shares = [share for share in (main, cores / cpus if cpus else None) if share is not None]
@@ -82,6 +86,7 @@ def _busy(found: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
         share=max(shares),
         cores=cores,
         cpus=None if in_one_thread else cpus,
+        processes=len(parts),
         throttled=_throttled(found, name),
         waiting=_pools(found, parts, lambda pool: pool.pending, lambda figure: figure.avg),
         pooled=_pools(found, parts, lambda pool: pool.active, lambda figure: figure.max),
@@ -144,6 +149,8 @@ def _median(members: Sequence[Busy]) -> Busy:
         share=median(one.share for one in members),
         cores=median(one.cores for one in members),
         cpus=first.cpus,
+        processes=first.processes,
+        disk=median(one.disk for one in members),
         throttled=median(one.throttled for one in members),
         waiting=_medians([one.waiting for one in members]),
         pooled=_medians([one.pooled for one in members]),

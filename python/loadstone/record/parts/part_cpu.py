@@ -64,6 +64,7 @@ def parts_of(
             max_share=window.highest(name, "cpu_share"),
             main_thread_share=None if alike else main,
             wait_share=None if alike and name != DRIVER else _wait_share(window, drive, name),
+            disk_share=None if alike else window.main_thread_disk_share(name),
             cpu_limit=cpus_in_force(limits.get(owner_of(name, limits) or "", {})),
         )
     return found

@@ -20,6 +20,7 @@ BOTTLENECKS: dict[Part, str] = {
     "server": "server",
     "pool": "pool",
     "network": "network",
+    "cpu": "shared CPU",
     "latency": "round trips",
     "paced": "its own pace",
     "unknown": "?",

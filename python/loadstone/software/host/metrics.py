@@ -169,6 +169,10 @@ OF_PROCESS = (
         None,
     ),
     _of_process(
+        "main_thread_disk_share", "rate", "share of the time", "in which its main thread waited for the disk",
+        Series("process_main_thread_disk_ratio", "Share of the time that the main thread waited for the disk"), None,
+    ),
+    _of_process(
         "rss_bytes", "gauge", "bytes", "resident memory",
         Series("process_resident_memory_bytes", "Memory of the process"),
         Column(EACH_PART, 2, "memory", "Memory of the process.", "size"),

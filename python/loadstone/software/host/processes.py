@@ -13,6 +13,7 @@ from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.host import tasks
+from loadstone.software.host.disk_waits import DiskWaits
 from loadstone.software.host.metrics import OF_PROCESS
 from loadstone.software.metric import by_name
 
@@ -35,18 +36,22 @@ class ProcessMonitor:
 
     METRICS = by_name(OF_PROCESS)
 
-    def __init__(self, part: str, pid: int) -> None:
+    def __init__(self, part: str, pid: int, *, stores: bool = False) -> None:
+        """`stores`: whether it may wait for its disk, which is looked at then."""
         self._part = part
         self._process: psutil.Process | None = None
         with contextlib.suppress(psutil.Error):
             self._process = psutil.Process(pid)
         self._rates = Rates(self._counters())
         self._sockets_after_s = 0.0
+        self._disk = DiskWaits(pid) if stores else None
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
         """One for each process, but for those that are observed with all below them."""
-        return [cls(part, pid) for part, pid in watch.pids.items() if part not in watch.trees]
+        stores = {part for controls in watch.controls.values() for part in controls}
+        own = ((part, pid) for part, pid in watch.pids.items() if part not in watch.trees)
+        return [cls(part, pid, stores=part in stores) for part, pid in own]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
         """Gauges now, rates and shares since they were last reported."""
@@ -56,6 +61,8 @@ class ProcessMonitor:
             reported |= {name: counters[name] for name in ("cpu_s", "main_thread_wait_s") if name in counters}
             reported |= {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
             reported |= self._gauges()
+            if self._disk is not None and (at_the_disk := self._disk.share()) is not None:
+                reported["main_thread_disk_share"] = at_the_disk
         for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
 

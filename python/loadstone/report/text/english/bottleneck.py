@@ -12,10 +12,15 @@ def _full(part: str, busy: Sequence[str], stores: str | None) -> str:
     return f"{part}-bound: {'; '.join([*busy, *([stores] if stores else [])])}"
 
 
-def _busy_cores(name: str, cores: float, cpus: float, throttled_share: float | None) -> str:
+def _busy_cores(
+    name: str, cores: float, cpus: float, throttled_share: float | None, processes: int | None = None
+) -> str:
     of = "1 CPU" if cpus == 1 else f"{cpus:g} CPU{'s' if cpus > 1 else ''}"
     throttled = "" if throttled_share is None else f", throttled by its limit for {whole_percent(throttled_share)}"
-    return f"{name} {cores:.2f} of its {of}{throttled}{' of the time' if throttled else ''}"
+    crowd = (
+        f" ({processes} processes share {'it' if cpus == 1 else 'them'}: more of them cannot help)" if processes else ""
+    )
+    return f"{name} {cores:.2f} of its {of}{throttled}{' of the time' if throttled else ''}{crowd}"
 
 
 def _idle_stores(stores: Sequence[str]) -> str:
@@ -27,6 +32,10 @@ def _other_stores(stores: Sequence[str]) -> str:
 
 
 def _crowded(part: str | None, used: Sequence[str], cpus: int, busy_share: float) -> str:
+    if part == "cpu":
+        on = "it" if cpus == 1 else "them"
+        full = f"{', '.join(used)} share {several(cpus, 'CPU')}, {whole_percent(busy_share)} busy"
+        return f"bound by a shared CPU: {full}: the placement decides, and more instances cannot help on {on}"
     head = "not the measured system" if part is None else f"{part}-bound"
     return f"{head}: {', '.join(used)} of {several(cpus, 'CPU')}, {whole_percent(busy_share)} busy"
 
@@ -34,6 +43,17 @@ def _crowded(part: str | None, used: Sequence[str], cpus: int, busy_share: float
 def _disk(name: str, fsyncs_per_s: float | None, wait_share: float) -> str:
     fsyncs = "" if fsyncs_per_s is None else f", with {rounded(fsyncs_per_s)} fsyncs a second,"
     return f"server-bound: {name}{fsyncs} waits for the disk (wa {whole_percent(wait_share)})"
+
+
+def _main_thread(name: str, busy_share: float, disk_share: float | None = None) -> str:
+    disk = "" if disk_share is None else f", {whole_percent(disk_share)} of the time waiting for the disk (fsync)"
+    return f"main thread of {name} {whole_percent(busy_share)} busy{disk}"
+
+
+def _disk_of_thread(name: str, disk_share: float, fsyncs_per_s: float | None, shares: Sequence[str]) -> str:
+    fsyncs = "" if fsyncs_per_s is None else f", {rounded(fsyncs_per_s)} fsyncs a second"
+    waits = f"disk (fsync) of {name}: {whole_percent(disk_share)} of the time{fsyncs}"
+    return f"server-bound, {waits}; beside it nothing was saturated ({', '.join(shares)})"
 
 
 def _connections(waiting_share: float, connections: int, users: int) -> str:
@@ -74,7 +94,8 @@ def _nothing_full(shares: Sequence[str]) -> str:
 BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_full": _full,
     "bottleneck_generator_busy": lambda busy_share: f"hottest thread of the generator {whole_percent(busy_share)} busy",
-    "bottleneck_main_thread_busy": lambda name, busy_share: f"main thread of {name} {whole_percent(busy_share)} busy",
+    "bottleneck_main_thread_busy": _main_thread,
+    "bottleneck_disk_of_thread": _disk_of_thread,
     "bottleneck_cores_busy": _busy_cores,
     "bottleneck_share": lambda name, busy_share: f"{name} {whole_percent(busy_share)}",
     "bottleneck_stores_idle": _idle_stores,
@@ -83,7 +104,9 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_line": lambda server, busy_share, shares: (
         f"network-bound: the line to {server} {whole_percent(busy_share)} busy; beside it {', '.join(shares)}"
     ),
-    "bottleneck_cores": lambda name, cores: f"{name} {cores:.2f}",
+    "bottleneck_cores": lambda name, cores, processes=1: (
+        f"{name} {cores:.2f}{f' ({processes} processes)' if processes > 1 else ''}"
+    ),
     "bottleneck_cores_of_programs": lambda cores: f"other programs {cores:.2f}",
     "bottleneck_cores_of_machines": lambda cores: f"other machines {cores:.2f}",
     "bottleneck_disk": _disk,

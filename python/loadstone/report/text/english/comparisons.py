@@ -66,6 +66,10 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "blocks_left_out_by": lambda left_out, of, checks: _left_out(left_out, of, ", ".join(checks)),
     "check_invalid_in": _invalid_in,
     "blocks_after_last_look": _after_last_look,
+    "bound_by_shared_cpu": (
+        "the parts of a condition share CPUs that are full, and none of them is full alone: the placement decides "
+        "here, and nothing is said of instances on CPUs of their own."
+    ),
     "both_latency_bound": "both conditions were latency-bound: this ranks round trips, not capacity.",
     "both_generator_bound": (
         "both conditions were generator-bound: this ranks what the generator can send, not the server."

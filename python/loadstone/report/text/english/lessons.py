@@ -11,6 +11,7 @@ _PARTS = {
     "server": "the store",
     "pool": "a pool of connections",
     "network": "the network",
+    "cpu": "CPUs that parts share",
     "latency": "nothing but the round trips",
     "paced": "the load's own pace",
     "unknown": "something that could not be observed",
