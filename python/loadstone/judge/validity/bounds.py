@@ -58,7 +58,7 @@ def taken(evidence: TrialEvidence) -> CheckResult | None:
     named = {name: figure.avg for name, figure in evidence.facts.seen.get(OTHERS, {}).items() if figure.avg >= NAMED}
     stolen = cpus.stolen if cpus.stolen >= NAMED else 0.0
     if evidence.kept_rate:
-        reason = message(TAKEN_AT_RATE, programs=named, stolen=stolen)
+        reason = message("check.taken.at_rate", programs=named, stolen=stolen)
         return within("taken", min(100 * found.taken, TAKEN.invalid), TAKEN, reason)
     reason = message("check.taken.bound", programs=named, stolen=stolen, bound=up_to(found.taken))
     return within("taken", 100 * found.taken, TAKEN, reason)
