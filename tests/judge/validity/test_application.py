@@ -143,3 +143,12 @@ def test_a_limit_is_information_and_needs_one(result_of: ResultOf, injectors: Mo
     assert text(result_of("subject_throttled", injectors.throttled(0.01)).reason) == ""
     without = injectors.setting("facts.subjects", {"app": {"replicas": 1, "ours": True}})
     assert result_of("subject_throttled", without) is None
+
+
+def test_connections_that_the_load_gave_up_are_no_leak(result_of: ResultOf, injectors: ModuleType) -> None:
+    """After timeouts each is made again, and a server that stands still counts the old ones, too."""
+    rises = injectors.opens_connections(0, 30, 60)
+    assert result_of("connection_leak", rises).verdict == "suspect"
+    assert result_of("connection_leak", rises, injectors.setting("facts.drive.connections.lost", 60)).verdict == "valid"
+    gave_up = injectors.setting("facts.drive.connections.lost", 10)
+    assert result_of("connection_leak", rises, gave_up).verdict == "suspect", "more than those"

@@ -25,14 +25,19 @@ _SPILLED = "spilled_bytes_per_s"
 
 
 def connection_leak(evidence: TrialEvidence) -> CheckResult | None:
-    """Connections at a server that rise all through the measure phase, beyond those that the load itself opened."""
+    """Connections at a server that rise all through the measure phase, beyond those that the load itself opened.
+
+    Of those that the load lost or gave up (after a timeout) a server that does not look still counts the old ones: they
+    are no client's that opens more and more.
+    """
     limit, facts = CONNECTION_LEAK, evidence.facts
     observed = facts.server_connections
     if not observed and not evidence.stores:
         return None
     if not observed:
         return unknown("connection_leak", limit, message("check.connection_leak.not_observed"))
-    rises = {server: _rise(_without_load(evidence, server, thirds)) for server, thirds in observed.items()}
+    own = 0 if evidence.http else evidence.drive.connections.lost + evidence.drive.connections.failed
+    rises = {server: _rise(_without_load(evidence, server, thirds)) - own for server, thirds in observed.items()}
     server = max(rises, key=lambda name: rises[name])
     first, _, last = observed[server]
     reason = message("check.connection_leak.rises", server=server, first=first, last=last)
