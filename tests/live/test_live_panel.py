@@ -141,3 +141,14 @@ def test_on_a_terminal_the_panel_is_shown_and_stdout_stays_clean(tmp_path: Path)
     assert re.search(r"[▁▂▃▄▅▆▇█]+ [\d,.]+ to [\d,.]+ TPS", shown), shown
     assert "\x1b[?25h" in painted, "the cursor is given back"
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+def test_what_a_part_used_before_it_was_held_or_gone_is_not_its_cpu_now() -> None:
+    panel = LivePanel()
+    panel.add("get", figures())
+    panel.sample([Sample(1, "spring", "cpu_share", 0.95), Sample(1, "old", "cpu_share", 0.9)])
+    panel.sample([Sample(2, "spring", "cpu_share", 0.95), Sample(2, "spring", "stopped", 1.0)])
+    assert "spring paused" in panel.figures_text("get")
+    panel.sample([Sample(6, "spring", "cpu_share", 0.5), Sample(6, "spring", "stopped", 0.0)])
+    assert "spring 50 %" in panel.figures_text("get")
+    assert "old" not in panel.figures_text("get"), "its last figure is of 5 s ago"

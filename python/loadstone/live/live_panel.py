@@ -21,6 +21,10 @@ _GAP = "   "
 _LABEL_MAX = 28
 
 
+RECENT_S = 3.0
+"""What was observed longer ago is not now."""
+
+
 @dataclass
 class Row:
     """What one condition did so far."""
@@ -45,7 +49,10 @@ class LivePanel:
         self._rows: dict[str, Row] = {}
         self._in_turn: dict[str, None] = {}
         """The conditions that are measured now, in the order in which they came first."""
-        self._cpu: dict[str, float] = {}
+        self._cpu: dict[str, Sample] = {}
+        self._still: set[str] = set()
+        """Parts that are held (a condition that does not have its turn): what they used before is not now."""
+        self._newest_s = 0.0
 
     def begin(self) -> None:
         """Another trial begins, or other conditions take turns. What a condition did before stays known."""
@@ -59,8 +66,11 @@ class LivePanel:
     def sample(self, samples: Iterable[Sample]) -> None:
         """What the monitors observed. From any thread: the newest share of each part is kept."""
         for one in samples:
+            self._newest_s = max(self._newest_s, one.unix_s)
             if one.metric == CPU and one.part not in NOT_PARTS:
-                self._cpu[one.part] = one.value
+                self._cpu[one.part] = one
+            elif one.metric == "stopped":
+                (self._still.add if one.value > 0 else self._still.discard)(one.part)
 
     def figures_text(self, label: str) -> str:
         """`P50 0.28 ms, 0 errors, CPU: generator 62 %, redis 97 %` of this condition and just now; empty for none."""
@@ -99,8 +109,12 @@ class LivePanel:
         return text
 
     def _cpu_text(self, figures: LiveFigures) -> str:
-        parts = [("generator", figures.generator_cpu), *list(self._cpu.items())[:PARTS_MAX]]
-        return f"CPU: {', '.join(f'{fmt.plain(part)} {100 * cpus:.0f} %' for part, cpus in parts)}"
+        recent = [one for one in list(self._cpu.values()) if self._newest_s - one.unix_s <= RECENT_S][:PARTS_MAX]
+        parts = [("generator", figures.generator_cpu), *((one.part, one.value) for one in recent)]
+        shown = (
+            f"{fmt.plain(part)} {'paused' if part in self._still else f'{100 * cpus:.0f} %'}" for part, cpus in parts
+        )
+        return f"CPU: {', '.join(shown)}"
 
 
 def sparkline(figures: list[float]) -> str:
