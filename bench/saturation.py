@@ -115,7 +115,7 @@ def closed_runs(server: ClosedQueue | UslServer, noise: Noise, runs: int, seed: 
         orders = sweep_orders(found.levels, SWEEPS_MIN, seed + number)
         sweeps = [_sweep(server, order, speed) for order, speed in zip(orders, speeds[number, 1:], strict=True)]
         top = max(sweeps[0], key=lambda probe: probe.goodput_per_s)
-        yield Run(closed_saturation(sweeps, server.think_s), *truth, top=float(top.users))
+        yield Run(closed_saturation(sweeps), *truth, top=float(top.users))
 
 
 def _range(server: ClosedQueue | UslServer, speed: Floats) -> RangeSearch:

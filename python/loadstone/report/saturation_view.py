@@ -92,7 +92,12 @@ def _facts(answer: SaturationAnswer) -> Iterator[tuple[Message, Message]]:
         yield message("saturation_fact_rate"), _most(answer)
     yield message("saturation_fact_limit"), _limit(answer)
     if answer.unloaded_s is not None:
-        unloaded = message("saturation_unloaded", unloaded_ns=1e9 * answer.unloaded_s, think_ns=1e9 * answer.think_s)
+        unloaded = message(
+            "saturation_unloaded",
+            unloaded_ns=1e9 * answer.unloaded_s,
+            think_ns=1e9 * answer.think_s,
+            users=answer.unloaded_users or 1,
+        )
         yield message("saturation_fact_unloaded"), unloaded
     yield message("saturation_fact_measured"), _measured(answer)
 

@@ -3,12 +3,13 @@
 import itertools
 import math
 import random
+import statistics
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
-from loadstone.judge.statistics.saturation import closed_saturation
+from loadstone.judge.statistics.saturation import closed_saturation, least_cycle
 from loadstone.judge.statistics.saturation_model import Probe, Sweep, at_least, typical
 from loadstone.judge.statistics.saturation_peak import Usl, fit_usl, peaks, usl_fits
 from loadstone.judge.statistics.saturation_range import grid, search_range, sweep_orders
@@ -75,7 +76,31 @@ def test_what_goes_on_rising_beyond_the_point_levels_off_later() -> None:
     assert found.users is not None
     assert found.per_s is not None
     assert found.per_s.value == pytest.approx(1600, rel=0.05)
-    assert found.users.value == pytest.approx(4, rel=0.06), "at 2.5 ms without load"
+    assert found.users.value == pytest.approx(1600 * 2 / 960, rel=0.06), "two users take 2.1 ms each, and one 2.5 ms"
+
+
+def wakes_up(users: int) -> float:
+    """One user waits .1 ms for a thread to wake up, which four keep awake."""
+    return min(users / (0.000194 + 0.0001 * max(0, 4 - users) / 3), 41_200.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_level_does_more_than_the_bound_that_the_point_rests_on(seed: int) -> None:
+    sweeps = sweeps_of(wakes_up, grid(64), noise=0.02, seed=seed)
+    found, least = closed_saturation(sweeps), least_cycle(sweeps)
+    assert found.users is not None
+    assert least is not None
+    assert found.users.low < 41_200 * 0.000194 < found.users.high, "8 users, and not 12 by what one user takes"
+    for users in grid(64):
+        typical = statistics.median(probe.goodput_per_s for sweep in sweeps for probe in sweep if probe.users == users)
+        assert typical <= users / least[0] * 1.001
+
+
+def test_an_unloaded_time_that_is_least_with_one_user_is_that_of_one_user() -> None:
+    """As before: where waiting only grows with users, nothing else is chosen."""
+    least = least_cycle(sweeps_of(lambda users: users / (0.001 * (1 + users / 10)), grid(32), noise=0.01))
+    assert least is not None
+    assert least[1] == 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -91,7 +116,7 @@ def test_users_who_think_saturate_later() -> None:
     def thinking(users: int) -> float:
         return min(users / 0.021, 1000.0)
 
-    found = closed_saturation(sweeps_of(thinking, grid(84), think_s=0.020), think_s=0.020)
+    found = closed_saturation(sweeps_of(thinking, grid(84), think_s=0.020))
     assert found.users is not None
     assert found.users.value == pytest.approx(21, rel=0.03)
 

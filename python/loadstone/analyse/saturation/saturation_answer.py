@@ -153,7 +153,9 @@ class SaturationAnswer(Piece):
     """From the first trial to the last, the search among them."""
     think_s: float
     unloaded_s: float | None
-    """R_0: the mean response time with one user, in seconds."""
+    """R_0: the shortest mean response time of any level, in seconds: no level does more than N / (R_0 + Z)."""
+    unloaded_users: int | None = None
+    """At how many users that is; None of runs of older versions: at one."""
     points: list[SaturationPoint]
     """In the order of their load."""
     search: Search

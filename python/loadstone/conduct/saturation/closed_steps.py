@@ -79,7 +79,7 @@ def next_step(
     following = SweepStep(plan, _first(plan, trials))
     if len(sweeps) < settings.sweeps or _half_done(plan, trials):
         return following
-    answer = closed_saturation(sweeps, think_s(template.plan))
+    answer = closed_saturation(sweeps)
     if is_precise(answer, settings.precision) or settings.sweeps_max <= settings.sweeps:
         return Done("decided", len(sweeps))
     if len(sweeps) >= settings.sweeps_max:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from loadstone.judge.saturation.level_probes import measured_again, search_probes, sweeps_of
-from loadstone.judge.statistics.saturation import TAIL_FROM, closed_saturation
+from loadstone.judge.statistics.saturation import TAIL_FROM, closed_saturation, least_cycle
 from loadstone.judge.statistics.saturation_model import Estimate, Probe, Saturation, Sweep, at_least, no_point
 from loadstone.judge.statistics.saturation_range import RangeSearch, search_range
 from loadstone.judge.validity.bounds import FAR, up_to
@@ -28,21 +28,24 @@ class ClosedAnswer:
     sweeps: tuple[Sweep, ...]
     think_s: float
     unloaded_s: float | None
+    """R_0: the shortest mean response time of any level, by N / X(N) less the pause."""
+    unloaded_users: int | None = None
+    """At how many users that is."""
 
 
 def closed_answer(trials: Sequence[TrialRecord], settings: SaturationSettings) -> ClosedAnswer:
     """The answer of one condition's trials, of every attempt or the last ones."""
     pause_s, probes = think_s_of(trials), search_probes(trials)
     search, sweeps = search_range(probes, pause_s, settings.users_max), sweeps_of(trials)
-    unloaded = [probe.response_s for sweep in sweeps for probe in sweep if probe.users == 1 and probe.response_s > 0]
-    unloaded = unloaded or [probe.response_s for probe in probes[:1] if probe.response_s > 0]
+    least = least_cycle(sweeps or [tuple(probes)])
     return ClosedAnswer(
-        saturation=_saturation(trials, probes, search, sweeps, pause_s),
+        saturation=_saturation(trials, probes, search, sweeps),
         probes=tuple(probes),
         why=search.why,
         sweeps=tuple(sweeps),
         think_s=pause_s,
-        unloaded_s=sorted(unloaded)[len(unloaded) // 2] if unloaded else None,
+        unloaded_s=None if least is None else max(0.0, least[0] - pause_s),
+        unloaded_users=None if least is None else least[1],
     )
 
 
@@ -57,7 +60,6 @@ def _saturation(
     probes: Sequence[Probe],
     search: RangeSearch,
     sweeps: Sequence[Sweep],
-    pause_s: float,
 ) -> Saturation:
     if not trials:
         return no_point(message("saturation_not_measured"))
@@ -68,7 +70,7 @@ def _saturation(
         return at_least(best, message("search_not_ended", users=probes[-1].users if probes else 0))
     if not sweeps:
         return at_least(best, message("sweeps_not_measured"))
-    found = closed_saturation(sweeps, pause_s)
+    found = closed_saturation(sweeps)
     why = found.message.figures.get("why")
     if found.kind == "none" and isinstance(why, Message) and why.kind == "too_few_sweeps":
         return at_least(best, why)  # no interval yet; what was reached is known

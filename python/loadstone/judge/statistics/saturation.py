@@ -2,13 +2,14 @@
 
 X_max is the typical throughput over N >= 2 N*, or from where on it rises no more, and the saturation point is
 N* = X_max (R_0 + Z): the users that would keep the system just busy if no one ever waited (asymptotic bounds, Denning &
-Buzen 1978). Typical is the median Walsh average of the logarithms: where one trial in ten stalls, their mean is 5 % too
-small, and this 1 %.
+Buzen 1978). R_0 + Z is the least N / X(N) of any level: a single user may wait for wake-ups that several do not, and no
+level may do more than N / (R_0 + Z). Typical is the median Walsh average of the logarithms: where one trial in ten
+stalls, their mean is 5 % too small, and this 1 %.
 Each sweep gives one estimate; the interval is Hodges and Lehmann's over the sweeps. A single ramp gives none.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +34,17 @@ TAIL_FROM = 2.0
 TAIL_LEVELS_MIN = 2
 LEVELLED_LEVELS_MIN = 4
 """A tail that begins later, since its first levels still rose, has at least so many: a factor of 2.8 in users."""
+SURELY_SHORTER = 0.97
+"""Users who wait for less than this share of what one user takes: one user waits for something that they do not."""
 RETROGRADE = 0.95
 RISING = 1.05
 ROUNDS_MAX = 50
 
 
-def closed_saturation(sweeps: Sequence[Sweep], think_s: float = 0.0) -> Saturation:
+def closed_saturation(sweeps: Sequence[Sweep]) -> Saturation:
     """Where more users bring no more throughput. `sweeps` hold every level once, in the order they ran.
 
-    Sweeps that lack a level are left out. Users think `think_s` between a reply and their next request.
+    Sweeps that lack a level are left out. What users think between a reply and their next request is part of N / X(N).
     """
     if (refusal := _refusal(sweeps)) is not None:
         return refusal
@@ -49,14 +52,14 @@ def closed_saturation(sweeps: Sequence[Sweep], think_s: float = 0.0) -> Saturati
     if curves is None:
         best = max((one.goodput_per_s for sweep in sweeps for one in sweep if _spoilt(one) is None), default=0.0)
         return at_least(best, cut or message("no_correct_reply"))
-    tail, users = _tail(curves, think_s), round(float(curves.users[-1]))
+    tail, users = _tail(curves), round(float(curves.users[-1]))
     if np.count_nonzero(tail) < TAIL_LEVELS_MIN:
         return at_least(curves.best_per_s, cut or message("not_levelled_off", users=users))
     if (levelled := _levelled(curves, tail)) is None:
         return at_least(curves.best_per_s, cut or message("still_rising", users=users))
     if _retrograde(curves, levelled):
         return _peak(curves)
-    return _plateau(curves, levelled, think_s)
+    return _plateau(curves, levelled)
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,25 @@ class _Curves:
 
     users: Floats
     rates: Floats
-    unloaded_s: Floats
-    """R_0 of each sweep."""
+
+    @property
+    def cycles_s(self) -> Floats:
+        """R_0 + Z of each sweep: N / X(N) of one user, or of the number of users where it is surely less.
+
+        The least of several noisy figures would be too small where they are alike.
+        """
+        logs = np.log(self.users / self.rates)
+        ratios = np.exp(logs - logs[:, :1])
+        surely = [
+            place for place in range(1, len(self.users)) if typical(ratios[:, place].tolist()).high < SURELY_SHORTER
+        ]
+        place = min(surely, key=lambda one: float(np.median(logs[:, one])), default=0)
+        return np.asarray(np.exp(logs[:, place]), dtype=np.float64)
+
+    @property
+    def least_cycle_s(self) -> float:
+        """The least N / X(N) of the typical rates, which none of these is above."""
+        return float((self.users / self.typical_rates).min())
 
     @property
     def typical_rates(self) -> Floats:
@@ -75,6 +95,18 @@ class _Curves:
     @property
     def best_per_s(self) -> float:
         return float(self.typical_rates.max())
+
+
+def least_cycle(sweeps: Sequence[Sweep]) -> tuple[float, int] | None:
+    """The least N / X(N) of all levels by their typical rates, in seconds, and at how many users; None without any.
+
+    No typical rate X(N) is above N over it.
+    """
+    by_users: dict[int, list[float]] = {}
+    for probe in (one for sweep in sweeps for one in sweep if _spoilt(one) is None):
+        by_users.setdefault(probe.users, []).append(probe.goodput_per_s)
+    cycles = [(users / float(np.exp(np.median(np.log(rates)))), users) for users, rates in by_users.items()]
+    return min(cycles, default=None)
 
 
 def _refusal(sweeps: Sequence[Sweep]) -> Saturation | None:
@@ -114,8 +146,7 @@ def _curves(sweeps: Sequence[Sweep]) -> tuple[_Curves | None, Message | None]:
         return None, why
     by_users = [{probe.users: probe for probe in sweep} for sweep in complete]
     rates = np.array([[sweep[users].goodput_per_s for users in levels] for sweep in by_users])
-    unloaded_s = np.array([sweep[levels[0]].response_s for sweep in by_users])
-    return _Curves(np.array(levels, dtype=np.float64), rates, unloaded_s), why
+    return _Curves(np.array(levels, dtype=np.float64), rates), why
 
 
 def _spoilt(probe: Probe) -> Message | None:
@@ -127,10 +158,10 @@ def _spoilt(probe: Probe) -> Message | None:
     return None if probe.goodput_per_s > 0 and probe.response_s > 0 else message("no_correct_reply")
 
 
-def _tail(curves: _Curves, think_s: float) -> NDArray[np.bool_]:
+def _tail(curves: _Curves) -> NDArray[np.bool_]:
     """The levels N >= 2 N*, found by turns from the typical curve; the same ones for every sweep."""
     rates = curves.typical_rates
-    cycle_s = float(np.median(curves.unloaded_s)) + think_s
+    cycle_s = float(np.median(curves.cycles_s))
     point = float(rates[-1]) * cycle_s
     tail = curves.users >= TAIL_FROM * point
     for _ in range(ROUNDS_MAX):
@@ -179,9 +210,11 @@ def _retrograde(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
     return typical(np.exp(end.mean(axis=1) - peak).tolist()).high < RETROGRADE
 
 
-def _plateau(curves: _Curves, tail: NDArray[np.bool_], think_s: float) -> Saturation:
+def _plateau(curves: _Curves, tail: NDArray[np.bool_]) -> Saturation:
     most = np.exp(signed_rank(np.log(curves.rates[:, tail]), FIXED_ALPHA).estimate)
-    per_s, users = typical(most.tolist()), typical((most * (curves.unloaded_s + think_s)).tolist())
+    per_s, users = typical(most.tolist()), typical((most * curves.cycles_s).tolist())
+    # Where levels are nearly alike the point may be as low as the one that took least has it.
+    users = replace(users, low=min(users.low, per_s.value * curves.least_cycle_s))
     said = message("saturation_plateau", users=users.figures, per_s=per_s.figures)
     return Saturation("plateau", said, per_s, users, method="plateau", repeats=len(most))
 

@@ -26,9 +26,9 @@ def _limit(why: str, runner_up: str | None, share: float | None, users: int | No
     return f"{why}{f' ({at})' if at else ''}{rest}"
 
 
-def _unloaded(unloaded_ns: float, think_ns: float) -> str:
+def _unloaded(unloaded_ns: float, think_ns: float, users: int = 1) -> str:
     pause = f", and users pause for {duration(think_ns)}" if think_ns else ""
-    return f"{duration(unloaded_ns)} with one user{pause}"
+    return f"{duration(unloaded_ns)} with {several(users, 'user')}{pause}"
 
 
 def _measured(model: str, sweeps: int, levels: int, rounds: int, seconds: float) -> str:
@@ -118,7 +118,7 @@ SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
     "saturation_fact_objective": "Objective",
     "saturation_fact_rate": "Highest rate",
     "saturation_fact_limit": "The limit",
-    "saturation_fact_unloaded": "Response time without load",
+    "saturation_fact_unloaded": "Shortest mean response time (R)",
     "saturation_fact_measured": "Measured",
     "saturation_users": lambda users: f"{interval(users)} users",
     "saturation_per_s": lambda per_s: f"{interval(per_s)} a second",
