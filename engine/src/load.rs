@@ -5,6 +5,7 @@ mod acknowledged;
 pub mod arrivals;
 pub mod keys;
 mod operations;
+pub mod other_keys;
 mod read_back;
 mod recorded;
 mod replicas;

@@ -3,6 +3,7 @@
 //! | placeholder | stands for |
 //! |---|---|
 //! | `{key}` | the key: prefix and 12-digit number |
+//! | `{key2}` `{key3}` ... | other keys of the same operation, all different |
 //! | `{document}` | the JSON text of the key's document |
 //! | `{id}` `{version}` `{field}` `{body}` | its raw parts |
 //! | `{field_json}` | the field as a JSON string |
@@ -12,7 +13,7 @@
 //! | `{seq}` | the operation's number in the drive, from 0; the same in all its commands |
 //! | `{uniform A..B}` | a random integer from A to B, both included |
 //! | `{random N lowercase}` | N random small letters |
-//! | `{number}` (HTTP) | the key's number counted from 1, without leading zeros |
+//! | `{number}` `{number2}` ... (HTTP) | the number of the key, and of the others, counted from 1, without leading zeros |
 //! | `{data.FIELD}` | a field of the operation's row in the data file |
 //!
 //! `{{` and `}}` are literal braces. Random text depends on the seed and the operation's number alone.
@@ -28,12 +29,16 @@ use crate::plan::PlanError;
 
 /// More letters than any document has bytes are a slip of the pen.
 const RANDOM_MAX: usize = 64 * 1024 * 1024;
+/// Keys of one operation.
+pub const KEYS_OF_ONE_MAX: usize = 10_000;
 
 /// A piece of a template. `salt` makes the random placeholders of one operation differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Literal(Vec<u8>),
     Id,
+    /// The number of another key of the operation, by its place among these.
+    Other(usize),
     Version,
     Field,
     Body,
@@ -42,6 +47,8 @@ pub enum Part {
     Message,
     Seq,
     Number,
+    /// As [`Part::Other`], as a number.
+    OtherNumber(usize),
     /// A field of the operation's row, by its place.
     Data(usize),
     Uniform {
@@ -66,6 +73,15 @@ pub struct Filling<'a> {
     /// The text of the last reply of the same operation.
     pub previous: &'a [u8],
     pub data: Option<&'a Data>,
+    /// The numbers of the operation's other keys, as many as its requests name.
+    pub others: &'a [u64],
+}
+
+impl Filling<'_> {
+    /// The number of another key, by its place among these.
+    fn other(&self, place: usize) -> u64 {
+        self.others.get(place).copied().unwrap_or(self.key)
+    }
 }
 
 /// The placeholders of a protocol.
@@ -130,6 +146,10 @@ impl<'a> Parser<'a> {
                 push_literal(parts, self.prefix.as_bytes());
                 parts.push(Part::Id);
             }
+            (name, "") if name.starts_with("key") => {
+                push_literal(parts, self.prefix.as_bytes());
+                parts.push(Part::Other(other_place(name, "key")?));
+            }
             ("document", "") => push_document(parts),
             ("field_json", "") => {
                 push_literal(parts, b"\"");
@@ -142,6 +162,9 @@ impl<'a> Parser<'a> {
             ("body", "") => parts.push(Part::Body),
             ("changed", "") if self.placeholders.changed => parts.push(Part::Changed),
             ("number", "") if self.placeholders.number => parts.push(Part::Number),
+            (name, "") if name.starts_with("number") && self.placeholders.number => {
+                parts.push(Part::OtherNumber(other_place(name, "number")?));
+            }
             (name, "") if name.starts_with("data.") => parts.push(self.data_field(name)?),
             ("message", "") if self.placeholders.message => parts.push(Part::Message),
             ("value", "") => parts.push(Part::Value),
@@ -186,6 +209,26 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// The place among an operation's other keys of `{key2}`, or `{number2}`: 0 of the second key.
+fn other_place(name: &str, what: &str) -> Result<usize, String> {
+    let digits = &name[what.len()..];
+    let number = digits.parse::<usize>().ok().filter(|_| !digits.starts_with(['0', '+']));
+    number.filter(|number| (2..=KEYS_OF_ONE_MAX).contains(number)).map(|number| number - 2).ok_or_else(|| {
+        format!(
+            "{{{name}}} is no key of an operation; its keys are {{{what}}}, {{{what}2}} to {{{what}{KEYS_OF_ONE_MAX}}}"
+        )
+    })
+}
+
+/// How many other keys these arguments name.
+pub fn others_named<'a>(parts: impl IntoIterator<Item = &'a Part>) -> usize {
+    let place = |part: &Part| match part {
+        Part::Other(place) | Part::OtherNumber(place) => place + 1,
+        _ => 0,
+    };
+    parts.into_iter().map(place).max().unwrap_or(0)
+}
+
 /// Appends literal text, to the last part if that is literal too.
 fn push_literal(parts: &mut Vec<Part>, text: &[u8]) {
     match parts.last_mut() {
@@ -212,14 +255,14 @@ impl Part {
     pub fn fixed_bytes(&self, values: &Values) -> Option<usize> {
         match self {
             Part::Literal(text) => Some(text.len()),
-            Part::Id => Some(ID_DIGITS),
+            Part::Id | Part::Other(_) => Some(ID_DIGITS),
             Part::Version => Some(VERSION_DIGITS),
             Part::Field => Some(values.field_bytes()),
             Part::Body => Some(values.payload_bytes() - values.field_bytes()),
             Part::Value | Part::Message => Some(values.payload_bytes()),
             Part::Changed => Some(values.document_bytes()),
             Part::Random { letters, .. } => Some(*letters),
-            Part::Seq | Part::Number | Part::Data(_) | Part::Uniform { .. } => None,
+            Part::Seq | Part::Number | Part::OtherNumber(_) | Part::Data(_) | Part::Uniform { .. } => None,
         }
     }
 
@@ -238,16 +281,18 @@ impl Part {
     /// Appends what the part stands for.
     #[inline]
     pub fn write(&self, filling: &Filling, out: &mut Vec<u8>) {
-        let Filling { values, key, version, seq, intended, previous, data } = *filling;
+        let Filling { values, key, version, seq, intended, previous, data, .. } = *filling;
         match self {
             Part::Literal(text) => out.extend_from_slice(text),
             Part::Id => out.extend_from_slice(&digits::<ID_DIGITS>(key)),
+            Part::Other(place) => out.extend_from_slice(&digits::<ID_DIGITS>(filling.other(*place))),
             Part::Version => out.extend_from_slice(&digits::<VERSION_DIGITS>(version.into())),
             Part::Field | Part::Body | Part::Value => out.extend_from_slice(self.generated(filling)),
             Part::Changed => values.write_changed(previous, key, version, out),
             Part::Message => message::write(Stamp { intended, seq }, values.value(key, version), out),
             Part::Seq => write_integer(seq.into(), out),
             Part::Number => write_integer(i128::from(key) + 1, out),
+            Part::OtherNumber(place) => write_integer(i128::from(filling.other(*place)) + 1, out),
             Part::Data(field) => out.extend_from_slice(data.map_or(&[], |data| data.field(seq, key, *field))),
             Part::Uniform { low, span, salt } => {
                 let offset = Rng::new(values.seed() ^ salt, seq).below(*span);
@@ -324,6 +369,7 @@ mod tests {
             seq: 12,
             intended: Default::default(),
             previous: &document,
+            others: &[],
             data: None,
         };
         assert_eq!(render("{key}", &filling), "app:000000000007");
@@ -334,6 +380,8 @@ mod tests {
         assert_eq!(render("{body}", &filling), text(values.body(7, 3)));
         assert_eq!(render("{value}", &filling), text(values.value(7, 3)));
         assert_eq!(render("{seq}", &filling), "12");
+        let several = Filling { others: &[3, 9], ..filling };
+        assert_eq!(render("{key3}/{key}/{key2}", &several), "app:000000000009/app:000000000007/app:000000000003");
         assert_eq!(render("{changed}", &filling), text(&document));
         assert_eq!(render("", &filling), "");
         let newer = Filling { version: 4, ..filling };
@@ -361,6 +409,7 @@ mod tests {
             seq: 0,
             intended: Default::default(),
             previous: b"",
+            others: &[],
             data: None,
         };
         assert_eq!(render(r#"{{"id":"{id}","in":{{}}}}"#, &filling), r#"{"id":"000000000007","in":{}}"#);
@@ -378,6 +427,7 @@ mod tests {
             seq,
             intended: Default::default(),
             previous: b"",
+            others: &[],
             data: None,
         };
         let mut distinct = std::collections::HashSet::new();
@@ -420,6 +470,10 @@ mod tests {
             ("{uniform}", "needs two integers"),
             ("{uniform 5..4}", "needs two integers"),
             ("{uniform 1..x}", "needs two integers"),
+            ("{key1}", "{key1} is no key of an operation; its keys are {key}, {key2} to {key10000}"),
+            ("{key10001}", "is no key of an operation"),
+            ("{key02}", "is no key of an operation"),
+            ("{keys}", "is no key of an operation"),
             ("{random 10}", "needs a count"),
             ("{random 0 lowercase}", "needs a count"),
             ("{random -1 lowercase}", "needs a count"),

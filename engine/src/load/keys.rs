@@ -67,6 +67,15 @@ impl KeyPicker {
             }
         })
     }
+
+    /// The number of a key by the distribution alone; of keys that are taken in order any.
+    pub fn draw(&mut self, rng: &mut Rng) -> u64 {
+        match &mut self.pick {
+            Pick::Uniform | Pick::Sequential { .. } | Pick::ExactlyOnce => rng.below(self.count),
+            Pick::Zipf(zipf) => zipf.draw(rng) - 1,
+            Pick::Gaussian(gaussian) => gaussian.draw(rng, self.count),
+        }
+    }
 }
 
 /// Zipf over 1..=n: P(k) ~ k^-s, by rejection-inversion: W. Hörmann & G. Derflinger, 'Rejection-inversion to

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::slots::slot_of;
-use crate::content::template::{Filling, Part};
+use crate::content::template::{Filling, KEYS_OF_ONE_MAX, Part, others_named};
 use crate::plan::{Plan, PlanError};
 
 /// Requests that are compared to find out whether an operation stays in one slot.
@@ -16,7 +16,12 @@ pub(super) fn routes(plan: &Plan, shared: &Shared, keys: Vec<Vec<Vec<Part>>>) ->
     if shared.slots.is_none() {
         return Ok(vec![]);
     }
-    let route = |(index, keys): (usize, Vec<Vec<Part>>)| {
+    let others: Vec<u64> = (1..KEYS_OF_ONE_MAX as u64).map(|step| step % plan.keys.count).collect();
+    let route = |(index, mut keys): (usize, Vec<Vec<Part>>)| {
+        let drawn = || vec![Part::Literal(plan.keys.prefix.clone().into_bytes()), Part::Id];
+        if keys.first().is_some_and(|first| others_named(first) > 0) {
+            keys.insert(0, drawn());
+        }
         let probe = |key: &[Part], number: u64| {
             let filling = Filling {
                 values: &shared.values,
@@ -25,6 +30,7 @@ pub(super) fn routes(plan: &Plan, shared: &Shared, keys: Vec<Vec<Vec<Part>>>) ->
                 seq: number,
                 intended: Default::default(),
                 previous: b"",
+                others: &others,
                 data: shared.data.as_ref(),
             };
             let mut text = Vec::new();
@@ -38,7 +44,6 @@ pub(super) fn routes(plan: &Plan, shared: &Shared, keys: Vec<Vec<Vec<Part>>>) ->
                            use one key, or a hash tag, as in {{{key}}}:other";
             return Err(PlanError::new(format!("operations[{index}].commands"), message));
         }
-        let drawn = || vec![Part::Literal(plan.keys.prefix.clone().into_bytes()), Part::Id];
         Ok(keys.into_iter().next().unwrap_or_else(drawn))
     };
     keys.into_iter().enumerate().map(route).collect()

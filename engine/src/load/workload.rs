@@ -56,7 +56,7 @@ impl Request {
     fn filling<'a>(&self, shared: &'a Shared) -> Filling<'a> {
         let Request { key, version, seq, .. } = *self;
         let (intended, data) = (Intended::default(), shared.data.as_ref());
-        Filling { values: &shared.values, key, version, seq, intended, previous: b"", data }
+        Filling { values: &shared.values, key, version, seq, intended, previous: b"", others: &[], data }
     }
 }
 
@@ -93,7 +93,16 @@ impl Workload {
     /// the plan that cannot be used.
     pub fn new(plan: &Plan, shared: Arc<Shared>, thread: usize) -> Result<Self, PlanError> {
         let (values, data) = (&shared.values, shared.data.as_ref());
-        let filling = Filling { values, key: 0, version: 0, seq: 0, intended: Default::default(), previous: b"", data };
+        let filling = Filling {
+            values,
+            key: 0,
+            version: 0,
+            seq: 0,
+            intended: Default::default(),
+            previous: b"",
+            others: &[],
+            data,
+        };
         let (wire, mut requests) = Wire::new(plan, &filling)?;
         let keys = requests.iter_mut().map(|operation| std::mem::take(&mut operation.keys)).collect();
         let operations = Operations::new(plan, requests)?;

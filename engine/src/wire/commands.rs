@@ -5,6 +5,7 @@ use super::judge::{Judge, Strict};
 use super::reply::Reply;
 use super::{Expected, WireOperation, limits, reply_max};
 use crate::content::template::Filling;
+use crate::load::other_keys::OtherKeys;
 use crate::plan::{Expect, Plan, PlanError, Writes};
 
 #[derive(Debug)]
@@ -13,6 +14,7 @@ pub(super) struct Commands {
     pub judge: Judge,
     /// The longest reply that is taken.
     pub reply_max_bytes: usize,
+    other_keys: OtherKeys,
     scratch: Vec<u8>,
 }
 
@@ -27,6 +29,7 @@ impl Commands {
             exchanges: compiler.into_exchanges(),
             judge: Judge::new(&plan.verify, writes_fields),
             reply_max_bytes: reply_max::bytes(plan, limits::are_replies_known(plan)),
+            other_keys: OtherKeys::new(plan),
             scratch: Vec::new(),
         };
         Ok((commands, operations))
@@ -41,7 +44,7 @@ impl Commands {
         previous: impl FnOnce() -> Option<Reply<'a>>,
         out: &mut Vec<u8>,
     ) {
-        self.exchanges[number].write(filling, previous, &mut self.scratch, out);
+        self.exchanges[number].write(filling, previous, &mut self.other_keys, &mut self.scratch, out);
     }
 
     /// Counts a reply to command `number`; returns what it must be.

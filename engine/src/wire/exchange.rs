@@ -4,8 +4,9 @@ use super::command::Command;
 use super::judge::Strict;
 use super::reply::Reply;
 use super::{Step, WireOperation};
-use crate::content::template::{Filling, Parser, Part, Placeholders};
+use crate::content::template::{Filling, Parser, Part, Placeholders, others_named};
 use crate::content::values::Values;
+use crate::load::other_keys::{self, OtherKeys};
 use crate::plan::{self, Expect, Plan, PlanError, Writes};
 
 /// A command, and what its reply must be.
@@ -15,6 +16,10 @@ pub(super) struct Exchange {
     pub expect: Expect,
     pub strict: Strict,
     pub uses_previous: bool,
+    /// How many other keys it names.
+    others: usize,
+    /// It needs something beside what every operation has.
+    needs_more: bool,
     /// How often the reply was that there is no such key, or no such part of it.
     pub missed: u64,
 }
@@ -26,15 +31,25 @@ impl Exchange {
         &self,
         filling: &mut Filling<'a>,
         previous: impl FnOnce() -> Option<Reply<'a>>,
+        other_keys: &mut OtherKeys,
         scratch: &mut Vec<u8>,
         out: &mut Vec<u8>,
     ) {
-        if self.uses_previous
-            && let Some(Reply::Text(text)) = previous()
-        {
-            filling.previous = text;
+        if self.needs_more {
+            if self.uses_previous
+                && let Some(Reply::Text(text)) = previous()
+            {
+                filling.previous = text;
+            }
+            return self.write_with(filling, other_keys, scratch, out);
         }
         self.command.write(filling, scratch, out);
+    }
+
+    #[inline(never)]
+    fn write_with(&self, filling: &Filling, keys: &mut OtherKeys, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+        let others = if self.others == 0 { &[] } else { keys.draw(self.others, filling.key, filling.seq) };
+        self.command.write(&Filling { others, ..*filling }, scratch, out);
     }
 }
 
@@ -43,7 +58,7 @@ pub(crate) const PLACEHOLDERS: Placeholders = Placeholders {
     changed: true,
     number: false,
     message: true,
-    list: "{key}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, {seq}, \
+    list: "{key}, {key2}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, {seq}, \
            {message}, {data.FIELD}, {uniform A..B}, {random N lowercase}; write {{ and }} for literal braces",
 };
 
@@ -55,13 +70,14 @@ pub(super) struct Compiler<'a> {
     parser: Parser<'a>,
     values: &'a Values,
     frame: Frame,
+    plan: &'a Plan,
     exchanges: Vec<Exchange>,
 }
 
 impl<'a> Compiler<'a> {
     pub fn new(plan: &'a Plan, filling: &Filling<'a>, frame: Frame) -> Self {
         let parser = Parser::new(&plan.keys.prefix, &PLACEHOLDERS, filling.data);
-        Self { parser, values: filling.values, frame, exchanges: vec![] }
+        Self { parser, values: filling.values, frame, plan, exchanges: vec![] }
     }
 
     /// All of them; a command's number is its place.
@@ -78,10 +94,11 @@ impl<'a> Compiler<'a> {
             let place = format!("{place}.commands[{step}]");
             let parts = self.parse(command, &place)?;
             check_writes(&parts, operation, &place)?;
+            self.check_others(&parts, operation, &place)?;
             let previous = step.checked_sub(1).map(|before| operation.commands[before].expect);
             check_previous(&parts, previous, &place)?;
             writes_value |= uses(&parts, &Part::Value);
-            added.keys.extend(key_argument(&parts, self.parser.prefix()));
+            added.keys.extend(key_arguments(&parts, self.parser.prefix()));
             added.steps.push(self.push(command, parts, Strict::No, &place)?);
         }
         if let Some(command) = &operation.read_back {
@@ -93,11 +110,20 @@ impl<'a> Compiler<'a> {
             }
             let parts = self.parse(command, &place)?;
             check_previous(&parts, None, &place)?;
-            added.keys.extend(key_argument(&parts, self.parser.prefix()));
+            added.keys.extend(key_arguments(&parts, self.parser.prefix()));
             let strict = Strict::of_read_back(operation.writes, command.expect, writes_value);
             added.read_back = Some(self.push(command, parts, strict, &place)?);
         }
         Ok(added)
+    }
+
+    fn check_others(&self, parts: &[Vec<Part>], operation: &plan::Operation, place: &str) -> Result<(), PlanError> {
+        let others = others_named(parts.iter().flatten());
+        if others > 0 && operation.writes != Writes::Nothing {
+            let message = "names {key2}, and documents are followed by {key} alone; set `writes` to `nothing`";
+            return Err(PlanError::new(format!("{place}.args"), message));
+        }
+        other_keys::check(self.plan, others, &format!("{place}.args"))
     }
 
     fn push(
@@ -108,10 +134,12 @@ impl<'a> Compiler<'a> {
         place: &str,
     ) -> Result<Step, PlanError> {
         let uses_previous = uses(&parts, &Part::Changed);
+        let others = others_named(parts.iter().flatten());
         let expect = command.expect;
         let framed = (self.frame)(parts, self.values);
         let framed = framed.map_err(|message| PlanError::new(format!("{place}.args"), message))?;
-        self.exchanges.push(Exchange { command: framed, expect, strict, uses_previous, missed: 0 });
+        let needs_more = uses_previous || others > 0;
+        self.exchanges.push(Exchange { command: framed, expect, strict, uses_previous, others, needs_more, missed: 0 });
         Ok(Step { name: command.args[0].to_uppercase(), number: self.exchanges.len() - 1 })
     }
 
@@ -131,14 +159,16 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// The argument that holds a command's key: the first one with the plan's prefix in it.
-fn key_argument(arguments: &[Vec<Part>], prefix: &str) -> Option<Vec<Part>> {
+/// The arguments that hold a command's keys: the first one with the plan's prefix in it, and those of other keys.
+fn key_arguments(arguments: &[Vec<Part>], prefix: &str) -> Vec<Vec<Part>> {
     let prefix = prefix.as_bytes();
     let has_prefix = |part: &Part| match part {
         Part::Literal(text) => memchr::memmem::find(text, prefix).is_some(),
         _ => false,
     };
-    arguments.iter().skip(1).find(|argument| argument.iter().any(has_prefix)).cloned()
+    let mut named = arguments.iter().skip(1).filter(|argument| argument.iter().any(has_prefix));
+    let first = named.next();
+    first.into_iter().chain(named.filter(|argument| others_named(*argument) > 0)).cloned().collect()
 }
 
 fn uses(arguments: &[Vec<Part>], part: &Part) -> bool {

@@ -118,8 +118,16 @@ fn judged(protocol: &Commands, reply: &[u8]) -> Vec<Option<ErrorKind>> {
     static VALUES: OnceLock<Values> = OnceLock::new();
     let values = VALUES.get_or_init(|| Values::new(1, &Documents { payload_bytes: 20, field_bytes: 5 }));
     take_elements(resp::reply(reply));
-    let filling =
-        Filling { values, key: 0, version: 1, seq: 0, intended: Default::default(), previous: b"", data: None };
+    let filling = Filling {
+        values,
+        key: 0,
+        version: 1,
+        seq: 0,
+        intended: Default::default(),
+        previous: b"",
+        others: &[],
+        data: None,
+    };
     let expected = Expected { filling, known: true };
     let mut verdicts = Vec::new();
     for count_mismatch in [true, false] {

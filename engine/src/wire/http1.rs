@@ -12,6 +12,7 @@ pub(super) use limits::check;
 
 use super::{Capabilities, Decoded, Ending, ErrorKind, Step, Verdict, WireOperation, reply_max};
 use crate::content::template::{Filling, Parser, Placeholders};
+use crate::load::other_keys::{self, OtherKeys};
 use crate::plan::{self, Method, Plan, PlanError};
 use decoding::{Kept, Requested};
 use expectation::{Expectation, Mismatch};
@@ -36,7 +37,7 @@ const PLACEHOLDERS: Placeholders = Placeholders {
     message: false,
     changed: false,
     number: true,
-    list: "{number}, {data.FIELD}, {key}, {id}, {document}, {version}, {field}, {body}, {field_json}, {value}, {seq}, \
+    list: "{number}, {number2}, {data.FIELD}, {key}, {key2}, {id}, {document}, {version}, {field}, {body}, {field_json}, {value}, {seq}, \
            {uniform A..B}, {random N lowercase}; write {{ and }} for literal braces",
 };
 
@@ -55,6 +56,7 @@ pub struct Http1 {
     targets: Vec<Target>,
     kept: Kept,
     counts_mismatches: bool,
+    other_keys: OtherKeys,
     scratch: Vec<u8>,
 }
 
@@ -68,6 +70,7 @@ impl Http1 {
             for (step, written) in operation.requests.iter().enumerate() {
                 let place = format!("operations[{index}].requests[{step}]");
                 let request = Request::new(written, &place, &mut parser, filling)?;
+                other_keys::check(plan, request.others, &place)?;
                 let expectation = Expectation::new(&written.expect, &format!("{place}.expect"), &mut parser)?;
                 steps.push(Step { name: request.name.clone(), number: exchanges.len() });
                 let is_checked = plan.verify.replies && expectation.needs_body();
@@ -85,6 +88,7 @@ impl Http1 {
             targets: plan.endpoints.iter().map(Target::new).collect(),
             kept: Kept::default(),
             counts_mismatches: plan.verify.count_mismatch,
+            other_keys: OtherKeys::new(plan),
             scratch: Vec::new(),
         };
         Ok((http1, operations))
@@ -92,7 +96,13 @@ impl Http1 {
 
     #[inline]
     pub(super) fn encode(&mut self, number: usize, target: usize, filling: &Filling, out: &mut Vec<u8>) {
-        self.exchanges[number].request.write(&self.targets[target], filling, &mut self.scratch, out);
+        let request = &self.exchanges[number].request;
+        let target = &self.targets[target];
+        if request.others > 0 {
+            let others = self.other_keys.draw(request.others, filling.key, filling.seq);
+            return request.write(target, &Filling { others, ..*filling }, &mut self.scratch, out);
+        }
+        request.write(target, filling, &mut self.scratch, out);
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! What a correct reply to a request is: its status, and what its body holds.
 
 use super::json;
-use crate::content::template::{Filling, Parser, Part};
+use crate::content::template::{Filling, Parser, Part, others_named};
 use crate::plan::{HttpExpect, PlanError};
 use memchr::memmem;
 
@@ -81,6 +81,10 @@ fn repeatable(text: &str, place: &str, parser: &mut Parser) -> Result<Vec<Part>,
     if parts.iter().any(|part| matches!(part, Part::Uniform { .. } | Part::Random { .. })) {
         let message = "{uniform} and {random} stand for something else each time they are written; use {number}, \
                        {key}, {seq} or {data.FIELD} in the request and here";
+        return Err(PlanError::new(place, format!("`{text}`: {message}")));
+    }
+    if others_named(&parts) > 0 {
+        let message = "a reply is compared with the first key alone; use {number} or {key} here";
         return Err(PlanError::new(place, format!("`{text}`: {message}")));
     }
     Ok(parts)

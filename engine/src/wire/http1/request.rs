@@ -2,7 +2,7 @@
 
 use super::limits::{is_in_header, is_in_path};
 use crate::content::data::Data;
-use crate::content::template::{Filling, Parser, Part, write_integer};
+use crate::content::template::{Filling, Parser, Part, others_named, write_integer};
 use crate::plan::{Endpoint, HttpRequest, Method, PlanError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -71,6 +71,8 @@ pub(super) struct Request {
     pub name: String,
     path: Vec<Part>,
     names_host: bool,
+    /// How many other keys it names.
+    pub others: usize,
     headers: Vec<Part>,
     /// A body whose length is known only once it is written; any other is part of `headers`.
     body: Option<Vec<Part>>,
@@ -102,7 +104,9 @@ impl Request {
         let body = push_body(&mut headers, body, method, filling);
         let names_host = request.headers.keys().any(|name| name.eq_ignore_ascii_case("host"));
         let name = format!("{} {}", method.name(), request.path);
-        Ok(Self { method, name, path: joined(path), names_host, headers: joined(headers), body: body.map(joined) })
+        let others = others_named(path.iter().chain(&headers).chain(body.iter().flatten()));
+        let (path, headers, body) = (joined(path), joined(headers), body.map(joined));
+        Ok(Self { method, name, path, names_host, others, headers, body })
     }
 
     /// Appends the request to an endpoint. `scratch` is only there to be reused.

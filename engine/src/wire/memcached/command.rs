@@ -122,6 +122,7 @@ mod tests {
             seq: 12,
             intended: Default::default(),
             previous: b"",
+            others: &[],
             data: None,
         };
         let mut parser = Parser::new("k:", &PLACEHOLDERS, None);

@@ -99,6 +99,7 @@ mod tests {
             seq: 12,
             intended: Default::default(),
             previous: b"",
+            others: &[],
             data: None,
         };
         assert_eq!(written(&["GET", "{key}"], &filling), "*2\r\n$3\r\nGET\r\n$14\r\nk:000000000007\r\n");
