@@ -53,6 +53,29 @@ func (s *keySpace) next(random *rand.Rand) (uint64, bool) {
 	return random.Uint64N(count), true
 }
 
+// others are so many other keys of one operation: each drawn as the first is, and different from all before it. Of keys
+// that are taken in order they are those that follow.
+func (s *keySpace) others(random *rand.Rand, key uint64, number int) []uint64 {
+	found := make([]uint64, 0, number)
+	taken := map[uint64]bool{key: true}
+	for len(found) < number {
+		other := (key + uint64(len(found)) + 1) % s.keys.Count
+		if s.keys.Distribution != "sequential" {
+			for range 16 { // then the next free one is taken
+				if other, _ = s.next(random); !taken[other] {
+					break
+				}
+			}
+		}
+		for taken[other] {
+			other = (other + 1) % s.keys.Count
+		}
+		taken[other] = true
+		found = append(found, other)
+	}
+	return found
+}
+
 // zipf draws from 1..n with P(k) ~ k^-s for any s, by rejection-inversion: W. Hörmann & G. Derflinger,
 // 'Rejection-inversion to generate variates from monotone discrete distributions', ACM TOMACS 6 (1996) 169-184.
 // (math/rand's needs an exponent above 1.) H is the integral of h(x) = x^-s.

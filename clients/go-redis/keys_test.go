@@ -126,3 +126,34 @@ func TestArrivalsFollowTheRate(t *testing.T) {
 		}
 	}
 }
+
+func TestOtherKeysDifferFromTheFirstAndFromEachOther(t *testing.T) {
+	for _, distribution := range []string{"uniform", "zipf", "gaussian", "sequential"} {
+		keys := Keys{Count: 12, Distribution: distribution, ZipfExponent: 0.99, GaussianSd: 0.15}
+		space, random := newKeySpace(keys), rand.New(newXoshiro(11, 0))
+		for key := range uint64(12) {
+			all := map[uint64]bool{key: true}
+			for _, other := range space.others(random, key, 11) {
+				all[other] = true
+			}
+			if len(all) != 12 {
+				t.Errorf("%s: %d different keys of 12", distribution, len(all))
+			}
+		}
+	}
+}
+
+func TestAnArgumentNamesOtherKeys(t *testing.T) {
+	parser := &templates{prefix: "k:"}
+	parsed, err := parser.parse("{key3}/{key}")
+	if err != nil || parser.others != 2 {
+		t.Fatal(err, parser.others)
+	}
+	var out []byte
+	for _, piece := range parsed.pieces {
+		out = piece(out, &filling{key: 7, others: []uint64{3, 9}})
+	}
+	if string(out) != "k:000000000009/k:000000000007" {
+		t.Error(string(out))
+	}
+}

@@ -15,6 +15,8 @@ type filling struct {
 	version  uint32
 	seq      uint64
 	previous string
+	// others are the operation's other keys: {key2}, {key3}...
+	others []uint64
 }
 
 // piece appends a part of an argument.
@@ -28,6 +30,7 @@ type argument struct {
 
 var (
 	uniformRange  = regexp.MustCompile(`^uniform\s+(-?\d+)\s*\.\.\s*(-?\d+)$`)
+	otherKey      = regexp.MustCompile(`^key([1-9]\d{0,4})$`)
 	randomLetters = regexp.MustCompile(`^random\s+(\d+)\s+lowercase$`)
 )
 
@@ -37,6 +40,8 @@ const randomMax = 64 << 20
 type templates struct {
 	prefix string
 	salt   uint64
+	// others is how many other keys were named since it was last set to 0.
+	others int
 }
 
 func (t *templates) parse(text string) (argument, error) {
@@ -108,6 +113,14 @@ func (t *templates) placeholder(name string) (piece, error) {
 		}, nil
 	case "seq":
 		return func(out []byte, f *filling) []byte { return strconv.AppendUint(out, f.seq, 10) }, nil
+	}
+	if found := otherKey.FindStringSubmatch(name); found != nil && found[1] != "1" {
+		number, _ := strconv.Atoi(found[1])
+		place, prefix := number-2, t.prefix
+		t.others = max(t.others, place+1)
+		return func(out []byte, f *filling) []byte {
+			return appendDigits(append(out, prefix...), f.others[place], idDigits)
+		}, nil
 	}
 	t.salt++
 	if found := uniformRange.FindStringSubmatch(name); found != nil {

@@ -27,6 +27,8 @@ type operation struct {
 	strict   strictness
 	writes   string
 	upTo     float64
+	// others is how many keys its commands name beside {key}.
+	others int
 }
 
 // begun is an operation that was drawn.
@@ -37,6 +39,7 @@ type begun struct {
 	seq       uint64
 	known     bool
 	alone     bool
+	others    []uint64
 	// member is the phase that it belongs to, by its intended time.
 	member int
 }
@@ -86,6 +89,7 @@ func newWorkload(plan *Plan) (*workload, error) {
 	}
 	for number, one := range plan.Operations {
 		sum += one.Weight
+		parser.others = 0
 		parsed := operation{name: one.Name, writes: one.Writes, upTo: sum / weights}
 		for place, each := range one.Commands {
 			read, err := w.command(parser, each, fmt.Sprintf("operations[%d].commands[%d]", number, place))
@@ -94,6 +98,7 @@ func newWorkload(plan *Plan) (*workload, error) {
 			}
 			parsed.commands = append(parsed.commands, read)
 		}
+		parsed.others = parser.others
 		if one.ReadBack != nil {
 			read, err := w.command(parser, *one.ReadBack, fmt.Sprintf("operations[%d].read_back", number))
 			if err != nil {
@@ -158,6 +163,9 @@ func (w *workload) draw(random *rand.Rand) (begun, bool) {
 	}
 	var state keyState
 	one := begun{operation: number, key: key, seq: w.seq.Add(1) - 1}
+	if others := w.operations[number].others; others > 0 {
+		one.others = w.keys.others(random, key, others)
+	}
 	if w.operations[number].writes == "nothing" {
 		state = w.versions.now(key)
 		one.version = state.version()

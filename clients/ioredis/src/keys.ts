@@ -23,6 +23,27 @@ export function keyPicker(keys: Keys, random: Xoshiro): Draw {
   }
 }
 
+/** Draws of a key that is there already, after which the next free one is taken. */
+const TRIES = 16;
+
+/**
+ * So many other keys of one operation: each drawn as the first is, and different from all before it. Of keys that are
+ * taken in order they are those that follow.
+ */
+export function otherKeys({ count, distribution }: Keys, draw: Draw, key: number, number: number): number[] {
+  const taken = new Set([key]);
+  while (taken.size <= number) {
+    let other = (key + taken.size) % count;
+    for (let tries = 0; distribution !== 'sequential' && tries < TRIES; tries++) {
+      other = draw() ?? 0;
+      if (!taken.has(other)) break;
+    }
+    while (taken.has(other)) other = (other + 1) % count;
+    taken.add(other);
+  }
+  return [...taken].slice(1);
+}
+
 /** Around the middle of the key space, drawn again outside of it. */
 function gaussian({ count, gaussian_sd }: Keys, random: Xoshiro): number {
   for (;;) {

@@ -10,6 +10,8 @@ export interface Filling {
   version: number;
   seq: number;
   previous: string;
+  /** The operation's other keys: `{key2}`, `{key3}`... */
+  others?: number[];
 }
 
 type Fill = (filling: Filling) => string;
@@ -20,6 +22,8 @@ const TOKEN = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g;
 export class Template {
   readonly name: string;
   readonly expect: Expect;
+  /** How many keys it names beside `{key}`. */
+  others = 0;
   private readonly fills: Fill[];
   private salts = 0;
 
@@ -69,6 +73,11 @@ export class Template {
       value: ({ key, version }) => texts.value(key, version),
       seq: ({ seq }) => String(seq),
     };
+    const other = Number(/^key([1-9]\d{0,4})$/.exec(name)?.[1] ?? 0) - 2;
+    if (other >= 0) {
+      this.others = Math.max(this.others, other + 1);
+      return ({ others }) => prefix + idOf(others![other]!);
+    }
     const fill = (Object.hasOwn(named, name) ? named[name] : undefined) ?? this.random(name);
     if (fill === undefined) throw new PlanError(`${place}: \`${text}\`: unknown placeholder {${name}}`);
     return fill;

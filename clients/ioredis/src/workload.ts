@@ -1,7 +1,7 @@
 /** What the operations of a plan are: drawn, filled, judged. All users share one. */
 
 import { type Expected, Judge, type Strict, type Verdict } from './judge.js';
-import { type Draw, keyPicker } from './keys.js';
+import { type Draw, keyPicker, otherKeys } from './keys.js';
 import type { Operation, Plan } from './plan.js';
 import { Word, Xoshiro } from './random64.js';
 import { type Filling, Template } from './templates.js';
@@ -78,7 +78,7 @@ export class Workload {
       operation,
       template: operation.templates[0]!,
       step: 0,
-      filling: { key: number, version: key.version, seq: this.seq++, previous: '' },
+      filling: { key: number, version: key.version, seq: this.seq++, previous: '', ...this.others(operation, number) },
       expected: { key: number, version: key.version, known: key.stored, newest: () => key.version, strict: undefined },
       alone,
     };
@@ -134,6 +134,11 @@ export class Workload {
       requests.push({ operation, template: operation.readBack!, step: 0, filling, expected, alone: true });
     }
     return requests;
+  }
+
+  private others({ templates }: Prepared, key: number): { others?: number[] } {
+    const named = templates.reduce((most, { others }) => Math.max(most, others), 0);
+    return named > 0 ? { others: otherKeys(this.plan.keys, this.drawKey, key, named) } : {};
   }
 
   private drawOperation(): Prepared {

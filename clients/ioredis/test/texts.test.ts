@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { outcomeOf } from '../src/failures.js';
 import { Judge, type Strict } from '../src/judge.js';
+import { keyPicker, otherKeys } from '../src/keys.js';
 import { type Expect, PlanError } from '../src/plan.js';
 import { Word, Xoshiro } from '../src/random64.js';
 import { Template } from '../src/templates.js';
@@ -109,5 +110,22 @@ test('a changed document keeps all but its field', () => {
 test('what is no placeholder is refused by its place', () => {
   for (const argument of ['{colour}', '{', 'a}', '{uniform 5..4}', '{random 0 lowercase}', '{toString}']) {
     assert.throws(() => filled([argument]), { constructor: PlanError, message: /^operations\[0\]\.args\[1\]/ });
+  }
+});
+
+test('other keys of an operation are named', () => {
+  const template = new Template({ args: ['MGET', '{key3}/{key}/{key2}'], expect: 'any' }, 'operations[0]', 'k:', TEXTS, 1);
+  assert.equal(template.others, 2);
+  const [filled] = template.fill({ key: 7, version: 1, seq: 0, previous: '', others: [3, 9] });
+  assert.equal(filled, 'k:000000000009/k:000000000007/k:000000000003');
+});
+
+test('other keys differ from the first and from each other', () => {
+  for (const distribution of ['uniform', 'zipf', 'gaussian', 'sequential'] as const) {
+    const keys = { prefix: 'k:', count: 12, distribution, zipf_exponent: 0.99, gaussian_sd: 0.15, loaded: false };
+    const draw = keyPicker(keys, new Xoshiro(Word.of(3), Word.of(0)));
+    for (let key = 0; key < 12; key++) {
+      assert.equal(new Set([key, ...otherKeys(keys, draw, key, 11)]).size, 12, distribution);
+    }
   }
 });

@@ -8,6 +8,8 @@ from random import Random
 
 from driver.plan import Keys
 
+TRIES = 16
+"""Draws of a key that is there already, after which the next free one is taken."""
 Draw = Callable[[], int | None]
 """The number of the next key; None once every key of `exactly_once` was taken."""
 
@@ -26,6 +28,25 @@ def key_picker(keys: Keys, random: Random) -> Draw:
             return Zipf(keys.count, keys.zipf_exponent, random).draw
         case _:
             return lambda: _gaussian(keys, random)
+
+
+def others(keys: Keys, draw: Draw, key: int, number: int) -> tuple[int, ...]:
+    """So many other keys of one operation: each drawn as the first is, and different from all before it.
+
+    Of keys that are taken in order they are those that follow.
+    """
+    taken = {key: None}
+    while len(taken) <= number:
+        other = (key + len(taken)) % keys.count
+        if keys.distribution != "sequential":
+            for _ in range(TRIES):
+                other = draw() or 0
+                if other not in taken:
+                    break
+        while other in taken:
+            other = (other + 1) % keys.count
+        taken[other] = None
+    return tuple(taken)[1:]
 
 
 def _gaussian(keys: Keys, random: Random) -> int:

@@ -10,7 +10,9 @@ from driver.texts import Texts
 
 TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 UNIFORM = re.compile(r"uniform (-?\d+)\.\.(-?\d+)")
+OTHER = re.compile(r"key([1-9][0-9]{0,4})")
 RANDOM = re.compile(r"random (\d+) lowercase")
+NAMED = re.compile(r"\{\{|\{key([1-9][0-9]{0,4})\}")
 SMALL = bytes(ord("a") + byte * 26 // 256 for byte in range(256))
 
 
@@ -22,6 +24,8 @@ class Filling:
     version: int
     seq: int
     previous: bytes = b""
+    others: tuple[int, ...] = ()
+    """The operation's other keys: `{key2}`, `{key3}`..."""
 
 
 Fill = Callable[[Filling], bytes]
@@ -35,6 +39,8 @@ class Template:
         self.name = command.name
         self.expect = command.expect
         parser = _Parser(prefix, texts, salt)
+        named = [one[1] for text in command.args for one in NAMED.finditer(text) if one[1]]
+        self.others = max((int(number) - 1 for number in named), default=0)
         self._arguments = [parser.parse(argument, f"{field}.args[{at}]") for at, argument in enumerate(command.args)]
 
     def fill(self, filling: Filling) -> list[bytes | str]:
@@ -46,6 +52,7 @@ class _Parser:
     def __init__(self, prefix: str, texts: Texts, salt: int) -> None:
         self._texts = texts
         self._salt = salt
+        self._prefix = prefix.encode()
         self._named: dict[str, Fill] = {
             "key": lambda f, p=prefix.encode(): b"%b%012d" % (p, f.key),  # type: ignore[misc]
             "document": lambda f: texts.document(f.key, f.version),
@@ -77,6 +84,9 @@ class _Parser:
     def _placeholder(self, name: str, text: str, field: str) -> Fill:
         if name in self._named:
             return self._named[name]
+        if (found := OTHER.fullmatch(name)) and int(found[1]) > 1:
+            place, prefix = int(found[1]) - 2, self._prefix
+            return lambda f: b"%b%012d" % (prefix, f.others[place])
         self._salt = salt = mix(self._salt)
         seed = self._texts.seed ^ salt
         if (found := UNIFORM.fullmatch(name)) and int(found[1]) <= int(found[2]):

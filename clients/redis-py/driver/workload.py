@@ -7,7 +7,7 @@ from itertools import accumulate, count
 from random import Random
 
 from driver.judge import Expected, Judge, Strict
-from driver.keys import key_picker
+from driver.keys import key_picker, others
 from driver.plan import Operation, Plan
 from driver.random64 import mix
 from driver.templates import Filling, Template
@@ -57,6 +57,8 @@ class Prepared:
     templates: list[Template]
     read_back: Template | None
     strict: Strict
+    others: int = 0
+    """How many keys its commands name beside `{key}`."""
 
 
 @dataclass
@@ -108,6 +110,8 @@ class Workload:
                 key.version += 1
                 key.writing += 1
             filling = Filling(number, key.version, next(self._seq))
+            if operation.others:
+                filling.others = others(self.plan.keys, self._draw_key, number, operation.others)
             return Request(operation, filling, Expected(number, key.version, key.stored, lambda: key.version), alone)
 
     def judge(self, request: Request, reply: object) -> str | None:
@@ -157,7 +161,8 @@ def _prepared(operation: Operation, at: int, plan: Plan, texts: Texts) -> Prepar
 
     templates = [template(f"commands[{number}]", number) for number in range(len(operation.commands))]
     read_back = None if operation.read_back is None else template("read_back", -1)
-    return Prepared(operation.name, operation.writes, templates, read_back, _strict(operation))
+    named = max(one.others for one in templates)
+    return Prepared(operation.name, operation.writes, templates, read_back, _strict(operation), named)
 
 
 def _strict(operation: Operation) -> Strict:

@@ -1,5 +1,6 @@
 """Texts, templates and verdicts agree with the examples that all drivers share."""
 
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,6 +9,7 @@ from redis._parsers.base import BaseParser
 
 from driver.failures import outcome_of
 from driver.judge import Expected, Judge, Strict
+from driver.keys import key_picker, others
 from driver.plan import Command, PlanError
 from driver.random64 import Xoshiro, mix
 from driver.templates import Filling, Template
@@ -109,3 +111,17 @@ def test_a_changed_document_keeps_all_but_its_field() -> None:
 def test_what_is_no_placeholder_is_refused_by_its_place(argument: str) -> None:
     with pytest.raises(PlanError, match=r"operations\[0\]\.args\[1\]"):
         filled(argument)
+
+
+def test_other_keys_of_an_operation_are_named() -> None:
+    template = Template(Command(("MGET", "{key3}/{key}/{key2}"), "any"), "operations[0]", "k:", Texts(5, 20, 4), 1)
+    assert template.others == 2
+    assert template.fill(Filling(7, 1, 0, others=(3, 9)))[1] == b"k:000000000009/k:000000000007/k:000000000003"
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "zipf", "gaussian", "sequential"])
+def test_other_keys_differ_from_the_first_and_from_each_other(distribution: str) -> None:
+    keys: Any = SimpleNamespace(count=12, distribution=distribution, zipf_exponent=0.99, gaussian_sd=0.15)
+    draw = key_picker(keys, Random(3))
+    for key in range(12):
+        assert {key, *others(keys, draw, key, 11)} == set(range(12))

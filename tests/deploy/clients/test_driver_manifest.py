@@ -143,6 +143,7 @@ NEEDS: dict[str, dict[str, Any]] = {
         "recording": {"path": "commands.recorded"},
         "operations": [{"name": "set", "commands": [{"args": ["SET"]}]}],
     },
+    "several_keys": {"operations": [{"name": "mget", "commands": [{"args": ["MGET", "{key}", "{key2}"]}]}]},
     "receivers": {
         "receivers": {"kind": "subscribe", "connections": 1},
         "keys": {"count": 1},

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from loadstone.plan.drive_plan import Closed, Open, Plan
+from loadstone.plan.drive_plan import Closed, Open, Plan, keys_of_one
 
 OPTIONAL = "read_back"
 """A driver without it gets a plan without it; every other one that is missing refuses the plan."""
 FEATURES = (
     "tls", "client_certificates", "unix_sockets", "endpoints", "slots", "sentinel", "replicas", "pipelining",
     "idle_limits", "lifo", "fifo", "operations_per_user", "ramp_up_steps", "rate_schedule", "measure_operations",
-    "acknowledged", "start_at", "data_file", "recording", "receivers",
+    "acknowledged", "start_at", "data_file", "recording", "receivers", "several_keys",
     OPTIONAL,
 )  # fmt: skip
 Needed = tuple[str, str, object]
@@ -38,6 +38,8 @@ def needed(plan: Plan) -> Iterator[Needed]:
         yield "recording", "recording.path", "given"
     if plan.receivers is not None:
         yield "receivers", "receivers.connections", plan.receivers.connections
+    if (keys := max(map(keys_of_one, plan.operations))) > 1:
+        yield "several_keys", "operations", f"{{key{keys}}}"
     if plan.start_at_unix_ns is not None:
         yield "start_at", "start_at_unix_ns", plan.start_at_unix_ns
 

@@ -14,6 +14,7 @@ Try = Callable[[Lab], str]
 PARTS: tuple[tuple[str, Try], ...] = (
     *((f"counts, pool of {pool}", partial(counts.counts_at, connections=pool)) for pool in counts.POOLS),
     ("connections", counts.connections),
+    ("several keys", counts.several_keys),
     ("texts, each key once", counts.each_key_once),
     ("replies of every kind", counts.expectations),
     ("wrong replies are found", counts.wrong_replies),

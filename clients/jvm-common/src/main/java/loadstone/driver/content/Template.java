@@ -11,10 +11,13 @@ import loadstone.driver.plan.Refused;
 /** An argument of a command with its placeholders, parsed once. For all threads. */
 public final class Template {
   private static final Pattern UNIFORM = Pattern.compile("uniform\\s+(-?\\d+)\\s*\\.\\.\\s*(-?\\d+)\\s*");
+  private static final Pattern OTHER = Pattern.compile("key([1-9]\\d{0,4})");
+  private static final Pattern NAMED = Pattern.compile("\\{\\{|\\{key([1-9]\\d{0,4})\\}");
   private static final Pattern RANDOM = Pattern.compile("random\\s+(\\d{1,8})\\s+lowercase");
 
-  /** What the placeholders of one command stand for; {@code previous}: the last reply's text of its operation. */
-  public record Filling(Values values, long key, long version, long seq, byte[] previous) {}
+  /** What the placeholders of one command stand for; {@code previous}: the last reply's text of its operation;
+   * {@code others}: the operation's other keys. */
+  public record Filling(Values values, long key, long version, long seq, byte[] previous, long[] others) {}
 
   private interface Part {
     void write(Filling filling, Text out);
@@ -27,6 +30,12 @@ public final class Template {
   private Template(byte[] constant, List<Part> parts) {
     this.constant = constant;
     this.parts = parts;
+  }
+
+  /** How many keys an argument names beside {@code {key}}. */
+  public static int othersNamed(String text) {
+    return NAMED.matcher(text).results().filter(one -> one.group(1) != null)
+        .mapToInt(one -> Integer.parseInt(one.group(1)) - 1).max().orElse(0);
   }
 
   /** What the argument is; {@code scratch} is only there to be reused. */
@@ -116,12 +125,22 @@ public final class Template {
         case "changed" -> add((filling, out) ->
             filling.values.writeChanged(filling.previous, filling.key, filling.version, out));
         case "seq" -> add((filling, out) -> out.add(Long.toString(filling.seq).getBytes(UTF_8)));
-        default -> add(random(name, field));
+        default -> add(other(name, field));
       }
     }
 
     private static void writeField(Filling filling, Text out) {
       Values.write(filling.values.field(filling.key, filling.version), out);
+    }
+
+    private Part other(String name, String field) throws Refused {
+      Matcher other = OTHER.matcher(name);
+      if (!other.matches() || other.group(1).equals("1")) {
+        return random(name, field);
+      }
+      int place = Integer.parseInt(other.group(1)) - 2;
+      literal.append(prefix);
+      return (filling, out) -> out.addDigits(filling.others[place], Values.ID_DIGITS);
     }
 
     private Part random(String name, String field) throws Refused {

@@ -1,11 +1,17 @@
 package loadstone.driver.load;
 
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import loadstone.driver.content.Rng;
+import loadstone.driver.plan.Plan.Distribution;
 import loadstone.driver.plan.Plan.Keys;
 
 /** Which key an operation takes, by the plan's distribution. For all threads; each has random numbers of its own. */
 public final class KeyPicker {
+  static final long[] NO_OTHERS = {};
+  /** Draws of a key that is there already, after which the next free one is taken. */
+  private static final int TRIES = 16;
   private final Keys keys;
   private final Zipf zipf;
   /** Keys that were taken in order. */
@@ -28,6 +34,33 @@ public final class KeyPicker {
         yield key < keys.count() ? key : -1;
       }
     };
+  }
+
+  /**
+   * So many other keys of one operation: each drawn as the first is, and different from all before it. Of keys that are
+   * taken in order they are those that follow.
+   */
+  public long[] others(Rng rng, long key, int number) {
+    if (number == 0) {
+      return NO_OTHERS;
+    }
+    long[] found = new long[number];
+    Set<Long> taken = new HashSet<>();
+    taken.add(key);
+    for (int place = 0; place < number; place++) {
+      long other = (key + place + 1) % keys.count();
+      for (int tries = 0; keys.distribution() != Distribution.SEQUENTIAL && tries < TRIES; tries++) {
+        other = next(rng);
+        if (!taken.contains(other)) {
+          break;
+        }
+      }
+      while (!taken.add(other)) {
+        other = (other + 1) % keys.count();
+      }
+      found[place] = other;
+    }
+    return found;
   }
 
   /** Around the middle of the key space, cut off at its ends. */

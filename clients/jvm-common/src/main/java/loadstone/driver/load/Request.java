@@ -8,5 +8,6 @@ package loadstone.driver.load;
  * @param seq its number in the drive
  * @param known the key held a document for certain
  * @param alone no other write of the key was in flight
+ * @param others the operation's other keys
  */
-public record Request(int operation, long key, long version, long seq, boolean known, boolean alone) {}
+public record Request(int operation, long key, long version, long seq, boolean known, boolean alone, long[] others) {}

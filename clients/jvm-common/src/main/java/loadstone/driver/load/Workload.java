@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import loadstone.driver.content.Rng;
+import loadstone.driver.content.Template;
 import loadstone.driver.plan.Plan;
 import loadstone.driver.plan.Plan.Operation;
 import loadstone.driver.plan.Plan.Writes;
@@ -21,6 +22,8 @@ public final class Workload {
   private final KeyStates states;
   private final AtomicLong nextSeq = new AtomicLong();
   private final RecentWrites recent;
+  /** How many keys each operation names beside {@code {key}}. */
+  private final int[] others;
 
   public Workload(Plan plan) throws Refused {
     operations = plan.operations();
@@ -31,6 +34,8 @@ public final class Workload {
       sum += operations.get(index).weight();
       thresholds[index] = sum / total;
     }
+    others = operations.stream().mapToInt(one -> one.commands().stream().flatMap(command -> command.args().stream())
+        .mapToInt(Template::othersNamed).max().orElse(0)).toArray();
     keys = new KeyPicker(plan.keys());
     states = new KeyStates(plan);
     recent = new RecentWrites(plan.verify().replies() ? plan.verify().readBackMax() : 0);
@@ -48,7 +53,8 @@ public final class Workload {
     long state = writes ? states.beginWrite(key) : states.of(key);
     long version = KeyStates.version(state) + (writes ? 1 : 0);
     return new Request(
-        operation, key, version & 0xffff_ffffL, seq, KeyStates.stored(state), !KeyStates.inFlight(state));
+        operation, key, version & 0xffff_ffffL, seq, KeyStates.stored(state), !KeyStates.inFlight(state),
+        keys.others(rng, key, others[operation]));
   }
 
   private int draw(Rng rng) {
@@ -95,7 +101,8 @@ public final class Workload {
     for (Request write = recent.take(); write != null; write = recent.take()) {
       if (newest(write.key()) == write.version()) {
         return new Request(
-            write.operation(), write.key(), write.version(), nextSeq.getAndIncrement(), true, true);
+            write.operation(), write.key(), write.version(), nextSeq.getAndIncrement(), true, true,
+            KeyPicker.NO_OTHERS);
       }
       skipped.run();
     }

@@ -53,7 +53,8 @@ final class Caller {
     byte[] previous = NOTHING;
     for (int at = 0; ; at++) {
       Commands.Step step = steps.get(at);
-      Filling filling = new Filling(session.values(), request.key(), request.version(), request.seq(), previous);
+      Filling filling = new Filling(session.values(), request.key(), request.version(), request.seq(), previous,
+          request.others());
       byte[][] command = step.render(filling, scratch);
       if (!task.stripe.commandSent(step.name())) {
         return -1;

@@ -43,7 +43,8 @@ final class ReadBack {
 
   private static void readBack(Session session, Connection connection, Request request) throws CallFailed {
     Commands.Step step = session.commands().readBack(request.operation());
-    Filling filling = new Filling(session.values(), request.key(), request.version(), request.seq(), NOTHING);
+    Filling filling = new Filling(session.values(), request.key(), request.version(), request.seq(), NOTHING,
+        request.others());
     session.recording().readBackSent(step.name());
     Object reply = connection.call(step.render(filling, new Text()));
     String kind = session.judge().judge(

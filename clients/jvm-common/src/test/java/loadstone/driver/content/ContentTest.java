@@ -27,7 +27,8 @@ class ContentTest {
   private static String render(String template, long key, long version, long seq, byte[] previous) {
     try {
       Template parsed = new Template.Parser("app:").parse(template, "args[1]");
-      return new String(parsed.render(new Template.Filling(VALUES, key, version, seq, previous), new Text()), UTF_8);
+      Template.Filling filling = new Template.Filling(VALUES, key, version, seq, previous, new long[] {3, 9});
+      return new String(parsed.render(filling, new Text()), UTF_8);
     } catch (Refused refused) {
       throw new IllegalArgumentException(refused);
     }
@@ -35,6 +36,13 @@ class ContentTest {
 
   private static String render(String template) {
     return render(template, 7, 3, 12, new byte[0]);
+  }
+
+  @Test
+  void otherKeysOfAnOperationAreNamed() {
+    assertEquals("app:000000000009/app:000000000007/app:000000000003", render("{key3}/{key}/{key2}"));
+    assertEquals(2, Template.othersNamed("{key}:{key3}{{key9}}"));
+    assertEquals(0, Template.othersNamed("{key}"));
   }
 
   @Test

@@ -90,6 +90,23 @@ class LoadTest {
     }
   }
 
+  @Test
+  void otherKeysDifferFromTheFirstAndFromEachOther() {
+    for (Distribution distribution : List.of(
+        Distribution.UNIFORM, Distribution.ZIPF, Distribution.GAUSSIAN, Distribution.SEQUENTIAL)) {
+      KeyPicker picker = new KeyPicker(keys(12, distribution, 0.99, 0.15));
+      Rng rng = new Rng(3, 0);
+      for (long key = 0; key < 12; key++) {
+        Set<Long> all = new HashSet<>();
+        all.add(key);
+        for (long other : picker.others(rng, key, 11)) {
+          all.add(other);
+        }
+        assertEquals(12, all.size());
+      }
+    }
+  }
+
   private static Arrivals arrivals(ArrivalsKind kind, Phases phases, RateStep... schedule) {
     return new Arrivals(new Open(100, List.of(schedule), kind, 10, 0), phases, 3);
   }
