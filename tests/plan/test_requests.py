@@ -11,7 +11,7 @@ from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import HttpRequest, Operation, Plan
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.workload.commands import check_request, with_arguments
+from loadstone.plan.workload.commands import with_arguments, with_keys
 from loadstone.plan.workload.substitute import FieldError
 from loadstone.spec.load_settings import load_experiment
 
@@ -164,7 +164,7 @@ def test_both_know_the_same_placeholders(app: str, tmp_path: Path, place: str, t
     }
     json = Plan.model_validate({**plan.model_dump(), **changed}).model_dump_json()
     try:
-        check_request(written, ())
+        with_keys(written, ())
     except FieldError:
         with pytest.raises(ValueError):
             Engine(json)

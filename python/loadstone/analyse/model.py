@@ -145,12 +145,19 @@ class Row(Piece):
     """Of the open model: the response time without what the driver itself may have added, as `AtRate` has it."""
     latencies_doubted: bool = False
     """A check doubts its latencies, and not its rate, by more than `least_ns` bounds: `verdict` is the rate's."""
+    units_per_s: float | None = None
+    """As goodput, by what operations are made of (`unit`); None of runs of older versions."""
+    unit: str = ""
+    """What operations are counted by where one is more than one of it: `key`. Empty: an operation is one."""
     at_rate: AtRate | None = None
     """The same condition at a fixed rate; None where that was not requested, or its load has a rate or pauses."""
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """The 95 % interval of its figure, where it has one: of goodput and throughput."""
         known = {"goodput_per_s": self.goodput_interval, "throughput_per_s": self.throughput_interval}
+        if metric == "units_per_s" and self.goodput_interval and self.goodput_per_s and self.units_per_s:
+            each = self.units_per_s / self.goodput_per_s
+            return self.goodput_interval[0] * each, self.goodput_interval[1] * each
         return known.get(metric)
 
 
@@ -397,6 +404,8 @@ class Analysis(Piece):
     trials_invalid: int
     published_source: Recorded | None = None
     """Where the original's figures are from; None where there are none."""
+    meanings: list[Recorded] = []
+    """What figures mean: reads that found nothing, errors, what is compared by keys. They are among `notes`, too."""
     notes: list[Recorded]
     tables: list[ResultTable]
     answers: list[Answer]

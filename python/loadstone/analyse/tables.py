@@ -122,6 +122,8 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         throughput_per_s=throughput,
         goodput_per_s=goodput,
         peak_per_s=max(trial.peak_per_s for trial in used),
+        units_per_s=_units_per_s(used),
+        unit=_unit(used),
         response_ns=response,
         service_ns=latencies.service,
         least_ns=None if waited else latencies.least,
@@ -141,6 +143,16 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         deliveries=deliveries(used),
         **server_side(used),
     )
+
+
+def _units_per_s(used: Sequence[TrialRecord]) -> float | None:
+    known = [trial.units_per_s for trial in used if trial.units_per_s is not None]
+    return _rate(known, used) if len(known) == len(used) else None
+
+
+def _unit(used: Sequence[TrialRecord]) -> str:
+    found = [trial.units.unit for trial in used if trial.units is not None and trial.units.per_operation != 1]
+    return found[0] if found else ""
 
 
 def _slices(used: Sequence[TrialRecord]) -> int:

@@ -22,7 +22,7 @@ REDIS: Mapping[str, str] = {
     **dict.fromkeys(("-R", "--random-data"), "{value} is text of its own for each operation; leave it out"),
     **dict.fromkeys(("--key-prefix", "--key-minimum", "--key-median", "--generate-keys"), _KEYS),
     **dict.fromkeys(("--expiry-range", "--no-expiry"), "write --command 'SET {key} {value} EX {uniform 10..100}'"),
-    **dict.fromkeys(("--multi-key-get",), "write --command 'MGET {key} {key}'"),
+    **dict.fromkeys(("--multi-key-get",), "write --command 'MGET {keys:10}'"),
     **dict.fromkeys(("--data-verify", "--verify-only"), "write --verify"),
     **dict.fromkeys(("--data-import", "--data-offset", "--data-size-pattern"), _NOT_THERE),
     **dict.fromkeys(("--enable-tracking", "--tls-ciphers", "--cacertdir", "--sentinel"), _NOT_THERE),

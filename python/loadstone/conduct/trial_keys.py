@@ -5,12 +5,12 @@ import re
 from loadstone.deploy.ledger import Made
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.protocols import PROTOCOLS
+from loadstone.plan.workload.several_keys import begins_with_key, is_one_key
 from loadstone.spec.experiment import OUR_PREFIX
 
 _BRACE = re.compile(r"\{\{|[{}]")
 _NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 """A beginning that is removed as a whole must name something of its own."""
-_KEY = "{key}"
 
 
 def numbered_keys(plan: Plan) -> Made:
@@ -33,9 +33,10 @@ def keys_of(plan: Plan) -> list[Made]:
 
 
 def _named(text: str, prefix: str) -> Made | None:
-    """The key, or the keys' beginning, that an argument names; None for `{key}` itself and for what is not ours."""
-    if text.startswith(_KEY):
-        return Made("keys_beginning", prefix) if text != _KEY else None
+    """The key, or the keys' beginning, that an argument names; None for `{key}` or `{key2}` itself, and
+    for what is not ours."""
+    if begins_with_key(text):
+        return None if is_one_key(text) else Made("keys_beginning", prefix)
     if not text.startswith(OUR_PREFIX):
         return None
     place = next((found.start() for found in _BRACE.finditer(text) if found[0] != "{{"), None)

@@ -7,7 +7,7 @@ from loadstone.record.histogram import PER_MILLE
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import Quantiles
 
-_RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s")
+_RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s", "units_per_s")
 _LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
 _QUANTILES = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
 

@@ -8,6 +8,7 @@ Units stand last in a name: `_s` seconds, `_ms` milliseconds, `_ns` nanoseconds,
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from loadstone.plan.part import PlanPart
 from loadstone.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
@@ -17,6 +18,7 @@ from loadstone.plan.workload.readers import wrong_in_replicas
 from loadstone.plan.workload.receivers import MESSAGE_LEAST_BYTES, Receivers, uses_message, wrong_in_operation
 from loadstone.plan.workload.recording import Recording
 from loadstone.plan.workload.sentinels import wrong_in_sentinels
+from loadstone.plan.workload.several_keys import KEYS_OF_ONE_MAX, keys_named
 
 LONGEST_S = 10 * 365 * 24 * 3600
 PAYLOAD_MAX_BYTES = 64 * 1024 * 1024
@@ -197,7 +199,8 @@ class Command(PlanPart):
 
     Placeholders in an argument:
 
-    `{key}` prefix and number; `{document}` the JSON text; `{id}` `{version}` `{field}` `{body}`
+    `{key}` prefix and number; `{key2}`, `{key3}`... other keys of the same operation, all different, by the same
+    distribution; `{document}` the JSON text; `{id}` `{version}` `{field}` `{body}`
     the raw parts; `{field_json}` the field as a JSON string; `{changed}` the last reply with
     the field replaced; `{value}` `payload_bytes` of text; `{seq}` a counter; `{message}` what receivers read;
     `{uniform A..B}` an integer; `{random N lowercase}` N letters; `{data.FIELD}` a field of the operation's row of
@@ -224,10 +227,21 @@ class Operation(PlanPart):
     reads_only: bool = Field(
         default=False, description="all its commands only read: it may go to a replica", exclude_if=_is_left_out
     )
+    units: SkipJsonSchema[str] = Field(default="auto", exclude=True)
+    """See `plan.units`: no driver needs it."""
 
 
 def _read_back(operation: Operation) -> tuple[Command, ...]:
     return () if operation.read_back is None else (operation.read_back,)
+
+
+def keys_of_one(operation: Operation) -> int:
+    """How many different keys it has: 10 where it names `{key10}`; 0 where it names none."""
+    commands = (*operation.commands, *_read_back(operation))
+    texts = [text for command in commands for text in command.args]
+    for request in operation.requests:
+        texts += [request.path, *request.headers.values(), *([] if request.body is None else [request.body])]
+    return keys_named(texts)
 
 
 class Keys(PlanPart):
@@ -340,6 +354,8 @@ class Plan(PlanPart):
         "write a document",
     )
     timeouts: Timeouts = Timeouts()
+    misses: SkipJsonSchema[float | Literal["any"] | None] = Field(default=None, exclude=True)
+    """The share of the reads that find nothing by design; None: as data are loaded. No driver needs it."""
     interval_s: float = Field(default=1.0, gt=0, le=LONGEST_S)
     start_at_unix_ns: int | None = None
 
@@ -357,11 +373,28 @@ class Plan(PlanPart):
     @model_validator(mode="after")
     def _speaks_its_protocol(self) -> "Plan":
         wrong = self._wrong_in_requests() if PROTOCOLS[self.protocol].is_http else self._wrong_in_commands()
-        wrong = wrong or self._wrong_in_recording() or self._wrong_in_receivers()
+        wrong = wrong or self._wrong_in_keys() or self._wrong_in_recording() or self._wrong_in_receivers()
         wrong = wrong or wrong_in_slots([endpoint.slots for endpoint in self.endpoints])
         if wrong is not None:
             raise ValueError(wrong)
         return self
+
+    def _wrong_in_keys(self) -> str | None:
+        """Of operations with several keys."""
+        for operation in self.operations:
+            keys = keys_of_one(operation)
+            if keys <= 1:
+                continue
+            named = f"operation '{operation.name}' names {keys} different keys"
+            if keys > KEYS_OF_ONE_MAX:
+                return f"{named}; use at most {KEYS_OF_ONE_MAX}"
+            if operation.writes != "nothing":
+                return f"{named}, and what is written is followed by {{key}} alone; set writes to nothing"
+            if self.keys.distribution == "exactly_once":
+                return f"{named}, and keys are exactly_once; use another distribution"
+            if self.keys.count < keys:
+                return f"{named}, and keys.count is {self.keys.count}; set it to at least {keys}"
+        return None
 
     def _wrong_in_recording(self) -> str | None:
         is_recorded = isinstance(self.model, Open) and self.model.arrivals == "recorded"

@@ -15,6 +15,7 @@ from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
 from loadstone.plan.saturation.saturation_step import SATURATION_GROUP
+from loadstone.plan.workload.several_keys import is_one_key
 
 PER_KEY_BYTES = 128
 """Entry, object, headers, the key table's place while it doubles, and an expiry: 56 to 106 measured."""
@@ -208,7 +209,9 @@ def _naming(command: Command) -> Sequence[str] | None:
 
 def _different(texts: Sequence[str] | None, plan: Plan) -> int | None:
     """How many different fillings these arguments have at most; None: as many as one likes."""
-    places = None if texts is None else {found[0] for text in texts for found in _PLACE.finditer(text) if found[1]}
+    places = (
+        None if texts is None else {_alike(found[0]) for text in texts for found in _PLACE.finditer(text) if found[1]}
+    )
     if places is None:
         return None
     number = 1
@@ -218,6 +221,11 @@ def _different(texts: Sequence[str] | None, plan: Plan) -> int | None:
             return None
         number *= plan.keys.count if uniform is None else max(1, int(uniform[2]) - int(uniform[1]) + 1)
     return number
+
+
+def _alike(place: str) -> str:
+    """All keys of an operation are of the same key space."""
+    return "{key}" if is_one_key(place) else place
 
 
 def _operations(plan: Plan) -> tuple[int, bool]:
@@ -292,7 +300,7 @@ def _text_bytes(text: str, plan: Plan) -> int:
         random = _RANDOM.fullmatch(place[0])
         name = place[1] or ""
         of_a_row = documents.payload_bytes if name.startswith("data.") else NUMBER_BYTES
-        size += int(random[1]) if random else sizes.get(name, of_a_row)
+        size += int(random[1]) if random else sizes.get("key" if is_one_key(place[0]) else name, of_a_row)
     return size
 
 

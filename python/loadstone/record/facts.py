@@ -366,6 +366,8 @@ class TrialFacts(Facts):
     """Server -> its line, of those that have one."""
     studied: tuple[Studied, ...] = ()
     """What of the generator differs between the conditions that this one stands with in a table or comparison."""
+    misses: float | Literal["any"] | None = None
+    """The share of the reads that find nothing by design; None: as data are loaded."""
     rate_share: float | None = None
     """The share of the condition's own capacity that the rate of the plan is; None: it is no share of it."""
 

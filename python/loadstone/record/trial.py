@@ -60,6 +60,17 @@ class Quantiles(Line):
     max: int | None
 
 
+class Units(Line):
+    """What operations are made of: ten keys of one MGET."""
+
+    unit: str
+    """One of them, as people call it: `key`."""
+    per_operation: float
+    """On average over the correct replies of the trial."""
+    each: dict[str, int]
+    """Operation -> how many it is."""
+
+
 class TrialRecord(Line):
     """One condition's figures of one block."""
 
@@ -86,6 +97,9 @@ class TrialRecord(Line):
     throughput_per_s: float
     goodput_per_s: float
     peak_per_s: float
+    units_per_s: float | None = None
+    """As goodput, by what operations are made of: keys, or what the experiment names. None: of an older version."""
+    units: Units | None = None
     response_ns: Quantiles
     service_ns: Quantiles
     pool_wait_ns: Quantiles

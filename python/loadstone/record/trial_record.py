@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.plan.units import of_plan
 from loadstone.record.facts import (
     DRIVER,
     HOST,
@@ -25,7 +26,7 @@ from loadstone.record.parts.part_cpu import connections_by_third, cpu_seconds, p
 from loadstone.record.parts.part_kinds import has_counters, kinds_of
 from loadstone.record.parts.requested import limits_of_servers, settings_of_servers, with_limits
 from loadstone.record.parts.stalls import stalls_of
-from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
+from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord, Units
 from loadstone.record.window import Window
 
 _KERNEL = "kernel"
@@ -44,6 +45,7 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
     completed = sum(operation.window_completed for operation in drive.operations.values())
     correct = sum(operation.window_ok for operation in drive.operations.values())
     throughput = completed / drive.measure_s if drive.measure_s > 0 else 0.0
+    units = _units(observation.drive.plan, drive)
     return TrialRecord(
         trial=planned.name,
         condition=planned.condition,
@@ -60,6 +62,8 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
         throughput_per_s=throughput,
         goodput_per_s=correct / drive.measure_s if drive.measure_s > 0 else 0.0,
         peak_per_s=max([throughput, *_whole_seconds(facts.series)]),
+        units=units,
+        units_per_s=units.per_operation * correct / drive.measure_s if drive.measure_s > 0 else 0.0,
         response_ns=_response(drive, counts),
         service_ns=_service(drive, counts),
         pool_wait_ns=quantiles_of_summary(drive.pool_wait_ns),
@@ -72,6 +76,16 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
         started_unix_ns=drive.started_unix_ns,
         facts=facts.written(),
     )
+
+
+def _units(plan: Plan, drive: DriveRecord) -> Units:
+    """By the correct replies; by the plan's weights where there are none."""
+    planned = of_plan(plan)
+    each = dict(planned.each)
+    correct = {name: operation.window_ok for name, operation in drive.operations.items() if name in each}
+    done = sum(correct.values())
+    average = sum(number * each[name] for name, number in correct.items()) / done if done else planned.per_operation
+    return Units(unit=planned.unit, per_operation=average, each=each)
 
 
 def _facts(
@@ -111,6 +125,7 @@ def _facts(
         stalls=stalls_of(drive, observation.drive.samples, kinds, planned.target),
         replica_of=_replica_of(observation.drive.plan),
         company=observation.company,
+        misses=observation.drive.plan.misses,
         rate_share=planned.rate_share,
         studied=planned.studied,
     )

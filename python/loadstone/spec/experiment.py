@@ -18,7 +18,7 @@ from loadstone.spec.source import Source
 from loadstone.spec.spec_part import AtRate, Duration, Margin, SpecPart
 from loadstone.spec.subjects import manifest_path
 
-RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s")
+RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s", "units_per_s")
 LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
 QUANTILES = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
 LEVELS_MAX, PARTS_MAX = 1000, 1000
@@ -219,6 +219,9 @@ class OperationSpec(SpecPart):
     requests: tuple[dict[str, Any], ...] = ()
     writes: Literal["nothing", "document", "field"] = "nothing"
     read_back: dict[str, Any] | None = None
+    units: str | int = "auto"
+    """How many units one operation is: `1`, or `10 messages`. `auto`: as its commands say, so that MGET of ten keys is
+    ten keys. Operations of one kind that differ in it are compared by their units (`units_per_s`)."""
 
 
 class ModelSpec(SpecPart):
@@ -388,6 +391,8 @@ class Workload(SpecPart):
     (`plan.workload.receivers.Receivers`); each key is a channel or a stream."""
     operations: tuple[OperationSpec, ...] = Field(min_length=1, max_length=PARTS_MAX)
     load: tuple[LoadData, ...] = ()
+    misses: Any = "auto"
+    """The share of the reads that find nothing by design: `20 %`, or `any`. `auto`: none where data are loaded."""
     stored: tuple[StoredSpec, ...] = ()
 
 

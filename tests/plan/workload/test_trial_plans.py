@@ -212,8 +212,8 @@ def test_an_open_model_is_planned_as_well(small: str) -> None:
             "SET {key} {value}",
             "SET {key} {valeu}",
             "47: workload.operations.0.commands.0.args: '{valeu}' is no placeholder; placeholders are: {key}, "
-            "{document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, {seq}, {message}, "
-            "{data.FIELD}, {uniform 1..100}, {random 10 lowercase}; write {{ for a literal brace",
+            "{key2}, {keys:10}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, {seq}, "
+            "{message}, {data.FIELD}, {uniform 1..100}, {random 10 lowercase}; write {{ for a literal brace",
         ),
         (
             "      when: {operation: get}\n      commands",

@@ -12,7 +12,8 @@ from loadstone.judge.statistics.rounds.pair_slices import PairSlices, log_rates
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.record.trial import TrialRecord
 
-_COUNTED = {"goodput_per_s": "ok", "throughput_per_s": "completed"}
+_UNITS = "units_per_s"
+_COUNTED = {"goodput_per_s": "ok", "throughput_per_s": "completed", _UNITS: "ok"}
 """Rate -> what of a slice counts for it."""
 _MEAN = "response_ns.mean"
 
@@ -35,8 +36,8 @@ class SlicesInTime(NamedTuple):
 def pair_slices(blocks: Sequence[PairBlock], metric: str) -> PairSlices:
     """The slices of both, in rounds that have one of each.
 
-    A rate is operations over seconds; the mean response time is nanoseconds over the operations that ended, without
-    rounds in which none did. Raises ValueError where no slice has what the metric needs.
+    A rate is operations (or their units) over seconds; the mean response time is nanoseconds over the operations that
+    ended, without rounds in which none did. Raises ValueError where no slice has what the metric needs.
     """
     both = [two for block in blocks for two in _of_block(block)]
     if metric not in _COUNTED:
@@ -147,7 +148,10 @@ def _done(slices: Sequence[Slice], metric: str) -> tuple[Floats, Floats]:
         ended = np.array([max(1, one.get("ended") or 0) for one in slices], dtype=np.float64)
         return np.array([one.get("response_sum_ns") or 0 for one in slices], dtype=np.float64), ended
     done = np.array([one[name] for one in slices], dtype=np.float64)
-    return done, np.array([one["end_s"] - one["begin_s"] for one in slices], dtype=np.float64)
+    long_s = np.array([one["end_s"] - one["begin_s"] for one in slices], dtype=np.float64)
+    if metric == _UNITS:  # an operation of ten keys is ten: as if a tenth of the time had brought it
+        long_s /= np.array([one.get("units", 1.0) for one in slices])
+    return done, long_s
 
 
 def _of_block(block: PairBlock) -> Iterator[tuple[Slice, Slice]]:
@@ -160,4 +164,6 @@ def slices_of(trial: TrialRecord) -> dict[int, Slice]:
     """Round -> the slice of a trial in it."""
     drive = trial.facts.get("drive")
     slices = drive.get("slices", []) if isinstance(drive, dict) else []
+    if trial.units is not None and trial.units.per_operation != 1:
+        return {one["round"]: {**one, "units": trial.units.per_operation} for one in slices}
     return {one["round"]: one for one in slices}

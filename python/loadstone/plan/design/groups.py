@@ -27,6 +27,7 @@ from loadstone.plan.rounds import (
 )
 from loadstone.plan.run_plan import WARM_BLOCK, Condition, Group, Pair
 from loadstone.plan.trial_length import SHORTEST_TRIAL_S, trial_length_s
+from loadstone.plan.units import are_compared_by_units
 from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Comparison, Experiment, usual_margin
 from loadstone.spec.levels import identity
@@ -159,7 +160,7 @@ def _in_whole_trials(
     made: Mapping[str, Parts],
 ) -> Group:
     """All its trials are equally long, whatever warm-up each of them has."""
-    metric = comparison.metric or experiment.primary_metric
+    metric = _metric(experiment, comparison, pairs, made)
     conditions = tuple({identity(condition): condition for condition in conditions_of(pairs)}.values())
     overhead_s = mean_overhead_s(conditions, made)
     return Group(
@@ -180,6 +181,18 @@ def _in_whole_trials(
         fixed_rate=equal_rate(metric, pairs, made, design.fixed_rate or USUAL_RATE),
         contrasts=contrasts_of(comparison, pairs) if isinstance(comparison, Effects) else (),
     )
+
+
+def _metric(
+    experiment: Experiment, comparison: Comparison | Effects, pairs: tuple[Pair, ...], made: Mapping[str, Parts]
+) -> str:
+    """What decides: as it is written, or else by keys where a command of one side has more of them."""
+    written = comparison.metric is not None or "primary_metric" in experiment.model_fields_set
+    metric = comparison.metric or experiment.primary_metric
+    if written or isinstance(comparison, Effects) or metric != "goodput_per_s":
+        return metric
+    by_units = are_compared_by_units(made[identity(one)].plan for one in conditions_of(pairs))
+    return "units_per_s" if by_units else metric
 
 
 def _rounds_of(design: DesignOfMode, parts: Sequence[Parts], pairs: int) -> Rounds:

@@ -19,6 +19,7 @@ SLICED_METRICS = frozenset(
     (
         "goodput_per_s",
         "throughput_per_s",
+        "units_per_s",
         "response_ns.mean",
         *(f"{kind}.{quantile}" for kind in ("response_ns", "service_ns") for quantile in _QUANTILES),
     )

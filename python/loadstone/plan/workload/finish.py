@@ -6,7 +6,8 @@ from typing import Any
 from loadstone.plan.drive_plan import Documents
 from loadstone.plan.mode import Mode
 from loadstone.plan.protocols import for_requests
-from loadstone.plan.workload.commands import check_request, with_arguments
+from loadstone.plan.units import read_units
+from loadstone.plan.workload.commands import with_arguments, with_keys
 from loadstone.plan.workload.substitute import FieldError, Path
 
 _LENGTHS = ("ramp_up_s", "warm_up_s", "measure_s", "measure_max_s")
@@ -20,10 +21,21 @@ def finish_operations(operations: list[dict[str, Any]]) -> None:
         operation["commands"] = [
             with_arguments(command, (*at, "commands", number)) for number, command in enumerate(operation["commands"])
         ]
-        for number, request in enumerate(operation["requests"]):
-            check_request(request, (*at, "requests", number))
+        operation["requests"] = [
+            with_keys(request, (*at, "requests", number)) for number, request in enumerate(operation["requests"])
+        ]
+        operation["units"] = str(operation["units"])
+        if operation["units"] != "auto":
+            _check_units(operation["units"], (*at, "units"))
         if operation["read_back"] is not None:
             operation["read_back"] = with_arguments(operation["read_back"], (*at, "read_back"))
+
+
+def _check_units(text: str, path: Path) -> None:
+    try:
+        read_units(text)
+    except ValueError as error:
+        raise FieldError(path, str(error)) from None
 
 
 def finish_workload(fields: dict[str, Any], mode: Mode, prefix: str, replicas: int) -> None:

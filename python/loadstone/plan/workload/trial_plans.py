@@ -49,7 +49,7 @@ class WorkloadPlanner:
         self._cpus = cpus
         self._cpu_count = cpu_count
         self._deployments = DeploymentPlanner(experiment, mode)
-        apart = {"operations", "load", "stored", "target", "models", "driver"}
+        apart = {"operations", "load", "misses", "stored", "target", "models", "driver"}
         self._fields: dict[str, Any] = experiment.workload.model_dump(exclude=apart)
         self._overlays: list[tuple[str, dict[str, Any]]] = []
         if mode.quick:
@@ -87,6 +87,7 @@ class WorkloadPlanner:
             finish_workload(data, self._mode, prefix, replicas)
             self._finish_data(data)
             finish_recording(data, self._experiment.source.folder)
+            data["misses"] = self._misses(condition)
         except FieldError as error:
             raise self._error(error.path, error.problem, fields, numbers, place) from None
         auto = data["threads"] == AUTO
@@ -138,6 +139,17 @@ class WorkloadPlanner:
             problem = f"{condition_text(condition)} has two models; narrow one `when`"
             raise self._experiment.source.error(("workload", "models", fitting[1][0], "when"), problem)
         return ("models", fitting[0][0], "model"), dict(fitting[0][1])
+
+    def _misses(self, condition: Condition) -> float | str | None:
+        """The share of reads that find nothing by design, `any`, or None where the experiment does not say."""
+        written = substitute({"misses": self._experiment.workload.misses}, condition, self._experiment.factors)
+        share = with_units(written)["misses"]
+        if share == "auto":
+            return None
+        if share == "any" or (isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1):
+            return share
+        problem = f"'{share}' is no share of reads that find nothing; write auto, any, or for example 20 %"
+        raise FieldError(("misses",), problem)
 
     def _speaks_http(self) -> bool:
         return any(operation.requests for operation in self._experiment.workload.operations)

@@ -22,6 +22,15 @@ _RPS = Column(
     fmt.rate,
     ranks=True,
 )
+_UNITS = Column(
+    "units_per_s",
+    "units/s",
+    "RPS by what a request is made of: a MGET of ten keys is ten. See `units` of the operation.",
+    lambda r: r.units_per_s,
+    fmt.rate,
+    drop=1,
+    row_text=lambda r: "" if r.units_per_s is None else f"{fmt.rate(r.units_per_s)} {r.unit or 'key'}s",
+)
 _PUBLISHED = Column(
     "published",
     "published",
@@ -110,6 +119,7 @@ COLUMNS: tuple[Column, ...] = (
     _ELAPSED,
     _RPS,
     _INTERVAL,
+    _UNITS,
     _BOUND,
     _BLOCKS,
     _SLICES,
@@ -149,11 +159,12 @@ def full_load_columns(table: ResultTable) -> list[Column]:
 def _every(table: ResultTable) -> list[Column]:
     """The study's own columns, or else those of every table that have something to say in this one."""
     if table.columns:
-        return _with_bound(study_columns(table), table)
+        return _with_units(_with_bound(study_columns(table), table), table)
     idle = {
         _BOUND: not any(fmt.bound(row.bound) for row in table.rows),
         USERS: not any(row.users for row in table.rows),
         _INTERVAL: not any(row.goodput_interval for row in table.rows),
+        _UNITS: not any(row.unit for row in table.rows),
         _BLOCKS: all(row.blocks <= 1 or row.slices for row in table.rows),
         _SLICES: not any(row.slices for row in table.rows),
         _BOTTLENECK: not any(row.bottleneck for row in table.rows),
@@ -173,6 +184,7 @@ def end_columns(rows: Sequence[Row], tps: bool) -> list[Column]:
     columns = [
         replace(STUDY_COLUMNS["tps"], drop=0) if tps else _RPS,
         replace(_THROUGHPUT_INTERVAL if tps else _INTERVAL, drop=1),
+        *([_UNITS] if any(row.unit for row in rows) else []),
         replace(_BOUND, drop=2),
         *(fixed_rate_columns(rows) or (replace(p50, drop=4), replace(p99, drop=3))),
         replace(_BOTTLENECK, drop=7),
@@ -189,6 +201,15 @@ def _with_bound(columns: list[Column], table: ResultTable) -> list[Column]:
     rates = [place for place, column in enumerate(columns) if column.ranks or column.key == "goodput"]
     place = rates[-1] + 1 if rates else 0
     return [*columns[:place], _BOUND, *columns[place:]]
+
+
+def _with_units(columns: list[Column], table: ResultTable) -> list[Column]:
+    """A study's columns with units behind its rates, where an operation is several."""
+    if not any(row.unit for row in table.rows):
+        return columns
+    rates = [place for place, column in enumerate(columns) if column.ranks or column.key == "goodput"]
+    place = rates[0] + 1 if rates else 0
+    return [*columns[:place], _UNITS, *columns[place:]]
 
 
 def _waits(row: Row) -> bool:

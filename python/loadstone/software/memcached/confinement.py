@@ -7,11 +7,11 @@ memcached cannot list its keys without looking at all of them, so only keys can 
 from collections.abc import Sequence
 
 from loadstone.deploy.control import Refusal
+from loadstone.plan.workload.several_keys import is_one_key
 from loadstone.software.memcached.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX
 
 WITH_KEY = frozenset({"mg", "ms", "md", "ma"})
-KEY = "{key}"
 OTHER_KEY = f"write {{key}}, or a key that begins with '{OUR_PREFIX}' and is always the same"
 REFUSED_FLAGS = {
     "q": "a quiet command is not always answered",
@@ -32,7 +32,7 @@ class ConfinedMeta:
         if not prefix.startswith(OUR_PREFIX):
             raise Refusal(f"{{key}} begins with '{prefix}'", f"let it begin with '{OUR_PREFIX}'")
         key = arguments[0] if arguments else ""
-        if key != KEY and (not key.startswith(OUR_PREFIX) or set(key) & set("{} \t\r\n")):
+        if not is_one_key(key) and (not key.startswith(OUR_PREFIX) or set(key) & set("{} \t\r\n")):
             raise Refusal(f"its key '{key}' is not {{key}}, and not one of loadstone's that can be removed", OTHER_KEY)
         for flag in arguments[2 if name == "ms" else 1 :]:
             if flag[:1] in REFUSED_FLAGS:

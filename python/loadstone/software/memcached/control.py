@@ -13,8 +13,9 @@ from loadstone.errors import UserError
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.plan.workload.several_keys import is_one_key
 from loadstone.software.memcached import capacity
-from loadstone.software.memcached.confinement import KEY, WITH_KEY, ConfinedMeta
+from loadstone.software.memcached.confinement import WITH_KEY, ConfinedMeta
 from loadstone.software.memcached.declared import MEMCACHED
 from loadstone.software.memcached.losses import EvictionWatch
 from loadstone.software.memcached.monitor import MemcachedSnapshot, snapshot
@@ -56,7 +57,7 @@ class MemcachedControl(MemcachedSession):
     def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:  # noqa: ARG002
         """Keys that are always the same; `{key}` is removed after each trial."""
         stored = {one[1] for one in commands if len(one) > 1 and one[0] in WITH_KEY - LEAVES_NOTHING}
-        return [Made("key", key) for key in sorted(stored) if key != KEY and key.startswith(OUR_PREFIX)]
+        return [Made("key", key) for key in sorted(stored) if not is_one_key(key) and key.startswith(OUR_PREFIX)]
 
     def left_by_subjects(self) -> list[Made]:
         """None: no application of ours has a memcached."""

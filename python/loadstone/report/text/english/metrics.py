@@ -6,6 +6,7 @@ _RATES = {
     "goodput_per_s": "correct replies a second",
     "throughput_per_s": "operations a second",
     "peak_per_s": "operations in the best second",
+    "units_per_s": "keys (or other units) a second",
 }
 _LATENCIES = {"response_ns": "response time", "service_ns": "service time", "pool_wait_ns": "pool wait"}
 _QUANTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "max": "longest"}

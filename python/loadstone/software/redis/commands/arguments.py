@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from loadstone.plan.workload.several_keys import is_one_key
 from loadstone.spec.experiment import OUR_PREFIX
 
 LONGEST_EXAMPLE = 16
@@ -53,7 +54,7 @@ def argument_of(written: str, prefix: str | None) -> Argument:
             shown, pattern = text, re.escape(text)
         else:
             shown, pattern = ("x", ".*") if prefix is None else _filled(placeholder, prefix)
-            text = prefix if placeholder == "key" and prefix is not None else ""
+            text = prefix if prefix is not None and is_one_key(piece[0]) else ""
         example, form = example + shown, form + pattern
         beginning += text if is_certain else ""
         is_certain = is_certain and placeholder is None
@@ -62,7 +63,7 @@ def argument_of(written: str, prefix: str | None) -> Argument:
 
 def _filled(placeholder: str, prefix: str) -> tuple[str, str]:
     """An example of what a placeholder becomes, and a pattern of all that it may become."""
-    if placeholder == "key":
+    if is_one_key(f"{{{placeholder}}}"):
         return prefix + _DIGITS["id"], re.escape(prefix) + "[0-9]{12}"
     if placeholder in _DIGITS:
         return _DIGITS[placeholder], "[0-9]+"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from loadstone.deploy.control import Refusal
+from loadstone.plan.workload.several_keys import is_one_key
 from loadstone.software.redis.commands.arguments import Argument, argument_of
 from loadstone.software.redis.commands.info import UNKNOWN, CommandInfo, ServerCommands
 from loadstone.software.redis.commands.table import DATA, KEYLESS, READING, REFUSED, SUBCOMMANDS, Unclear
@@ -24,7 +25,6 @@ DATA_CATEGORIES = frozenset(
 NEVER = ("@dangerous", "@admin", "@scripting", "admin")
 NEVER_UNLESS_KNOWN = frozenset({"@pubsub", "@connection", "@transaction", "pubsub"})
 """Refused where our table does not say that the command is harmless."""
-KEY = "{key}"
 NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 """What a key begins with that is not always the same: so begin no keys of other software, and no other kind of ours."""
 OTHER_COMMAND = f"use a command on keys that begin with '{OUR_PREFIX}', as {{key}} does"
@@ -93,7 +93,7 @@ def keys_made(commands: Iterable[Sequence[str]], prefix: str) -> tuple[set[str],
             of_a_name = NAMED.match(key.beginning)
             if key.is_certain and key.is_ours:
                 names.add(key.example)
-            elif key.written != KEY and of_a_name:
+            elif not is_one_key(key.written) and of_a_name:
                 beginnings.add(of_a_name[0] if key.beginning.startswith(prefix) else key.beginning)
     return names, beginnings
 
