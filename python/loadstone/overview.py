@@ -9,6 +9,7 @@ from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.extent import extent
 from loadstone.plan.looks import BLOCKS_MIN, ROUNDS_MIN, level
 from loadstone.plan.outline import outline
+from loadstone.plan.remarks import remarks
 from loadstone.plan.rounds import EXPECTED_SPREAD, EXPECTED_SPREAD_A_START
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.plan.trial_length import expected_spread
@@ -26,12 +27,12 @@ def describe_experiment(options: RunOptions) -> tuple[str, list[str]]:
     from loadstone.conduct.gates.confinement import confined  # only now: it takes time to load
     from loadstone.conduct.gates.doubts import doubts
 
-    remarks = (*doubts(run_plan), *confined(run_plan, ask=False, allow=options.allow_any_command))
+    allowed = (*doubts(run_plan), *confined(run_plan, ask=False, allow=options.allow_any_command))
     from loadstone.conduct.trust.acts import acts_of
     from loadstone.conduct.trust.gate import listing
 
     described = description(outline(run_plan, experiment), experiment, _prospects(run_plan))
-    return "\n".join([described, *remarks]), list(listing(acts_of(experiment, run_plan, options.secret_files)))
+    return "\n".join([described, *allowed]), list(listing(acts_of(experiment, run_plan, options.secret_files)))
 
 
 def announce(run_plan: RunPlan, experiment: Experiment) -> list[str]:
@@ -39,7 +40,7 @@ def announce(run_plan: RunPlan, experiment: Experiment) -> list[str]:
 
     No forecast: how far blocks lie apart on this machine is known after the first look, which says what it means.
     """
-    return announcement(experiment, extent(run_plan), shortcomings(run_plan))
+    return announcement(experiment, extent(run_plan), [*remarks(run_plan), *shortcomings(run_plan)])
 
 
 def shortcomings(run_plan: RunPlan) -> list[Message]:

@@ -12,6 +12,7 @@ from loadstone.analyse.factorial.factorial_effects import effects_of
 from loadstone.analyse.headline import answer_question, budget_too_short, comparison_line, headline
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
+from loadstone.analyse.meanings import meanings_of
 from loadstone.analyse.model import Analysis, FactorView, TrialView
 from loadstone.analyse.notes import notes_of, published_sources
 from loadstone.analyse.planned import planned_by
@@ -49,6 +50,7 @@ def analyse_run(run: Run) -> Analysis:
     saturations = make_saturations(run, judged)
     points = saturation_headline(saturations)
     alone = points if not tables else None
+    meanings = meanings_of(run, judged, tables)
     verdicts = Counter(trial.verdict for trial in judged)
     return Analysis(
         experiment=run.experiment.name,
@@ -71,7 +73,8 @@ def analyse_run(run: Run) -> Analysis:
         trials_suspect=verdicts["suspect"],
         trials_invalid=verdicts["invalid"],
         published_source=published_sources([source.source for source in run.experiment.published]),
-        notes=notes_of(run, judged),
+        meanings=meanings,
+        notes=[*meanings, *notes_of(run, judged)],
         tables=tables,
         answers=answer_conclusions(run.experiment, tables, families, planned_by(run)),
         checks=checks,

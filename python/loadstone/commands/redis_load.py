@@ -106,6 +106,8 @@ def redis_ad_hoc(
         "keys": _keys(keys),
         "documents": {"payload_bytes": _payload(work)},
     }
+    if not work.stored:
+        workload["misses"] = "any"
     if work.documents is not None:
         workload["data"] = work.documents.data
     if replay is not None:

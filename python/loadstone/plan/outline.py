@@ -9,6 +9,7 @@ from loadstone.plan.design.pairs import conditions_of, places
 from loadstone.plan.design.sliceable import AS_WRITTEN
 from loadstone.plan.extent import extent
 from loadstone.plan.outline_parts import CrashOutline, crashes, parts
+from loadstone.plan.remarks import remarks
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Comparison, Experiment, Table
@@ -46,6 +47,8 @@ class Outline:
     crashes: list[CrashOutline]
     extent: list[Message]
     parts: list[Message]
+    remarks: list[Message]
+    """What operations mean, and may not be meant to mean."""
     as_published: str
     """What the original did otherwise, where it is repeated."""
 
@@ -70,6 +73,7 @@ def outline(run_plan: RunPlan, experiment: Experiment) -> Outline:
         crashes=list(crashes(run_plan, experiment)),
         extent=extent(run_plan),
         parts=list(parts(run_plan, experiment)),
+        remarks=remarks(run_plan),
         as_published=published.note if run_plan.as_published and published is not None else "",
     )
 

@@ -5,27 +5,8 @@ import re
 
 from loadstone.drive.outcome import Counts
 from loadstone.plan.drive_plan import Operation, Plan
+from loadstone.plan.reads import READS
 
-READS = frozenset(
-    {
-        *(
-            "EXISTS",
-            "GET",
-            "GETRANGE",
-            "HEXISTS",
-            "HGET",
-            "HGETALL",
-            "HLEN",
-            "HMGET",
-            "JSON.GET",
-            "JSON.MGET",
-            "LINDEX",
-            "MG",
-        ),
-        *("LLEN", "LRANGE", "MGET", "SCARD", "SISMEMBER", "SMEMBERS", "STRLEN", "ZCARD", "ZRANGE", "ZRANK", "ZSCORE"),
-    }
-)
-"""Commands that look a key up and change nothing."""
 STORES = frozenset(
     {
         *("APPEND", "GETSET", "HINCRBY", "HMSET", "HSET", "INCR", "INCRBY", "JSON.MERGE", "JSON.SET", "LPUSH", "RPUSH"),
@@ -53,11 +34,6 @@ def keys_added(plan: Plan, total: Counts) -> tuple[int, int] | None:
         return 0, 0
     most = min(plan.keys.count, total.sent)
     return (_least(plan, total.ok), most) if kinds == {"stores"} else (0, most)
-
-
-def reads_keys(plan: Plan) -> bool:
-    """Whether a command of the plan looks a key up and changes nothing."""
-    return any(_name(operation, i) in READS for operation in plan.operations for i in range(len(operation.commands)))
 
 
 def _effect(operation: Operation) -> str | None:

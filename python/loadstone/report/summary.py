@@ -55,9 +55,13 @@ def scaled(analysis: Analysis) -> str:
     return f"Scaled: users (where the experiment scales them) and rows are {share} of the original's."
 
 
+_TITLES = {"hit_rate": "reads that found nothing", "key_count": "keys too many or too few"}
+"""Of checks whose figure is not what their name says."""
+
+
 def check_title(name: str) -> str:
-    """A check's name as people read it."""
-    return fmt.plain(name.replace("_", " "))
+    """A check's name as people read it: what its figure is."""
+    return fmt.plain(_TITLES.get(name, name.replace("_", " ")))
 
 
 def failing_first(checks: list[CheckSummary]) -> list[CheckSummary]:

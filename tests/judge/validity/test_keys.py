@@ -26,11 +26,38 @@ def test_without_a_read_there_is_no_hit_rate(result_of: ResultOf) -> None:
     assert result_of("hit_rate") is None
 
 
-def test_what_reads_of_an_empty_key_space_find_is_not_known(result_of: ResultOf, injectors: ModuleType) -> None:
+def test_reads_of_keys_that_were_not_all_stored_are_suspect(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("hit_rate", injectors.misses(0.5), injectors.setting("facts.plan.keys.loaded", False))
-    assert found.verdict == "unknown"
+    assert found.verdict == "suspect"
     assert found.measured == pytest.approx(50)
-    assert "50.0 % found a key" in text(found.reason)
+    assert "Reads that found nothing: 50.0 %" in text(found.reason)
+    assert "add workload.load" in text(found.reason)
+
+
+def test_reads_that_all_find_nothing_are_invalid(result_of: ResultOf, injectors: ModuleType) -> None:
+    nothing = injectors.setting("facts.plan.keys.loaded", False)
+    found = result_of("hit_rate", injectors.misses(1.0), nothing)
+    assert found.verdict == "invalid"
+    assert found.measured == 100
+    assert text(found.reason).startswith("Reads that found nothing: 100 % (nothing was loaded: add workload.load")
+    theirs = injectors.setting("facts.placement", None)
+    assert result_of("hit_rate", injectors.misses(1.0), nothing, theirs).verdict == "invalid", "whoever read, too"
+
+
+@pytest.mark.parametrize(
+    ("designed", "missed", "verdict"),
+    [("any", 1.0, "valid"), (1.0, 1.0, "valid"), (0.2, 0.2, "valid"), (0.2, 0.23, "suspect"), (0.2, 0.4, "invalid")],
+)
+def test_reads_may_find_nothing_where_the_experiment_says_so(
+    result_of: ResultOf, injectors: ModuleType, designed: float | str, missed: float, verdict: str
+) -> None:
+    for loaded in (True, False):
+        as_designed = [
+            injectors.setting("facts.misses", designed),
+            injectors.setting("facts.plan.keys.loaded", loaded),
+        ]
+        found = result_of("hit_rate", injectors.misses(missed), *as_designed)
+        assert (found.verdict, found.measured) == (verdict, pytest.approx(100 * missed, abs=0.05))
 
 
 def test_others_who_read_from_the_users_server_hide_the_hit_rate(result_of: ResultOf, injectors: ModuleType) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from loadstone.judge.compare.blocks import GroupBlocks, PairDesign
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.checks import BOUNDS, forbidding
-from loadstone.judge.validity.reasons import counted_reasons
+from loadstone.judge.validity.reasons import OF_MEANING, counted_reasons
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import identity
@@ -117,12 +117,13 @@ def exact_failure(failed: Iterable[CheckResult]) -> CheckResult | None:
 
 
 def usual_failure(failed: Sequence[CheckResult]) -> CheckResult:
-    """The check that failed most often, where its figure is the median; of several the first in the alphabet.
+    """The check that failed most often, where its figure is the median; of several the one that
+    says what figures mean, or the first in the alphabet.
 
     At least one must be given.
     """
     counted = Counter(check.name for check in failed)
-    name = min(counted, key=lambda name: (-counted[name], name))
+    name = min(counted, key=lambda name: (-counted[name], name not in OF_MEANING, name))
     ranked = sorted((check for check in failed if check.name == name), key=lambda check: check.measured or 0.0)
     return ranked[len(ranked) // 2]
 

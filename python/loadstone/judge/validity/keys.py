@@ -3,16 +3,23 @@
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
-from loadstone.message import message
-from loadstone.record.keys_added import READS, keys_added, reads_keys
+from loadstone.message import Message, message
+from loadstone.plan.reads import READS, reads_keys
+from loadstone.record.keys_added import keys_added
 from loadstone.record.trial import CheckResult
 
 HIT_RATE = Limit(1, 5, "%", "J: a read that finds nothing is cheaper; one in a hundred is within the noise")
+ALL = 99.5
+"""J: per cent of the reads from which on nothing was found: a few keys may be written meanwhile."""
 KEY_COUNT = Limit(0, 0, "keys", "X: every key that was stored is there, and no other")
 
 
 def hit_rate(evidence: TrialEvidence) -> CheckResult | None:
-    """The share of the reads that found no key, where every key was stored before the trial."""
+    """The share of the reads that found nothing, held against what the design says of it.
+
+    Where the design says nothing, none may where every key was stored before; of others it is not known how many do,
+    but reads that find nothing at all measure nothing that anyone wanted to know.
+    """
     limit = HIT_RATE
     plan = evidence.plan
     if not reads_keys(plan):
@@ -25,15 +32,32 @@ def hit_rate(evidence: TrialEvidence) -> CheckResult | None:
     if not hits + misses:
         return unknown("hit_rate", limit, message("check.hit_rate.no_read"))
     company = evidence.facts.company
-    if not plan.keys.loaded or (company is not None and not company.loaded):
-        why = message("check.hit_rate.nothing_stored", percent=100 - measured)
-        return unknown("hit_rate", limit, why, round(measured, 6))
+    designed = evidence.facts.misses if plan.recording is None else "any"  # it reads what its own writes left
+    loaded = plan.keys.loaded and (company is None or company.loaded)
     reads = sum(c.replied for name, c in evidence.commands.items() if name.upper() in READS)
-    if not evidence.ours and hits + misses > reads * (1 + limit.valid / 100):
+    found_nothing = measured >= ALL
+    if not found_nothing and not evidence.ours and hits + misses > reads * (1 + limit.valid / 100):
         why = message("check.hit_rate.others", reads=hits + misses, ours=reads)
         return unknown("hit_rate", limit, why, round(measured, 6))
-    reason = message("check.hit_rate.misses", percent=measured)
-    return within("hit_rate", measured, limit, reason)
+    if designed == "any":
+        return _judged(measured, 0.0, limit, None)
+    if designed is not None:
+        reason = message("check.hit_rate.designed", percent=measured, designed=100 * designed)
+        return _judged(measured, abs(measured - 100 * designed), limit, reason)
+    if loaded:
+        return within("hit_rate", measured, limit, message("check.hit_rate.misses", percent=measured))
+    if plan.keys.loaded and not found_nothing:  # another condition on the server has nothing to be found
+        why = message("check.hit_rate.nothing_stored", percent=100 - measured)
+        return unknown("hit_rate", limit, why, round(measured, 6))
+    reason = message("check.hit_rate.not_loaded", percent=measured, all=found_nothing)
+    off = measured if found_nothing else min(measured, limit.invalid)
+    return _judged(measured, off, limit, reason)
+
+
+def _judged(measured: float, off: float, limit: Limit, reason: Message | None) -> CheckResult:
+    """The verdict of a share that is so far off its design; what is measured is the share itself."""
+    judged = within("hit_rate", off, limit, reason)
+    return judged.model_copy(update={"measured": round(measured, 6), "limit": None})
 
 
 def _lookups(evidence: TrialEvidence) -> tuple[float, float] | None:

@@ -5,12 +5,16 @@ from collections.abc import Container, Iterable, Sequence
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 
+OF_MEANING = ("errors", "hit_rate")
+"""What these say comes before all that is said of how exact a figure is."""
+
 
 def failed_checks(
     trial: TrialRecord, verdicts: Iterable[CheckVerdict] = ("invalid", "suspect"), without: Container[str] = ()
 ) -> list[CheckResult]:
-    """The checks that the trial did not pass, those of the first verdict first."""
-    failed = [check for verdict in verdicts for check in trial.checks if check.verdict == verdict]
+    """The checks that the trial did not pass, those of the first verdict first, of these what figures mean."""
+    in_order = sorted(trial.checks, key=lambda check: check.name not in OF_MEANING)
+    failed = [check for verdict in verdicts for check in in_order if check.verdict == verdict]
     return [check for check in failed if check.name not in without]
 
 
@@ -28,7 +32,10 @@ def counted_reasons(
     for trial in trials:
         for check in failed_checks(trial, verdicts, without):
             found.setdefault((check.verdict, check.name), []).append(check.reason)
-    ranked = sorted(found.items(), key=lambda item: (verdicts.index(item[0][0]), -len(item[1]), item[0][1]))
+    ranked = sorted(
+        found.items(),
+        key=lambda item: (verdicts.index(item[0][0]), item[0][1] not in OF_MEANING, -len(item[1]), item[0][1]),
+    )
     return [
         message("check.failed_in", check=name, verdict=verdict, trials=len(reasons), of=len(trials), reason=reasons[0])
         for (verdict, name), reasons in ranked

@@ -56,6 +56,8 @@ def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Mes
     yield from map(text, outline.extent)
     for part in outline.parts:
         yield from wrapped(text(part), 0, 2)
+    for remark in outline.remarks:
+        yield from wrapped(text(remark), 0, 2)
     if outline.as_published:
         yield from wrapped(text(message("plan_as_published", note=outline.as_published)), 0)
 

@@ -35,6 +35,8 @@ VERDICT_LINES_MIN = 7
 _CRASH_LINES_MIN = 6
 FAILURES_MAX = 3
 """Lines of errors by kind."""
+_MEANINGS_MAX = 4
+"""Sentences about what figures mean, before the verdicts."""
 _ROWS_MIN = 3
 _LABEL_MAX = 44
 _TITLE_MIN = 24
@@ -119,6 +121,10 @@ def _head(analysis: Analysis) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(), Text(fmt.plain(analysis.question), style="bold")]
     if analysis.tables or not analysis.saturations:  # else the saturation points say it, each in its line
         parts.append(Text(fmt.sentence(analysis.headline) or fmt.sentence(analysis.answer), style="bold cyan"))
+    said = [fmt.sentence(one) for one in analysis.meanings]
+    parts += [Text(one, style="yellow") for one in said[:_MEANINGS_MAX]]
+    if left := len(said) - _MEANINGS_MAX:
+        parts += [Text(f"… {left} more of these in the report", style="dim")] if left > 0 else []
     scaled = summary.scaled(analysis)
     return [*parts, Text(scaled, style="yellow")] if scaled else parts
 

@@ -35,6 +35,27 @@ def _part(number: int, of: int) -> str:
     return f"{number} of {of}" if number < of else f"{number}"
 
 
+def _same_key(operation: str, command: str, key: str, times: int) -> str:
+    """`mget: MGET names {key} 10 times, the same key: use {key2} for another, or {keys:10}`."""
+    return (
+        f"! {operation}: {command} names {key} {times} times, which is the same key each time; use {{key2}} for "
+        f"another, or {{keys:{times}}} for {times} different ones."
+    )
+
+
+def _nothing_there(operations: Sequence[str]) -> str:
+    return (
+        f"! Nothing writes the keys that {listed(operations)} {'reads' if len(operations) == 1 else 'read'}: every "
+        "read will find nothing; add workload.load (or --load 'SET {key} {value}')."
+    )
+
+
+def by_units(name: str, unit: str, each: Sequence[tuple[str, int]]) -> str:
+    """`way is compared by keys: 10 an operation mget, 1 an operation get`."""
+    counted = ", ".join(f"{operation} {count}" for operation, count in each)
+    return f"{name} is compared by {unit}s, not by operations ({unit}s an operation: {counted})."
+
+
 def _pairs(pairs: int, between: str, sides: Sequence[tuple[str, str]], places: Levels) -> str:
     """`3 pairs: operation set against update, at payload 100 B, 1 kB, 10 kB; workers 8`."""
     compared = ", ".join(f"{a} against {b}" for a, b in sides)
@@ -264,6 +285,9 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_left_out": "not in this run: {names:list}",
     "plan_as_published": "As published: {note}",
     "plan_table": _table,
+    "remark.same_key": _same_key,
+    "remark.nothing_there": _nothing_there,
+    "remark.by_units": by_units,
     "plan_pairs": _pairs,
     "plan_effects": _effects,
     "plan_rules": _rules,

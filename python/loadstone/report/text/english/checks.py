@@ -67,6 +67,16 @@ def _others(programs: Mapping[str, float], stolen: float) -> str:
     return ", ".join(program for _, program in sorted(found, reverse=True)) or "Other programs"
 
 
+def _not_loaded(percent: float, all: bool) -> str:
+    if all:
+        found = f"Reads that found nothing: {percent:.3g} %"
+        return f"{found} (nothing was loaded: add workload.load, or --load 'SET {{key}} {{value}}')."
+    return (
+        f"Reads that found nothing: {percent:.1f} %, because not every key was stored before: add workload.load, or "
+        "write the share that is meant as workload.misses."
+    )
+
+
 def _key_count(change: float, low: int, high: int) -> str:
     planned = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return (
@@ -239,12 +249,17 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     ),
     "check.gain.not_observed": "Neither the generator's CPU nor the server's could be observed.",
     "check.hit_rate.misses": (
-        "{percent:.1f} % of the reads found no key, although every key had been stored: they were cheaper."
+        "Reads that found nothing: {percent:.1f} %, although every key had been stored: they were cheaper."
     ),
+    "check.hit_rate.designed": (
+        "Reads that found nothing: {percent:.1f} %, and the experiment says {designed:g} % (workload.misses)."
+    ),
+    "check.hit_rate.not_loaded": _not_loaded,
     "check.hit_rate.no_read": "The server counted no read.",
     "check.hit_rate.not_reported": "The server does not report how many reads found a key.",
     "check.hit_rate.nothing_stored": (
-        "Nothing was stored before the trial, so what reads should find is not known: {percent:.1f} % found a key."
+        "Another condition on this server had nothing stored, and the server counts both: {percent:.1f} % of the "
+        "reads found a key."
     ),
     "check.hit_rate.others": (
         "Other clients read from this server, too: it counted {reads:,.0f} reads, of which {ours:,} are loadstone's."

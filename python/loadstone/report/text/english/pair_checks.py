@@ -32,7 +32,7 @@ PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
         "The clock moves in steps of {step_ns:,.0f} ns, and the figures are around {figures_ns:,.0f} ns."
     ),
     "pair.error_difference.unequal": (
-        "{a:.2g} % of the operations of the one failed, and {b:.2g} % of the other: not the same work."
+        "{a:.3g} % of the operations of the one failed, and {b:.3g} % of the other: not the same work."
     ),
     "pair.figures.missing": "{without} of {of} blocks give no such figure.",
     "pair.gain.both": (

@@ -1,0 +1,68 @@
+"""What figures mean, before how exact they are: reads that found nothing, wrong replies, what is compared by keys."""
+
+from collections.abc import Iterator, Sequence
+
+from loadstone.analyse.model import ResultTable, Row
+from loadstone.message import Message, message
+from loadstone.plan.remarks import each_of, unit_of
+from loadstone.record.reading import Run
+from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.spec.levels import identity
+
+HIT_RATE = "hit_rate"
+ERRORS_FROM = 0.001
+"""Share of the replies from which errors are said on the first screen."""
+
+
+def meanings_of(run: Run, judged: Sequence[TrialRecord], tables: Sequence[ResultTable]) -> list[Message]:
+    """A sentence each."""
+    by_name = {trial.trial: trial for trial in judged}
+    rows = {identity(row.condition): row for table in tables for row in table.rows}
+    found = [(row, [by_name[name] for name in row.trials if name in by_name]) for row in rows.values()]
+    return [*_by_units(run, judged), *_misses(found), *_errors(found)]
+
+
+def misses_percent(trials: Sequence[TrialRecord]) -> float | None:
+    """Reads that found nothing, in the worst of the trials, by the server's own count; None where not known."""
+    worst = _worst(trials)
+    return None if worst is None else worst.measured
+
+
+def _worst(trials: Sequence[TrialRecord]) -> CheckResult | None:
+    checks = [check for trial in trials for check in trial.checks if check.name == HIT_RATE]
+    return max((one for one in checks if one.measured is not None), key=lambda one: one.measured or 0, default=None)
+
+
+def _misses(rows: Sequence[tuple[Row, Sequence[TrialRecord]]]) -> Iterator[Message]:
+    """Of conditions whose reads found less than they should, or of which that is not known; alike ones together."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for row, trials in rows:
+        worst = _worst(trials)
+        if worst is None or not worst.measured or worst.verdict == "valid":
+            continue
+        nothing_there = worst.reason is not None and worst.reason.kind == "check.hit_rate.not_loaded"
+        alike.setdefault((f"{worst.measured:.3g}", "not_loaded" if nothing_there else ""), []).append(row.label)
+    for (percent, why), labels in alike.items():
+        yield message("meaning.misses", labels=labels, percent=float(percent), not_loaded=bool(why))
+
+
+def _errors(rows: Sequence[tuple[Row, Sequence[TrialRecord]]]) -> Iterator[Message]:
+    for row, trials in rows:
+        errors: dict[str, int] = {}
+        for trial in trials:
+            for kind, count in trial.counts.errors.items():
+                errors[kind] = errors.get(kind, 0) + count
+        replies = sum(trial.counts.sent for trial in trials)
+        failed = sum(errors.values())
+        if replies and failed >= ERRORS_FROM * replies:
+            kinds = sorted((kind for kind in errors if errors[kind]), key=lambda kind: -errors[kind])
+            yield message("meaning.errors", label=row.label, share=failed / replies, kinds=kinds)
+
+
+def _by_units(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
+    for group in run.plan.groups:
+        units = [one.units for one in judged if one.group == group.name and one.units is not None]
+        if group.metric != "units_per_s" or not group.pairs or not units:
+            continue
+        each = each_of(one.each for one in units)
+        yield message("remark.by_units", name=group.name, unit=unit_of([one.unit for one in units]), each=each)

@@ -1,0 +1,83 @@
+"""What a plan's operations mean and may not be meant to mean: read from the plan alone, before anything is measured."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from loadstone.message import Message, message
+from loadstone.plan.drive_plan import Operation, Plan
+from loadstone.plan.footprint import STORES_NOTHING
+from loadstone.plan.protocols import PROTOCOLS
+from loadstone.plan.reads import reads_keys
+from loadstone.plan.run_plan import RunPlan
+from loadstone.plan.units import KEYS, of_plan
+from loadstone.spec.levels import identity
+
+_KEY = re.compile(r"\{key([0-9]+)?\}")
+
+
+def remarks(run_plan: RunPlan) -> list[Message]:
+    """A line each: the same key twice, keys that nothing writes, comparisons by keys."""
+    plans = {identity(trial.condition): trial.plan for trial in run_plan.every_trial}
+    found = [one for plan in plans.values() for one in _same_keys(plan)]
+    distinct = {str(one.model_dump()): one for one in found}
+    return [*distinct.values(), *_nothing_there(plans.values()), *_by_units(run_plan, plans)]
+
+
+def _same_keys(plan: Plan) -> Iterator[Message]:
+    for operation in plan.operations:
+        for command in operation.commands:
+            name = command.args[0].upper()
+            if name not in KEYS:
+                continue
+            last, step = KEYS[name]
+            named = command.args[1 : len(command.args) + last + 1 : step]
+            often = Counter(text for text in named if _KEY.fullmatch(text))
+            for text, times in often.items():
+                if times > 1:
+                    figures = {"operation": operation.name, "command": name, "key": text, "times": times}
+                    yield message("remark.same_key", **figures)
+
+
+def _nothing_there(plans: Iterable[Plan]) -> Iterator[Message]:
+    """Reads of keys that neither `load` nor an operation writes."""
+    names = [one.name for plan in plans if _finds_nothing(plan) for one in plan.operations]
+    if names:
+        yield message("remark.nothing_there", operations=sorted(set(names)))
+
+
+def _finds_nothing(plan: Plan) -> bool:
+    if plan.recording is not None or plan.keys.loaded or plan.misses is not None or not _reads(plan):
+        return False
+    return not any(_may_write(operation) for operation in plan.operations)
+
+
+def _reads(plan: Plan) -> bool:
+    """Whether an operation reads keys of the plan's: others may have been there before."""
+    keys = any(_KEY.search(text) for one in plan.operations for command in one.commands for text in command.args)
+    return PROTOCOLS[plan.protocol].has_keys and keys and reads_keys(plan)
+
+
+def _may_write(operation: Operation) -> bool:
+    return any(command.args[0].upper() not in STORES_NOTHING for command in operation.commands)
+
+
+def _by_units(run_plan: RunPlan, plans: Mapping[str, Plan]) -> Iterator[Message]:
+    for group in run_plan.groups:
+        found = [of_plan(plans[identity(one)]) for one in group.conditions if identity(one) in plans]
+        if group.pairs and group.metric == "units_per_s" and found:
+            unit, each = unit_of(one.unit for one in found), each_of(dict(one.each) for one in found)
+            yield message("remark.by_units", name=group.name, unit=unit, each=each)
+
+
+def unit_of(units: Iterable[str]) -> str:
+    """The one that all have; `unit` where they differ."""
+    different = set(units)
+    return different.pop() if len(different) == 1 else "unit"
+
+
+def each_of(found: Iterable[Mapping[str, int]]) -> list[list[Any]]:
+    """Operations and how many units each is, the most first."""
+    each = {name: count for one in found for name, count in one.items()}
+    return [[name, each[name]] for name in sorted(each, key=lambda name: (-each[name], name))]
