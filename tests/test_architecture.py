@@ -34,6 +34,8 @@ DATA_TYPES = {
         "plan.saturation.saturation_step",
         "plan.slots",
         "plan.required",
+        "plan.reads",
+        "plan.units",
         "plan.workload.driver_features",
     },
     "deploy": {

@@ -133,7 +133,7 @@ def test_wrong_types_stand_on_the_first_screen(lab: Lab) -> None:
     wrong = EXPERIMENT.replace("MGET {keys:10}", "HGET {key} field")
     done = lab.loadstone("run", written(lab, wrong), "--quick")
     assert done.status == 3
-    assert "Wrong or failed replies of mget: 100 % (server_wrongtype)." in plain(done.out)
+    assert "errors of mget: server_wrongtype" in plain(done.out)
 
 
 def test_the_reading_example_of_the_first_experiment_hits(lab: Lab) -> None:

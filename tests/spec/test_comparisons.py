@@ -77,7 +77,7 @@ FACTORS = "factors are: operation, payload, workers, idle"
             "    metric: response_ns.p99\n",
             "    metric: response_ns.p9\n",
             "93: comparisons.1.metric: 'response_ns.p9' is no metric; did you mean 'response_ns.p99'? "
-            "metrics are: goodput_per_s, throughput_per_s, peak_per_s, response_ns.p99, service_ns.p99, "
+            "metrics are: goodput_per_s, throughput_per_s, peak_per_s, units_per_s, response_ns.p99, service_ns.p99, "
             "pool_wait_ns.p99 (or mean, p50, p90, p95, p99, p999, max)",
         ),
         (

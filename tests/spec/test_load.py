@@ -8,7 +8,7 @@ from loadstone.errors import UserError
 from loadstone.spec.load_settings import LARGEST_BYTES, load_experiment
 
 KNOWN_METRICS = (
-    "goodput_per_s, throughput_per_s, peak_per_s, response_ns.p99, service_ns.p99, pool_wait_ns.p99 "
+    "goodput_per_s, throughput_per_s, peak_per_s, units_per_s, response_ns.p99, service_ns.p99, pool_wait_ns.p99 "
     "(or mean, p50, p90, p95, p99, p999, max)"
 )
 

@@ -94,7 +94,7 @@ def test_a_setting_by_hand_wins_over_quick_and_as_published(experiment: Experime
             "workload.pol.connections=3",
             "--set workload.pol.connections: workload.pol: unknown key; did you mean 'pool'? known here: target, "
             "scaled, model, models, pool, pipeline_depth, protocol, driver, threads, back_end, phases, keys, "
-            "documents, verify, timeouts, data, recording, receivers, operations, load, stored",
+            "documents, verify, timeouts, data, recording, receivers, operations, load, misses, stored",
         ),
         (
             "tables.0.quick=perhaps",

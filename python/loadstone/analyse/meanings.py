@@ -1,17 +1,15 @@
-"""What figures mean, before how exact they are: reads that found nothing, wrong replies, what is compared by keys."""
+"""What figures mean, before how exact they are: reads that found nothing, and what is compared by keys."""
 
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.message import Message, message
-from loadstone.plan.remarks import each_of, unit_of
+from loadstone.plan.units import each_of, unit_of
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import identity
 
 HIT_RATE = "hit_rate"
-ERRORS_FROM = 0.001
-"""Share of the replies from which errors are said on the first screen."""
 
 
 def meanings_of(run: Run, judged: Sequence[TrialRecord], tables: Sequence[ResultTable]) -> list[Message]:
@@ -19,7 +17,7 @@ def meanings_of(run: Run, judged: Sequence[TrialRecord], tables: Sequence[Result
     by_name = {trial.trial: trial for trial in judged}
     rows = {identity(row.condition): row for table in tables for row in table.rows}
     found = [(row, [by_name[name] for name in row.trials if name in by_name]) for row in rows.values()]
-    return [*_by_units(run, judged), *_misses(found), *_errors(found)]
+    return [*_by_units(run, judged), *_misses(found)]
 
 
 def misses_percent(trials: Sequence[TrialRecord]) -> float | None:
@@ -44,19 +42,6 @@ def _misses(rows: Sequence[tuple[Row, Sequence[TrialRecord]]]) -> Iterator[Messa
         alike.setdefault((f"{worst.measured:.3g}", "not_loaded" if nothing_there else ""), []).append(row.label)
     for (percent, why), labels in alike.items():
         yield message("meaning.misses", labels=labels, percent=float(percent), not_loaded=bool(why))
-
-
-def _errors(rows: Sequence[tuple[Row, Sequence[TrialRecord]]]) -> Iterator[Message]:
-    for row, trials in rows:
-        errors: dict[str, int] = {}
-        for trial in trials:
-            for kind, count in trial.counts.errors.items():
-                errors[kind] = errors.get(kind, 0) + count
-        replies = sum(trial.counts.sent for trial in trials)
-        failed = sum(errors.values())
-        if replies and failed >= ERRORS_FROM * replies:
-            kinds = sorted((kind for kind in errors if errors[kind]), key=lambda kind: -errors[kind])
-            yield message("meaning.errors", label=row.label, share=failed / replies, kinds=kinds)
 
 
 def _by_units(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from loadstone.message import Message, message
 from loadstone.plan.drive_plan import Operation, Plan
@@ -11,7 +10,7 @@ from loadstone.plan.footprint import STORES_NOTHING
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.reads import reads_keys
 from loadstone.plan.run_plan import RunPlan
-from loadstone.plan.units import KEYS, of_plan
+from loadstone.plan.units import KEYS, each_of, of_plan, unit_of
 from loadstone.spec.levels import identity
 
 _KEY = re.compile(r"\{key([0-9]+)?\}")
@@ -69,15 +68,3 @@ def _by_units(run_plan: RunPlan, plans: Mapping[str, Plan]) -> Iterator[Message]
         if group.pairs and group.metric == "units_per_s" and found:
             unit, each = unit_of(one.unit for one in found), each_of(dict(one.each) for one in found)
             yield message("remark.by_units", name=group.name, unit=unit, each=each)
-
-
-def unit_of(units: Iterable[str]) -> str:
-    """The one that all have; `unit` where they differ."""
-    different = set(units)
-    return different.pop() if len(different) == 1 else "unit"
-
-
-def each_of(found: Iterable[Mapping[str, int]]) -> list[list[Any]]:
-    """Operations and how many units each is, the most first."""
-    each = {name: count for one in found for name, count in one.items()}
-    return [[name, each[name]] for name in sorted(each, key=lambda name: (-each[name], name))]

@@ -7,6 +7,7 @@ SET and in five fields of a hash is one document both times, whatever the comman
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from loadstone.plan.drive_plan import Operation, Plan, keys_of_one
 
@@ -119,3 +120,15 @@ def are_compared_by_units(plans: Iterable[Plan]) -> bool:
     found = [of_plan(plan) for plan in plans]
     alike = len({one.kinds - {""} for one in found if one.kinds != {""}}) <= 1
     return alike and len({round(one.per_operation, 9) for one in found}) > 1
+
+
+def unit_of(units: Iterable[str]) -> str:
+    """The one that all have; `unit` where they differ."""
+    different = set(units)
+    return different.pop() if len(different) == 1 else "unit"
+
+
+def each_of(found: Iterable[Mapping[str, int]]) -> list[list[Any]]:
+    """Operations and how many units each is, the most first."""
+    each = {name: count for one in found for name, count in one.items()}
+    return [[name, each[name]] for name in sorted(each, key=lambda name: (-each[name], name))]

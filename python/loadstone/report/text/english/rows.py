@@ -17,14 +17,9 @@ def _misses(labels: Sequence[str], percent: float, not_loaded: bool) -> str:
     return f"Reads that found nothing, of {listed(labels)}: {percent:.3g} %{remedy}."
 
 
-def _errors(label: str, share: float, kinds: Sequence[str]) -> str:
-    return f"Wrong or failed replies of {label}: {100 * share:.3g} % ({', '.join(kinds)})."
-
-
 ROWS: Mapping[str, str | Callable[..., str]] = {
     "at_rate.no_capacity": "No trial at full speed counts, so that the rate is not known.",
     "at_rate.no_time": "The budget ended before it.",
-    "meaning.errors": _errors,
     "meaning.misses": _misses,
     "row.apart": "Its {trials} trials lie {share:.0%} apart, and are too few for an interval.",
     "row.not_merged": "The latencies cannot be merged: {error}.",
