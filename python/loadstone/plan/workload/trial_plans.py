@@ -146,8 +146,10 @@ class WorkloadPlanner:
         share = with_units(written)["misses"]
         if share == "auto":
             return None
-        if share == "any" or (isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1):
-            return share
+        if share == "any":
+            return "any"
+        if isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1:
+            return float(share)
         problem = f"'{share}' is no share of reads that find nothing; write auto, any, or for example 20 %"
         raise FieldError(("misses",), problem)
 
