@@ -405,7 +405,7 @@ class Analysis(Piece):
     published_source: Recorded | None = None
     """Where the original's figures are from; None where there are none."""
     meanings: list[Recorded] = []
-    """What figures mean: reads that found nothing, errors, what is compared by keys. They are among `notes`, too."""
+    """What figures mean: reads that found nothing, what is compared by keys. They are among `notes`, too."""
     notes: list[Recorded]
     tables: list[ResultTable]
     answers: list[Answer]
