@@ -114,7 +114,13 @@ test('what is no placeholder is refused by its place', () => {
 });
 
 test('other keys of an operation are named', () => {
-  const template = new Template({ args: ['MGET', '{key3}/{key}/{key2}'], expect: 'any' }, 'operations[0]', 'k:', TEXTS, 1);
+  const template = new Template(
+    { args: ['MGET', '{key3}/{key}/{key2}'], expect: 'any' },
+    'operations[0]',
+    'k:',
+    TEXTS,
+    1,
+  );
   assert.equal(template.others, 2);
   const [filled] = template.fill({ key: 7, version: 1, seq: 0, previous: '', others: [3, 9] });
   assert.equal(filled, 'k:000000000009/k:000000000007/k:000000000003');
