@@ -9,7 +9,7 @@ import loadstone.driver.plan.Plan.Keys;
 
 /** Which key an operation takes, by the plan's distribution. For all threads; each has random numbers of its own. */
 public final class KeyPicker {
-  static final long[] NO_OTHERS = {};
+  private static final long[] NO_OTHERS = {};
   /** Draws of a key that is there already, after which the next free one is taken. */
   private static final int TRIES = 16;
   private final Keys keys;

@@ -10,4 +10,11 @@ package loadstone.driver.load;
  * @param alone no other write of the key was in flight
  * @param others the operation's other keys
  */
-public record Request(int operation, long key, long version, long seq, boolean known, boolean alone, long[] others) {}
+public record Request(int operation, long key, long version, long seq, boolean known, boolean alone, long[] others) {
+  private static final long[] NO_OTHERS = {};
+
+  /** An operation of one key. */
+  public Request(int operation, long key, long version, long seq, boolean known, boolean alone) {
+    this(operation, key, version, seq, known, alone, NO_OTHERS);
+  }
+}

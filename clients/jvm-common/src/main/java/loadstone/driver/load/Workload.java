@@ -101,8 +101,7 @@ public final class Workload {
     for (Request write = recent.take(); write != null; write = recent.take()) {
       if (newest(write.key()) == write.version()) {
         return new Request(
-            write.operation(), write.key(), write.version(), nextSeq.getAndIncrement(), true, true,
-            KeyPicker.NO_OTHERS);
+            write.operation(), write.key(), write.version(), nextSeq.getAndIncrement(), true, true);
       }
       skipped.run();
     }
