@@ -62,7 +62,11 @@ fn a_request_that_makes_no_sense_is_named() {
         (json!({"path": "post"}), "path", "post: must begin with `/`"),
         (json!({"path": "/a b"}), "path", "`/a b`: a path holds no spaces"),
         (json!({"path": "/größe"}), "path", "only ASCII"),
-        (json!({"path": "/{colour}"}), "path", "unknown placeholder {colour}; there are {number}, {data.FIELD}, {key}"),
+        (
+            json!({"path": "/{colour}"}),
+            "path",
+            "unknown placeholder {colour}; there are {number}, {number2}, {data.FIELD}, {key}",
+        ),
         (json!({"path": "/{changed}"}), "path", "unknown placeholder {changed}"),
         (json!({"path": "/{data.a}"}), "path", "{data.a} needs a data file"),
         (json!({"path": "/", "headers": {"X": "a\r\nb"}}), "headers.X", "a header holds no line end"),
@@ -82,6 +86,7 @@ fn a_request_that_makes_no_sense_is_named() {
             "expect.contains",
             "stand for something else each time",
         ),
+        (json!({"path": "/", "expect": {"equals": "{number2}"}}), "expect.equals", "with the first key alone"),
         (json!({"path": "/", "method": "FETCH"}), "method", "unknown variant `FETCH`"),
         (json!({"path": "/", "expect": {"code": 200}}), "expect.code", "unknown field `code`"),
     ] {
