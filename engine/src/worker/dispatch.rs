@@ -11,6 +11,9 @@ use crate::net::pool::Released;
 use crate::record::outcome::Phase;
 use crate::record::tally::End;
 
+/// A call that sends takes no longer, unless its thread loses the CPU meanwhile; over loopback it delivers, too.
+const CALL_NS: u64 = 25_000;
+
 /// Operations that were begun one after the other and are the same.
 #[derive(Default)]
 struct Alike {
@@ -198,14 +201,16 @@ impl Worker {
 
     /// The last `count` operations of a connection were handed to the system by now.
     fn note_lateness(&mut self, number: usize, count: usize) {
-        // The call that sent them may have been kept from the CPU.
         let now_ns = self.read_clock();
         let Some(lateness) = &mut self.lateness else { return };
         let under_way = (self.connections.in_flight + self.schedule.queues.len()).saturating_sub(count);
         let in_flight = &mut self.connections[number].in_flight;
         let first = in_flight.len().saturating_sub(count);
         for (place, task) in in_flight.range_mut(first..).enumerate() {
-            let late_ns = now_ns.saturating_sub(task.intended_ns).saturating_sub(task.late_ns);
+            // A call is no lateness: whoever sends makes it. A thread may lose its CPU within it, which is.
+            let took_ns = now_ns.saturating_sub(task.step_sent_ns);
+            let handed_ns = if took_ns <= CALL_NS { task.step_sent_ns } else { now_ns };
+            let late_ns = handed_ns.saturating_sub(task.intended_ns).saturating_sub(task.late_ns);
             task.late_ns = lateness.sent(late_ns, under_way + place);
         }
     }

@@ -6,13 +6,14 @@
 //!
 //! Late requests also come in a bunch, and those behind them wait in the server for longer than they would. Servers that
 //! take requests in their order end none of them later than so: each arrival is at most as late as the latest before it,
-//! and so is each end. Hence an operation takes over the worst lateness of those before it, until fewer requests are under
-//! way than before that one was sent, or none: then the bunch is gone.
+//! and so is each end. Hence an operation takes over the worst lateness of those before it, until no more requests are
+//! under way than before that one was sent: then the bunch is gone. With one server that is exact; of simulated queues with
+//! four and random times of service 3 in 1,000 operations had a little more left than they would have taken.
 
 /// How many levels are told apart; more are taken together.
 const LEVELS: usize = 16;
 
-/// Since fewer than `before` operations were under way, or none, none was sent later than by `worst_ns`.
+/// Since no more than `before` operations were under way, none was sent later than by `worst_ns`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Level {
     before: usize,
@@ -30,7 +31,7 @@ impl Lateness {
     /// An operation was sent so late, while `before` others were under way: by how much it, or one before it that may
     /// still hold it up, was late at most.
     pub fn sent(&mut self, late_ns: u64, before: usize) -> u64 {
-        while self.used > 0 && (before == 0 || self.levels[self.used - 1].before > before) {
+        while self.used > 0 && self.levels[self.used - 1].before >= before {
             self.used -= 1;
         }
         let worst_ns = self.used.checked_sub(1).map_or(0, |top| self.levels[top].worst_ns);
@@ -53,10 +54,10 @@ mod tests {
     use crate::load::rng::Rng;
 
     #[test]
-    fn those_behind_a_late_one_take_its_lateness_over_until_fewer_are_under_way_than_before_it() {
+    fn those_behind_a_late_one_take_its_lateness_over_until_as_few_are_under_way_as_before_it() {
         let mut lateness = Lateness::default();
         let own = [(5, 0), (900, 2), (700, 3), (3, 4), (2, 3), (4, 2), (1, 1), (6, 0), (3, 1)];
-        assert_eq!(own.map(|(late_ns, before)| lateness.sent(late_ns, before)), [5, 900, 900, 900, 900, 900, 5, 6, 6]);
+        assert_eq!(own.map(|(late_ns, before)| lateness.sent(late_ns, before)), [5, 900, 900, 900, 900, 5, 5, 6, 6]);
     }
 
     #[test]
