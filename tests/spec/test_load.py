@@ -167,7 +167,8 @@ def test_a_mistake_is_one_line_with_place_path_and_remedy(small: str, old: str, 
         ("[" * 1000, "1: is nested too deeply; an experiment needs about six levels"),
         (
             "a: 1\n---\nb: 1\n",
-            "2: is not valid YAML: expected a single document in the stream but found another document",
+            "2: is not valid YAML: expected a single document in the stream but found another document; "
+            "write one experiment a file, without `---`",
         ),
     ],
 )

@@ -85,8 +85,11 @@ def _library_lag(evidence: TrialEvidence, library: str, p50_ns: int) -> CheckRes
     is_behind = lag.p50 > p50_ns / 2 and (
         trial.throughput_per_s < KEPT * due or lag.p50 > BEHIND_S * 1e9 * trial.duration_s
     )
-    kind = "check.schedule_lag.cannot_keep" if is_behind else "check.schedule_lag.library"
-    reason = message(kind, library=library, lag_ns=lag.p50, p50_ns=p50_ns)
+    figures = {"library": library, "lag_ns": lag.p50, "p50_ns": p50_ns}
+    if is_behind:
+        reason = message("check.schedule_lag.cannot_keep", **figures)
+    else:
+        reason = message("check.schedule_lag.library", **figures)
     measured = share(lag.p50, p50_ns)
     if is_behind:
         return CheckResult(

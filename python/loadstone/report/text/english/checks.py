@@ -350,10 +350,6 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
         "{library} cannot keep this rate: it sends half of the operations {lag_ns:latency} late or more, and the P50 "
         "is {p50_ns:latency}."
     ),
-    "check.schedule_lag.half": (
-        "Half of the operations were sent {lag_ns:latency} late or more because of the generator; the P50 is "
-        "{p50_ns:latency}."
-    ),
     "check.schedule_lag.library": (
         "{library} itself sends late: half of the operations {lag_ns:latency} or more after they were due, of a P50 of "
         "{p50_ns:latency}."
