@@ -11,6 +11,7 @@ from loadstone.errors import DriveFailed, UserError
 from loadstone.record.folder import RunFolder
 from loadstone.record.look import Look, LookVerdict
 from loadstone.record.reading import read_run, read_trials
+from loadstone.spec.experiment import BLOCKS_MAX
 
 
 @pytest.fixture(scope="module")
@@ -216,3 +217,40 @@ def test_a_missing_log_is_named(path: Path) -> None:
     (path / "latency" / "b01-002.hlog").unlink()
     with pytest.raises(DriveFailed, match=r"b01-002\.hlog: cannot be read"):
         run.response_ns(list(run.trials))
+
+
+@pytest.mark.parametrize(
+    ("lines_max", "blocks_max", "says"),
+    [(2, 1000, r"line 3: more than 2 trials, which no run has"), (100, 1, r"line \d: more than 1 trials of one condi")],
+)
+def test_more_trials_than_a_run_has_are_refused(
+    path: Path, lines_max: int, blocks_max: int, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is computed of one condition's trials took minutes and gigabytes for a file of 20 MB."""
+    monkeypatch.setattr("loadstone.record.reading.LINES_MAX", lines_max)
+    monkeypatch.setattr("loadstone.record.reading.BLOCKS_MAX", blocks_max)
+    file = path / "trials.jsonl"
+    first = json.loads(file.read_bytes().splitlines()[0])
+    with file.open("a") as out:
+        out.write(json.dumps(first | {"trial": "b99-001"}) + "\n")
+    with pytest.raises(UserError, match=rf"trials\.jsonl, {says}"):
+        read_run(path)
+
+
+def test_attempts_at_one_trial_are_not_counted_as_several(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadstone.record.reading.BLOCKS_MAX", 1)
+    file = path / "trials.jsonl"
+    first = file.read_bytes().splitlines(keepends=True)[0]
+    file.write_bytes(first * 3)
+    assert len(read_trials(path)[0]) == 3
+
+
+def test_a_thousand_trials_of_one_condition_are_read(path: Path) -> None:
+    file = path / "trials.jsonl"
+    first = json.loads(file.read_bytes().splitlines()[0]) | {"facts": {}, "checks": []}
+    lines = [json.dumps(first | {"trial": f"b{number}-001", "block": number}) for number in range(1, BLOCKS_MAX + 2)]
+    file.write_text("\n".join(lines[:-1]) + "\n")
+    assert len(read_trials(path)[0]) == BLOCKS_MAX
+    file.write_text("\n".join(lines) + "\n")
+    with pytest.raises(UserError, match=r"more than 1,000 trials of one condition"):
+        read_trials(path)

@@ -31,6 +31,10 @@ class NotOfFolder(OSError):
         return f"{self.filename}: {self.strerror}"
 
 
+class IsFolder(NotOfFolder, IsADirectoryError):
+    """A folder stands where a file is expected."""
+
+
 def open_file(path: Path, flags: int = os.O_RDONLY, folder: Path | None = None) -> int:
     """A file descriptor of a regular file. One that is made (`os.O_CREAT`) is its owner's alone.
 
@@ -87,7 +91,7 @@ def replace_file(path: Path, data: bytes, folder: Path | None = None) -> None:
     A link that stands in its place is replaced, and not followed.
 
     Raises:
-        NotOfFolder: a folder on the way to it is a link.
+        NotOfFolder: a folder on the way to it is a link, or a folder stands in its place.
         OSError: it cannot be written; what was there stays.
     """
     with _within(path, folder) as (within, name):
@@ -99,9 +103,11 @@ def replace_file(path: Path, data: bytes, folder: Path | None = None) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(beside, name, src_dir_fd=within, dst_dir_fd=within)
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 os.unlink(beside, dir_fd=within)
+            if isinstance(error, IsADirectoryError):
+                raise _is_folder(path) from None
             raise
         os.fsync(within)
 
@@ -145,13 +151,17 @@ def _explained(error: OSError, path: Path, within: int, name: str, kind: str) ->
         if mode and not stat.S_ISDIR(mode) and not (kind == "file" and stat.S_ISREG(mode)):
             what = "it is not a regular file" if kind == "file" else "it is not a folder"
             return NotOfFolder(errno.EINVAL, f"{what}; remove it", os.fspath(path))
-    return OSError(error.errno, error.strerror, os.fspath(path))
+    return _is_folder(path) if error.errno == errno.EISDIR else OSError(error.errno, error.strerror, os.fspath(path))
+
+
+def _is_folder(path: Path) -> IsFolder:
+    return IsFolder(errno.EISDIR, "it is a folder, and a file is expected there; move it away", os.fspath(path))
 
 
 def _require_own(status: os.stat_result, path: Path, within: int, *, writes: bool) -> None:
     """Raises OSError if an opened file is none, or may be another's by a second name."""
     if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        raise _is_folder(path)
     if not stat.S_ISREG(status.st_mode):
         raise NotOfFolder(errno.EINVAL, "it is not a regular file; remove it", os.fspath(path))
     if status.st_nlink > 1 and (writes or status.st_uid != os.fstat(within).st_uid):

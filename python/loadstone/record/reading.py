@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -37,7 +37,8 @@ from loadstone.record.parts.before_kinds import with_kinds
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.run_files import require_run
 from loadstone.record.trial import Line, Quantiles, TrialRecord
-from loadstone.spec.experiment import Experiment
+from loadstone.spec.counting import TRIALS_MAX
+from loadstone.spec.experiment import BLOCKS_MAX, Experiment
 
 LatencyKind = Literal["response", "service", "least"]
 L = TypeVar("L", bound=Line)
@@ -45,6 +46,8 @@ EXPERIMENT_BYTES = 8 * 1024 * 1024
 """Of `experiment.yaml`: of an experiment that is as large as one may be, with every default written out."""
 ENVIRONMENT_BYTES = 8 * 1024 * 1024
 """Of `environment.json`: a run of many servers has some 100 kB."""
+LINES_MAX = 2 * TRIALS_MAX
+"""Of `trials.jsonl`: of each trial that a run can have two attempts. A line takes some 25 kB of memory and more."""
 _TRIAL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -288,11 +291,12 @@ def read_trials(path: Path) -> tuple[list[TrialRecord], list[str]]:
     """The finished trials of a run's folder in the order of their lines, and what was left out.
 
     Raises:
-        UserError: a line is of another format than this version knows.
+        UserError: a line is of another format than this version knows, or there are more than a run can have.
     """
     file = path / TRIALS
     reader = LineReader(file)
     trials: list[TrialRecord] = []
+    bound = _Bound(file)
     for number, record in reader:
         try:
             trial = TrialRecord.model_validate(with_kinds(record))
@@ -300,6 +304,7 @@ def read_trials(path: Path) -> tuple[list[TrialRecord], list[str]]:
             reader.damaged.append(number)
             continue
         if _TRIAL_NAME.fullmatch(trial.trial) and isinstance(trial.facts.get("attempt", 1), int):
+            bound.require(number, trial)
             trials.append(trial)
         else:
             reader.damaged.append(number)
@@ -309,6 +314,45 @@ def read_trials(path: Path) -> tuple[list[TrialRecord], list[str]]:
     if twice:
         notes.append(f"{file.name}: of attempts that are recorded more than once the last counts: {', '.join(twice)}.")
     return trials, notes
+
+
+class _Bound:
+    """As many trials as a run can have: what is computed of one condition's takes the cube of their number."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._names: set[str] = set()
+        self._counts: Counter[tuple[object, ...]] = Counter()
+        self._lines = 0
+
+    def require(self, number: int, trial: TrialRecord) -> None:
+        """Raises UserError for one more than a run can have, which stands in line `number`."""
+        self._lines += 1
+        if self._lines > LINES_MAX:
+            self._refuse(number, f"more than {LINES_MAX:,} trials")
+        if trial.trial in self._names:
+            return  # an attempt: the last one counts
+        self._names.add(trial.trial)
+        for place in _places(trial):
+            self._counts[place] += 1
+            if self._counts[place] > BLOCKS_MAX:
+                self._refuse(number, f"more than {BLOCKS_MAX:,} trials of one condition")
+
+    def _refuse(self, number: int, what: str) -> None:
+        raise UserError(
+            f"{self._file}, line {number}: {what}, which no run has; restore the file, or keep a copy and remove lines"
+        )
+
+
+def _places(trial: TrialRecord) -> Iterator[tuple[object, ...]]:
+    """What a trial is one of at most `BLOCKS_MAX` of: its condition; in a search its level, and its sweep."""
+    condition = (trial.group, trial.stage, *sorted(trial.condition.items()))
+    if trial.saturation is None:
+        yield condition
+    else:
+        step = trial.saturation
+        yield (*condition, "level", step.users, step.rate_per_s)
+        yield (*condition, "sweep", step.phase, step.number)
 
 
 def read_looks(path: Path) -> tuple[list[Look], list[str]]:

@@ -23,6 +23,8 @@ LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
 QUANTILES = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
 LEVELS_MAX, PARTS_MAX = 1000, 1000
 """Levels of a factor; tables, comparisons, crashes, operations. How many conditions they make is in `counting`."""
+BLOCKS_MAX = 1000
+"""Of a table, and of `--blocks`."""
 RATE_MARGIN, LATENCY_MARGIN = 0.05, 0.10
 """Shares below which a difference does not matter, unless the experiment says otherwise."""
 METRICS = (*RATES, *(f"{latency}.{quantile}" for latency in LATENCIES for quantile in QUANTILES))
@@ -135,7 +137,7 @@ class Design(SpecPart):
 
     budget: Duration = "45 min"
     """How long the run may last (`45 min`, or seconds)."""
-    table_blocks: int = Field(default=6, ge=1, le=1000)
+    table_blocks: int = Field(default=6, ge=1, le=BLOCKS_MAX)
     """How often a condition is measured that stands in tables only: 6 are the fewest that give a 95 % interval."""
     trial: Duration | None = None
     """Measure phase of a trial that is compared (`3 s`, or seconds); None: by the rule of `plan.trial_length`."""
@@ -154,7 +156,7 @@ class QuickDesign(SpecPart):
     """What `--quick` replaces in the design; None: nothing."""
 
     budget: Duration | None = "3 min"
-    table_blocks: int | None = Field(default=1, ge=1, le=1000)
+    table_blocks: int | None = Field(default=1, ge=1, le=BLOCKS_MAX)
     trial: Duration | None = "700 ms"
     at_rate: AtRate | None = None
     slice: Duration | None = None
