@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.record.folder import RunFolder
-from loadstone.runs import command_of, list_runs, run_folder, run_lines
+from loadstone.runs import command_of, files_sent, list_runs, run_folder, run_lines, written_by
 
 
 def run(root: Path, name: str, command: str = "loadstone run tiny.yaml --quick", **analysis: object) -> Path:
@@ -105,3 +105,33 @@ def test_what_is_no_run_and_what_does_not_say_how_it_was_started(tmp_path: Path)
         command_of(tmp_path / "nowhere")
     with pytest.raises(UserError, match="name the experiment, too"):
         command_of(run(tmp_path, "a", ""))
+
+
+@pytest.mark.parametrize("written", ["--json-out-file {}/a", "--json-out-file={}/a", "--hdr-file-prefix {}/a"])
+def test_where_to_write_is_not_taken_from_a_folder(written: str, tmp_path: Path) -> None:
+    option = written.replace("=", " ").split()[0]
+    words = written.format(tmp_path)
+    path = run(tmp_path, "a", f"loadstone redis redis://127.0.0.1:1 {words} --out runs {words} -n 10")
+    assert command_of(path) == ["redis", "redis://127.0.0.1:1", "--out", "runs", "-n", "10"]
+    assert written_by(path, ["--resume", str(path)]) == [option]
+    assert written_by(path, [f"{option}=mine"]) == []
+
+
+def test_files_that_options_put_into_the_load() -> None:
+    words = ["http", "http://h/", "--body", "@a", "--body=@b", "-D", "c", "-Dd", "--body-file=e", "--body", "text"]
+    assert files_sent(words) == ["a", "b", "c", "d", "e"]
+    assert files_sent(["redis", "--commands", "f", "-n", "10"]) == ["f"]
+
+
+def test_an_analysis_that_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, it was taken for a run that had not ended."""
+    monkeypatch.setattr("loadstone.runs.DOCUMENT_BYTES", 10_000)
+    run(tmp_path, "20260103T000000Z-tiny", complete=True, answer="x" * 10_001)
+    (run(tmp_path, "20260102T000000Z-tiny") / "analysis.json").mkdir()
+    (run(tmp_path, "20260101T000000Z-tiny") / "analysis.json").write_text("[]")
+    states = [one.state for one in list_runs(tmp_path)]
+    assert states == [
+        "analysis.json: it is larger than 0 MB",
+        "analysis.json: it is a folder, and a file is expected there; move it away",
+        "analysis.json: not an analysis",
+    ]

@@ -378,10 +378,12 @@ def _go_on(folder: Path | None, *, trust: bool) -> None:
     if folder is None:
         raise UserError(f"{MISSING}: name an experiment (`loadstone list`), or give --resume RUN")
     from loadstone.options import words_are_of_folder
-    from loadstone.runs import command_of
+    from loadstone.runs import command_of, files_sent, written_by
 
-    words_are_of_folder(trusted=trust)
     given = [word for word in sys.argv[sys.argv.index("run") + 1 :] if word != "--trust"]
+    words_are_of_folder(trusted=trust, files_sent=files_sent(command_of(folder, given)))
+    for option in written_by(folder, given):
+        terminal.remark(f"--resume {folder}: {option} is not taken from there; give it again to have it written")
     # Last, so that `latest` is not looked for again, where the command's own `--out` or another folder would answer.
     words = [*command_of(folder, given), *given, "--resume", str(folder)]
     status = app(words, prog_name="loadstone", standalone_mode=False)

@@ -3,6 +3,7 @@
 import secrets
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,18 +18,42 @@ from loadstone.spec.overrides import override, parse_only
 from loadstone.spec.study_catalogue import find
 from loadstone.spec.units import NEVER, check_at_rate, parse_duration_s, parse_scale
 
-_OF_FOLDER: list[bool] = []
-"""Whether the words of a run's folder that is resumed are trusted; empty: the user typed the command line."""
+
+@dataclass(frozen=True)
+class _OfFolder:
+    """What there is to know of a command line that a run's folder keeps."""
+
+    trusted: bool
+    files_sent: tuple[str, ...]
 
 
-def words_are_of_folder(*, trusted: bool) -> None:
-    """From now on the command line is one that a run's folder keeps; `trusted`: the user says that it may be run."""
-    _OF_FOLDER.append(trusted)
+_OF_FOLDER: list[_OfFolder] = []
+"""Of the run's folder that is resumed; empty: the user typed the command line."""
+
+
+def words_are_of_folder(*, trusted: bool, files_sent: Sequence[str] = ()) -> None:
+    """From now on the command line is one that a run's folder keeps.
+
+    Args:
+        trusted: the user says that it may be run.
+        files_sent: files whose text its options put into the load.
+
+    Raises:
+        UserError: it is one already, and so leads to itself.
+    """
+    if _OF_FOLDER:
+        raise UserError("--resume: the command in the folder's environment.json names no experiment; name it, too")
+    _OF_FOLDER.append(_OfFolder(trusted, tuple(files_sent)))
 
 
 def folder_is_trusted() -> bool:
     """Whether the user says of a folder's words that they may be run."""
-    return any(_OF_FOLDER)
+    return any(one.trusted for one in _OF_FOLDER)
+
+
+def files_of_folder() -> tuple[str, ...]:
+    """Files whose text a folder's words put into the load."""
+    return tuple(file for one in _OF_FOLDER for file in one.files_sent)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadstone.deploy.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
-from loadstone.options import RunOptions, folder_is_trusted, requested_experiment, requested_plan
+from loadstone.options import RunOptions, files_of_folder, folder_is_trusted, requested_experiment, requested_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.experiment import Experiment
 
@@ -45,8 +45,11 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOption
     from loadstone.conduct.trust.gate import require_trust  # only now: it takes time to load
 
     trust = options.trust or folder_is_trusted()
+    from loadstone.runs import files_sent
+
     files, of_folder = options.secret_files, options.of_folder
-    require_trust(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files)
+    sent = files_of_folder() if of_folder else files_sent(options.command)
+    require_trust(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files, files_sent=sent)
 
 
 def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from loadstone.bounds.beneath import NotOfFolder, is_file, open_file
-from loadstone.bounds.files import is_there, read_json
+from loadstone.bounds.files import is_there, read_json, why
 from loadstone.errors import UserError
 from loadstone.message import Message
 from loadstone.record.file_names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN
@@ -38,6 +38,10 @@ DOCUMENT_BYTES = 64 * 1024 * 1024
 """Of a document that is read for a line of the list: an analysis of 4,000 trials has as much."""
 NEVER_TAKEN = {"--allow-any-command", "--share-machine", "--trust"}
 """Switches that must be meant each time, and so are not taken from a folder, which may be another's."""
+WRITES = ("--json-out-file", "--hdr-file-prefix")
+"""Options that name files to write. A folder, which may be another's, does not say where something is written."""
+_SENDS_FILE = ("-D", "--body-file", "--commands")
+"""Options that name a file whose text becomes a part of the load; so does `--body @FILE`."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     if arguments is None:
         raise UserError(f"--resume {folder}: its command was not recorded; name the experiment, too")
     kept: list[str] = []
-    for word in _without_given(arguments, given):
+    for word in _without_given(_without_written(arguments), given):
         if HIDDEN in word:
             option = kept.pop() if kept and kept[-1] in _KEEPING_NO_SECRET else ""
             _require_given(folder, option, word, given)
@@ -140,7 +144,37 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     return kept
 
 
-def _without_given(arguments: Sequence[str], given: Sequence[str]) -> Iterator[str]:
+def written_by(folder: Path, given: Sequence[str]) -> list[str]:
+    """The options of the run's command that name files to write, and so are not taken from its folder."""
+    arguments = options_given(_document(folder / ENVIRONMENT).get("command")) or []
+    named = {word.partition("=")[0] for word in given}
+    return [one for one in WRITES if one in {word.partition("=")[0] for word in arguments} - named]
+
+
+def files_sent(arguments: Sequence[str]) -> list[str]:
+    """The files whose text these options put into the load."""
+    found: list[str] = []
+    for option, value in itertools.pairwise((*arguments, "")):
+        for name in _SENDS_FILE:
+            found += [value] if option == name else []
+            attached = option.removeprefix(name if len(name) == 2 else f"{name}=")
+            found += [attached] if attached not in (option, "") else []
+        body = value if option == "--body" else option.removeprefix("--body=") if "--body=" in option else ""
+        found += [body[1:]] if body.startswith("@") else []
+    return found
+
+
+def _without_written(arguments: Sequence[str]) -> Iterator[str]:
+    """The recorded words without what names files to write."""
+    words = iter(arguments)
+    for word in words:
+        if word in WRITES:
+            next(words, "")
+        elif word.partition("=")[0] not in WRITES:
+            yield word
+
+
+def _without_given(arguments: Iterable[str], given: Sequence[str]) -> Iterator[str]:
     """The recorded words without the servers and subjects that are given again: what is said now counts."""
     again = {(option, value.partition("=")[0]) for option, value in itertools.pairwise(given) if "=" in value}
     words = iter(arguments)
@@ -223,13 +257,13 @@ def _began(path: Path) -> datetime | None:
 
 
 def _entry(path: Path) -> RunEntry:
-    analysis = _document(path / ANALYSIS)
+    analysis, unread = _analysis(path / ANALYSIS)
     experiment = analysis.get("experiment") or _document(path / PLAN).get("experiment") or "?"
     return RunEntry(
         name=path.name,
         began=_began(path),
         experiment=str(experiment),
-        state="running" if _is_written(path) else _state(analysis),
+        state="running" if _is_written(path) else unread or _state(analysis),
         headline=_headline(analysis.get("answer", "")),
     )
 
@@ -270,6 +304,17 @@ def _is_written(path: Path) -> bool:
     finally:
         os.close(directory)
     return False
+
+
+def _analysis(file: Path) -> tuple[dict[str, Any], str]:
+    """The analysis, and why it cannot be read; empty where it can, or where there is none."""
+    try:
+        found = read_json(file, DOCUMENT_BYTES)
+    except FileNotFoundError:
+        return {}, ""
+    except (OSError, ValueError) as error:
+        return {}, f"{file.name}: {why(error)}"
+    return (found, "") if isinstance(found, dict) else ({}, f"{file.name}: not an analysis")
 
 
 def _document(file: Path) -> dict[str, Any]:

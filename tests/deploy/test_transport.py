@@ -28,14 +28,18 @@ needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB:
 
 
 @pytest.mark.parametrize(
-    "host", ["localhost", "LOCALHOST.", "db.localhost", "127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"]
+    "host", ["localhost", "LOCALHOST.", "db.localhost", "127.0.0.1", "127.9.9.9", "::1", "::1%lo", "::ffff:127.0.0.1"]
 )
 def test_hosts_that_are_this_machine(host: str) -> None:
     assert is_loopback(host)
 
 
 @pytest.mark.parametrize(
-    "host", ["db", "10.0.0.1", "0.0.0.0", "localhost.example.org", "127.0.0.1.example.org", "2001:db8::1", "", "127.1"]
+    "host",
+    [
+        *("db", "10.0.0.1", "0.0.0.0", "localhost.example.org", "127.0.0.1.example.org", "2001:db8::1", "", "127.1"),
+        *("127.0.0.1%2e.example.org", "localhost%2eexample.org", "127.0.0.1%x", "localhost%lo"),
+    ],
 )
 def test_hosts_that_may_be_another_machine(host: str) -> None:
     assert not is_loopback(host)

@@ -174,3 +174,17 @@ def test_a_stream_of_ascii_takes_every_text() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT, os.devnull], capture_output=True, check=False, env=environment)
     assert done.returncode == 7
     assert b"? and more" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("/bin/\u3164x\u2800\ufe0f\U000e0100", r"/bin/\u3164x\u2800\ufe0f\U000e0100"),
+        ("http://g\u043e\u043egle.example", r"http://g\u043e\u043egle.example"),
+        ("\u0441\u043e\u0441\u043e.example", r"\u0441\u043e\u0441\u043e.example"),
+        ("\uff52edis\uff0f\u2215a\u2024b", r"\uff52edis\uff0f\u2215a\u2024b"),
+        ("/home/\u0438\u0432\u0430\u043d/\ubd80\ud558/d\u00e9j\u00e0.yaml", None),
+    ],
+)
+def test_names_show_what_is_not_seen_and_letters_that_pass_for_others(written: str, shown: str | None) -> None:
+    assert terminal.printable(written) == (written if shown is None else shown)

@@ -249,3 +249,20 @@ def test_planted_texts_are_text_in_every_format(run: Path) -> None:
     assert any("cmd|" in cell for cell in cells)
     assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
     assert not set(done.stdout + done.stderr) & set("\x1b\x07\x9b\u202e")
+
+
+@pytest.mark.parametrize("command", ["loadstone run", "loadstone run --resume ."])
+def test_a_command_that_names_no_experiment_is_one_line(command: str, tmp_path: Path) -> None:
+    """It led to itself until the stack was full."""
+    (tmp_path / "plan.json").write_text('{"format": 1}')
+    (tmp_path / "environment.json").write_text(json.dumps({"format": 1, "command": command}))
+    done = subprocess.run(
+        [LOADSTONE, "run", "--resume", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "names no experiment; name it, too" in done.stderr

@@ -12,9 +12,10 @@ from loadstone.plan.drive_plan import Endpoint, Tls
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine by its name or address alone (RFC 6761 6.3, RFC 1122 3.2.1.3, RFC 4291 2.5.3).
 
-    No name is looked up.
+    No name is looked up. A zone (`::1%lo`) is part of an address of IPv6 alone: with `%` and more behind it all else
+    is a name, of which only a resolver can tell where it leads.
     """
-    name = host.lower().removesuffix(".").partition("%")[0]
+    name = host.lower().removesuffix(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:

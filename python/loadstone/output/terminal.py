@@ -19,6 +19,23 @@ from loadstone.secrecy.known_secrets import hide
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _OWN_LAYOUT = "\n\t"
 _ASCII = re.compile(r"[\n\t\x20-\x7e]*")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u2044\u2215\u2236").union(
+    map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+)
+"""What counts as printable and shows nothing, or passes for `/` or `:`."""
+_DOUBLES = frozenset(
+    map(
+        chr,
+        (
+            *(0x430, 0x435, 0x43E, 0x440, 0x441, 0x443, 0x445, 0x455, 0x456, 0x458, 0x475, 0x4BB, 0x4CF, 0x501),
+            *(0x51B, 0x51D, 0x410, 0x412, 0x415, 0x41A, 0x41C, 0x41D, 0x41E, 0x420, 0x421, 0x422, 0x423, 0x425),
+            *(0x405, 0x406, 0x408, 0x3B9, 0x3BA, 0x3BD, 0x3BF, 0x3C1, 0x3C5, 0x3C7, 0x391, 0x392, 0x395, 0x396),
+            *(0x397, 0x399, 0x39A, 0x39C, 0x39D, 0x39F, 0x3A1, 0x3A4, 0x3A5, 0x3A7, 0x131, 0x261, 0x251),
+        ),
+    )
+)
+"""Letters of Cyrillic, Greek and the phonetic alphabet that look like Latin ones."""
 
 
 def visible(text: str) -> str:
@@ -34,8 +51,29 @@ def plain(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` on one line and unambiguous, as names are to be read: what a terminal would obey is escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    """`text` on one line and unambiguous, as names are to be read.
+
+    What a terminal would obey is escaped, what nobody sees, and letters that pass for Latin ones.
+    """
+    if _ASCII.fullmatch(text) and text.isprintable():
+        return text
+    return _LETTERS.sub(_without_doubles, "".join(_escape_of(c) if _is_unclear(c) else c for c in text))
+
+
+def _is_unclear(c: str) -> bool:
+    return not c.isprintable() or c in _BLANK or (not c.isascii() and unicodedata.normalize("NFKC", c).isascii())
+
+
+def _without_doubles(found: re.Match[str]) -> str:
+    """A word whose letters all pass for Latin ones, or that has Latin and such ones, with those escaped."""
+    word = found[0]
+    if any(c.isascii() for c in word) or _DOUBLES.issuperset(word):
+        return "".join(_escape_of(c) if c in _DOUBLES else c for c in word)
+    return word
+
+
+def _escape_of(c: str) -> str:
+    return c.encode("unicode_escape").decode()
 
 
 def shown(text: str) -> str:

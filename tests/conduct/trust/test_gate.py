@@ -15,13 +15,17 @@ import pytest
 
 from loadstone.bounds import pinned
 from loadstone.check_driver import check_driver
-from loadstone.conduct.trust.gate import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES
+from loadstone.commands.ad_hoc_load import AdHocLoad, experiment_of
+from loadstone.commands.http_load import HttpWork, http_ad_hoc
+from loadstone.conduct.trust.acts import Act
+from loadstone.conduct.trust.gate import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing, require_trust
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.subject import local_subject
 from loadstone.errors import UserError
-from loadstone.options import RunOptions
+from loadstone.options import RunOptions, requested_plan
 from loadstone.prepare import prepare
+from loadstone.runs import files_sent
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 SUBJECT = """\
@@ -236,3 +240,30 @@ def on_a_terminal(command: list[str], answer: str) -> tuple[str, int]:
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
     return said.decode(errors="replace"), os.waitstatus_to_exitcode(status)
+
+
+def test_the_numbers_of_what_asks_stand_at_the_end_of_a_long_list() -> None:
+    """The first lines have left the screen by then."""
+    dangerous = Act("starts", "/bin/evil", asks=True)
+    harmless = [Act("starts its own", f"embedded as server s{number}") for number in range(60)]
+    assert list(listing([dangerous, *harmless]))[-1].startswith("Of these a run asks about programs: 1;")
+    assert not any("asks about" in line for line in listing([dangerous]))
+    long = Act("starts", "/bin/sh -c " + "x" * SHOWN_CHARACTERS, asks=True)
+    assert "asks about programs: 1;" in list(listing([long]))[-1]
+
+
+def test_a_file_that_an_option_of_a_folder_puts_into_the_load_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text stands in the plan, which names the file no more; what was typed is remembered, and does not ask."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "body").write_text("text")
+    words = ("http", "http://192.0.2.1:1/", "--body", f"@{tmp_path / 'body'}")
+    work = HttpWork((), "POST", (), words[-1], "2xx", None, 1000)
+    built = experiment_of(http_ad_hoc(words[1], None, work, AdHocLoad()))
+    given = RunOptions(experiment="http", built=built, seed=1, command=words, of_folder=True)
+    plan = requested_plan(built, given)
+    with pytest.raises(UserError, match=rf"sends the file {tmp_path / 'body'}, as text of the load.* and 1 more"):
+        require_trust(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
+    require_trust(built, plan, trust=False, files_sent=files_sent(words))
+    require_trust(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))

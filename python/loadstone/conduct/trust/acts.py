@@ -57,7 +57,7 @@ _REACHING_NAME = re.compile(
 )
 """In names of settings that may stand for files, programs or other servers."""
 _LEADING_NAME = re.compile(
-    r"OPT|PATH|PRELOAD|HOST|UR[IL]|ADDR|CLASS|CONF|FILE|DIR|HOME|COMMAND|SHELL|PROXY|IMPORT|PROFILE"
+    r"^LD_|BASH_ENV|^ENV$|CERT|AGENT|OPT|PATH|PRELOAD|HOST|UR[IL]|ADDR|CLASS|CONF|FILE|DIR|HOME|COMMAND|SHELL|PROXY|IMPORT|PROFILE"
 )
 """In names of variables that lead a program to code, files or addresses of others."""
 _WORD = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*|")
@@ -113,6 +113,11 @@ def acts_of(experiment: Experiment, run_plan: RunPlan, secret_files: Iterable[st
 def acts_of_driver(path: Path) -> list[Act]:
     """Those of a client library's program by itself. Raises UserError."""
     return list(_driver_acts(path))
+
+
+def sent_as_text(files: Iterable[str]) -> list[Act]:
+    """Files whose text an option put into the load: the plan does not name them any more."""
+    return [Act("sends the file", f"{_file(Path(one))}, as text of the load", asks=True, typed=True) for one in files]
 
 
 def is_built_in(experiment: Experiment) -> bool:

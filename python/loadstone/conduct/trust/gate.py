@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from loadstone.bounds import pinned
-from loadstone.conduct.trust.acts import KINDS, Act, acts_of, acts_of_driver
+from loadstone.conduct.trust.acts import KINDS, Act, acts_of, acts_of_driver, sent_as_text
 from loadstone.conduct.trust.contents import digest_of, digest_of_driver
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.errors import UserError
@@ -36,6 +36,7 @@ def require_trust(
     trust: bool,
     of_folder: bool = False,
     secret_files: Sequence[str] = (),
+    files_sent: Sequence[str] = (),
 ) -> None:
     """Return if the run may do what it would do; ask the user where only they can tell.
 
@@ -45,6 +46,7 @@ def require_trust(
         trust: whether the command line says so (`--trust`).
         of_folder: whether the command line is that of a run's folder, and so nobody's word.
         secret_files: as `--secret-file` has them.
+        files_sent: files whose text stands in the load already, by an option.
 
     Raises:
         UserError: it may not; names the first act, and what helps.
@@ -53,7 +55,7 @@ def require_trust(
     if not any(act.asks for act in acts_of(experiment, run_plan, secret_files)):
         return
     digest = digest_of(experiment, run_plan)  # pins what is hashed, and so what the acts are now read off
-    acts = acts_of(experiment, run_plan, secret_files)
+    acts = sent_as_text(files_sent) + acts_of(experiment, run_plan, secret_files)
     look = "the command in the folder's environment.json" if of_folder else "what `loadstone show` says of it"
     _require(experiment.source.label, digest, acts, look, trust=trust, of_folder=of_folder)
 
@@ -65,12 +67,18 @@ def require_trust_in_driver(path: Path, *, trust: bool) -> None:
 
 
 def listing(acts: Sequence[Act]) -> Iterator[str]:
-    """Every act, the most dangerous kind first, and how many there are of each."""
+    """Every act, the most dangerous kind first, and how many there are of each.
+
+    Of many, the numbers of those that ask stand last once more: the first ones may have left the screen.
+    """
     if acts:
         yield f"What a run does here ({_summary(acts)}):"
         yield from (f"  {act.line}" for act in acts)
         if any(act.kind in ("starts", "builds") for act in acts):
             yield "Programs run with your rights, and get the variables of your environment."
+        asking = [act for act in acts if act.asks]
+        if asking and (len(acts) > SHOWN_LINES or max(len(act.line) for act in acts) > SHOWN_CHARACTERS):
+            yield f"Of these a run asks about {_summary(asking)}; they stand first of their kind, above."
 
 
 def _require(label: str, digest: str, acts: Sequence[Act], look: str, *, trust: bool, of_folder: bool) -> None:
