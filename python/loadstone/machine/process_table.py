@@ -5,6 +5,7 @@ CPU times come to the nanosecond where the kernel tells them so. Linux only; els
 
 import contextlib
 import os
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -17,6 +18,10 @@ KERNEL_THREAD = 0x00200000
 """Flag of a process that is none of a program's (PF_KTHREAD)."""
 TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+UNNAMED = "unnamed"
+"""A program whose name has no letter that may be printed."""
+_NAME = re.compile(r"[^A-Za-z0-9 ._+@/-]")
+"""What is replaced in a program's name: any process chooses its own, and it ends up in reports and on terminals."""
 
 
 class Process(NamedTuple):
@@ -30,6 +35,8 @@ class Process(NamedTuple):
     """Where its first thread ran last."""
     children_ns: int
     """CPU time of its children that ended, and of theirs, in whole ticks."""
+    name: str = UNNAMED
+    """Of its program, at most 15 letters: without its arguments, which may hold secrets, and its user."""
 
 
 def pids() -> list[int]:
@@ -57,16 +64,25 @@ def resident_bytes(pid: int) -> int:
 
 def process(pid: int) -> Process | None:
     """What the kernel tells of a process; None if it is gone."""
-    fields = _fields(f"{PROC}/{pid}/stat")
-    if fields is None:
+    try:
+        head, _, rest = _text(f"{PROC}/{pid}/stat").rpartition(b")")
+    except OSError:
         return None
+    fields = rest.split()
     return Process(
         parent=int(fields[1]),
         kernel=bool(int(fields[6]) & KERNEL_THREAD),
         threads=int(fields[17]),
         cpu=int(fields[36]),
         children_ns=(int(fields[13]) + int(fields[14])) * TICK_NS,
+        name=safe_name(head.partition(b"(")[2]),
     )
+
+
+def safe_name(name: bytes) -> str:
+    """A process's name for people: plain letters alone, `?` for any other one."""
+    text = " ".join(_NAME.sub("?", name.decode(errors="replace")).split())
+    return text if text.strip("? ") else UNNAMED
 
 
 def threads_ns(pid: int) -> dict[int, int]:

@@ -19,6 +19,8 @@ has most of it, as a main thread, which does not run faster because there are ot
 Aggregate = Literal["average", "average_and_maximum", "maximum", "mean"]
 """Over time; of several parts added up, but for `mean`, which is for shares: that over the parts."""
 
+PROGRAM = "program: "
+"""How the names of single programs begin, of which each had its part of what all other programs took."""
 STORES = "stores"
 """Stands for every kind of store in `Table.kinds`."""
 KIB = 1024.0

@@ -1,10 +1,16 @@
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
+from tests.busy_loops import LOOP
 
 from loadstone.deploy.diagnosis import doctor, doctor_applications
 from loadstone.deploy.fact import Fact
+from loadstone.machine import process_table
+from loadstone.machine.busy_programs import busy_programs
 from loadstone.software.mariadb import installed
 from loadstone.software.redis import packages
 
@@ -29,6 +35,26 @@ def test_this_machine_is_described() -> None:
 
 def test_every_warning_has_a_remedy_and_no_ok_has_one() -> None:
     assert all(bool(fact.remedy) == (fact.verdict == "warn") for fact in doctor.facts())
+
+
+def test_programs_that_run_now_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen([sys.executable, "-c", LOOP]) as busy:
+        try:
+            while (process_table.cpu_ns(busy.pid) or 0) < 10**8:
+                time.sleep(0.05)
+            name = process_table.process(busy.pid)
+            found = busy_programs(1.0)
+        finally:
+            busy.kill()
+    assert name is not None
+    assert found is not None
+    assert found[name.name] > 0.01
+    monkeypatch.setattr(doctor, "busy_programs", lambda _: {"cargo": 0.7, "node": 0.3, "a": 0.2, "b": 0.15, "c": 0.05})
+    fact = next(one for one in doctor.facts() if one.name == "other programs")
+    assert (fact.verdict, fact.value) == ("warn", "use the CPUs now: cargo 0.70, node 0.30, a 0.20 CPU and 1 more")
+    monkeypatch.setattr(doctor, "busy_programs", lambda _: {"node": 0.05})
+    fact = next(one for one in doctor.facts() if one.name == "other programs")
+    assert (fact.verdict, fact.value) == ("ok", "none takes more than 10% of a CPU now")
 
 
 def test_a_bad_machine_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

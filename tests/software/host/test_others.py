@@ -19,7 +19,8 @@ from loadstone.machine import process_table
 from loadstone.observe.sample import Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.host.metrics import HELPERS, PROGRAMS
-from loadstone.software.host.others import OthersMonitor
+from loadstone.software.host.others import NAMES_MAX, OthersMonitor
+from loadstone.software.metric import PROGRAM
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 HALF = f"""
@@ -181,6 +182,30 @@ def test_programs_of_others_have_no_name() -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+def test_other_programs_are_named_without_their_arguments() -> None:
+    """What took most has its share by its name, from the first sample on, and no letter that a terminal obeys."""
+    named = f"import ctypes; ctypes.CDLL(None).prctl(15, b'burn\\x1b[31m(1)x', 0, 0, 0)\n{LOOP}"
+    with subprocess.Popen(
+        ["bash", "-c", f'taskset -c {CPU} {sys.executable} -c "$1" > /dev/null & echo $!', "-", named],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as shell:
+        assert shell.stdout is not None
+        pid = int(shell.stdout.readline())
+    try:
+        time.sleep(0.5)
+        monitor = OthersMonitor((CPU,), (), {})
+        first = list(monitor.sample(0.0))
+        time.sleep(1.0)
+        samples = [one for one in (*first, *monitor.sample(1.0)) if one.metric.startswith(PROGRAM)]
+        found = {one.metric: one.value for one in samples if one.unix_s == 1.0}
+        assert found[f"{PROGRAM}burn??31m?1?x"] > 0.01
+        assert len(found) <= NAMES_MAX
+        assert {one.unix_s for one in samples if one.metric == f"{PROGRAM}burn??31m?1?x"} == {0.0, 1.0}
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
 def test_a_program_on_another_cpu_is_not_reported(start: Start) -> None:
     pid = start(LOOP)
     time.sleep(0.3)
@@ -193,7 +218,8 @@ def test_nothing_is_reported_where_a_part_of_the_condition_cannot_be_observed() 
     assert OthersMonitor.watching(Watch(cpus=(0,), complete=False)) == []
     assert OthersMonitor.watching(Watch(cpus=())) == []
     (monitor,) = OthersMonitor.watching(Watch(cpus=(0,), parked={"app": ()}))
-    assert {sample.metric for sample in monitor.sample(0.0)} == {"others", "app", *OthersMonitor.METRICS}
+    reported = {sample.metric for sample in monitor.sample(0.0) if not sample.metric.startswith(PROGRAM)}
+    assert reported == {"others", "app", *OthersMonitor.METRICS}
 
 
 def test_a_moment_after_another_is_left_to_the_next() -> None:

@@ -11,12 +11,17 @@ from loadstone import registry
 from loadstone.deploy.diagnosis import doctor_applications
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.placement import place
+from loadstone.machine.busy_programs import busy_programs
 
 SYS = Path("/sys")
 PROC = Path("/proc")
 FILES_NEEDED = 4096
 SOMAXCONN_NEEDED = 511
 STEAL_LIMIT_PERCENT = 2.0
+BUSY_CORES = 0.1
+"""A program that takes more of a CPU now disturbs what is measured beside it, and is named."""
+BUSY_LOOK_S = 0.5
+BUSY_SHOWN = 3
 
 
 def facts() -> list[Fact]:
@@ -31,6 +36,7 @@ def facts() -> list[Fact]:
         _cpu_quota,
         _governor,
         _steal,
+        _busy,
         _clock_source,
         _open_files,
         _somaxconn,
@@ -90,6 +96,20 @@ def _steal() -> Fact | None:
             "CPU steal", value, "warn", "the host gives this machine's time to others: use a less busy or dedicated one"
         )
     return Fact("CPU steal", value, "ok")
+
+
+def _busy() -> Fact | None:
+    """Who uses the CPUs now; programs are named without their arguments and users."""
+    found = busy_programs(BUSY_LOOK_S)
+    if found is None:
+        return None
+    busy = [(name, cores) for name, cores in found.items() if cores > BUSY_CORES]
+    if not busy:
+        return Fact("other programs", f"none takes more than {BUSY_CORES:.0%} of a CPU now", "ok")
+    named = ", ".join(f"{name} {cores:.2f}" for name, cores in busy[:BUSY_SHOWN])
+    more = f" and {len(busy) - BUSY_SHOWN} more" if len(busy) > BUSY_SHOWN else ""
+    remedy = "end them or wait until they are done: what they take is missing from what is measured"
+    return Fact("other programs", f"use the CPUs now: {named} CPU{more}", "warn", remedy)
 
 
 def _clock_source() -> Fact | None:

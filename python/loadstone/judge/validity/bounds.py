@@ -1,5 +1,6 @@
 """How wrong the rate may be at most: by the generator, and by what others took of the CPUs."""
 
+from collections.abc import Mapping
 from math import inf
 
 from loadstone.judge.validity.cpus import server_cpus
@@ -12,6 +13,7 @@ from loadstone.message import Message, message
 from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.record.facts import OTHERS
 from loadstone.record.trial import CheckResult
+from loadstone.software.metric import PROGRAM
 
 GAIN = Limit(10, inf, "%", "J: up to a tenth more is good; beyond it the figure is printed with its bound")
 TAKEN = Limit(10, inf, "%", "J: as the gain")
@@ -22,6 +24,8 @@ TAKEN_AT_RATE = "check.taken.at_rate"
 
 NAMED = 0.02
 """A program that took less of a CPU is not named."""
+NAMES_SHOWN = 3
+"""So many of the other programs are named, those that took most."""
 
 
 def gain(evidence: TrialEvidence) -> CheckResult | None:
@@ -55,13 +59,21 @@ def taken(evidence: TrialEvidence) -> CheckResult | None:
     found, cpus = limits_of(evidence), server_cpus(evidence)
     if found.taken is None or cpus is None:
         return unknown("taken", TAKEN, message("check.taken.not_observed"))
-    named = {name: figure.avg for name, figure in evidence.facts.seen.get(OTHERS, {}).items() if figure.avg >= NAMED}
+    beside = {name: figure.avg for name, figure in evidence.facts.seen.get(OTHERS, {}).items() if figure.avg >= NAMED}
+    named = {name: cores for name, cores in beside.items() if not name.startswith(PROGRAM)}
+    single = _most(beside)
     stolen = cpus.stolen if cpus.stolen >= NAMED else 0.0
     if evidence.kept_rate:
-        reason = message("check.taken.at_rate", programs=named, stolen=stolen)
+        reason = message("check.taken.at_rate", programs=named, single=single, stolen=stolen)
         return within("taken", min(100 * found.taken, TAKEN.invalid), TAKEN, reason)
-    reason = message("check.taken.bound", programs=named, stolen=stolen, bound=up_to(found.taken))
+    reason = message("check.taken.bound", programs=named, single=single, stolen=stolen, bound=up_to(found.taken))
     return within("taken", 100 * found.taken, TAKEN, reason)
+
+
+def _most(beside: Mapping[str, float]) -> dict[str, float]:
+    """The other programs that took most, by their names; empty in a folder of before, which has none."""
+    found = {name.removeprefix(PROGRAM): cores for name, cores in beside.items() if name.startswith(PROGRAM)}
+    return dict(sorted(found.items(), key=lambda one: -one[1])[:NAMES_SHOWN])
 
 
 def up_to(share: float) -> Message:

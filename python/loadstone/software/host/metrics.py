@@ -115,8 +115,8 @@ OF_OTHERS = (
         "host_one_cpu_others_ratio has it for each CPU", kept=False,
     ),
 )  # fmt: skip
-"""Of part `others` there is one more for each part of other conditions that is up, by its name. `record.avg_max` keeps
-all of them."""
+"""Of part `others` there is one more for each part of other conditions that is up, by its name, and one for each of the
+other programs that took most (`software.metric.PROGRAM` and its name). `record.avg_max` keeps all of them."""
 _KERNEL = (
     Metric(
         "huge_pages_always", KERNEL, "gauge", "1 or 0", "1 if every process is given huge pages without a request",

@@ -1,9 +1,10 @@
 """What runs beside the condition: CPU time that processes which are none of its parts take of the watched CPUs.
 
 All processes are looked at, each second. Those of loadstone that belong to other conditions are reported by name, all
-others together. A process's time goes to the CPU that each of its threads ran on last. Processes that came and went
-between two looks are known by the time that their parent has of its children, which is spread over the CPUs that they
-may have run on. Not counted: the kernel's own threads, which work for whoever has them work, and this process.
+others together, and by the names of their programs those that took most. A process's time goes to the CPU that each of
+its threads ran on last. Processes that came and went between two looks are known by the time that their parent has of
+its children, which is spread over the CPUs that they may have run on. Not counted: the kernel's own threads, which
+work for whoever has them work, and this process.
 """
 
 import contextlib
@@ -17,12 +18,16 @@ from loadstone.machine import process_table
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.host.metrics import HELPERS, OF_OTHERS, OTHERS, PROGRAMS
-from loadstone.software.metric import by_name
+from loadstone.software.metric import PROGRAM, by_name
 
 SHORTEST_S = 0.05
 """Less than for what the kernel counts in ticks: these times come to the nanosecond."""
 _OWN = ""
 """Who owns what is not counted: the condition's parts, this process, and the kernel."""
+NAMED_CORES = 0.02
+"""A program that takes less of a CPU between two samples is not named."""
+NAMES_MAX = 12
+"""So many programs have a name of their own in a trial, so that no stranger can fill the record with names."""
 
 
 @dataclass
@@ -64,6 +69,10 @@ class OthersMonitor:
         self._uncounted: set[int] = set()
         self._known: dict[int, _Known] = {}
         self._taken = _Taken()
+        self._named: list[str] = []
+        """Programs that were named so far: each goes on to have a figure, be it 0."""
+        self._reported_s: list[float] = []
+        """The moments of the first and the last sample."""
         self._look()
         self._before_s = time.monotonic()
         self._begun = False
@@ -87,8 +96,26 @@ class OthersMonitor:
         by_cpu = taken.placed(elapsed_s)
         for cpu in self._cpus:
             yield Sample(unix_s, f"cpu{cpu}", "others", min(100.0, 100.0 * sum(by_cpu[cpu].values()) / elapsed_s))
+        cores: defaultdict[str, float] = defaultdict(float)
+        for cpu in self._cpus:
+            for owner, spent_s in by_cpu[cpu].items():
+                cores[owner] += spent_s / elapsed_s
+                if owner.startswith(PROGRAM):
+                    cores[PROGRAMS] += spent_s / elapsed_s
         for name in self._names:
-            yield Sample(unix_s, OTHERS, name, sum(by_cpu[cpu][name] for cpu in self._cpus) / elapsed_s)
+            yield Sample(unix_s, OTHERS, name, cores[name])
+        yield from self._programs(unix_s, cores)
+
+    def _programs(self, unix_s: float, cores: Mapping[str, float]) -> Iterator[Sample]:
+        """Those of the other programs that took most, each by its name; before it was noticed it took nothing."""
+        most = sorted((name for name in cores if name.startswith(PROGRAM)), key=lambda name: -cores[name])
+        for name in most:
+            if cores[name] >= NAMED_CORES and name not in self._named and len(self._named) < NAMES_MAX:
+                self._named.append(name)
+                yield from (Sample(before_s, OTHERS, name, 0.0) for before_s in self._reported_s)
+        for name in self._named:
+            yield Sample(unix_s, OTHERS, name, cores.get(name, 0.0))
+        self._reported_s = [*self._reported_s[:1], unix_s]
 
     def _look(self) -> None:
         """Add what every process took since the last look."""
@@ -113,7 +140,8 @@ class OthersMonitor:
             if not first:
                 by_cpu_ns = _by_cpu(pid, now.cpu, cpu_ns - base.cpu_ns, threads_ns, base.threads_ns)
                 unobserved_ns = ended.unknown_ns(pid, now.children_ns - base.children_ns)
-                self._taken.add(owner, pid, by_cpu_ns, unobserved_ns)
+                whose = f"{PROGRAM}{now.name}" if owner == PROGRAMS else owner
+                self._taken.add(whose, pid, by_cpu_ns, unobserved_ns)
 
     def _owner(self, pid: int, one: process_table.Process) -> str:
         """Whose a process is: the owner of the nearest above it that has one."""

@@ -7,6 +7,8 @@ from loadstone.figures import digits
 _LIMITS = {"cpu": "cpu limit", "memory": "memory limit"}
 _ERRORS = {"never_answered": "never answered"}
 """Kinds of errors whose names are no plain text."""
+_OTHER_PROGRAMS = "other programs"
+"""As the monitor of what runs beside a condition calls all of them together."""
 
 
 def _share(share: float | None) -> str:
@@ -49,19 +51,24 @@ def _gain(generator: float | None, server: float | None, bound: str) -> str:
     )
 
 
-def _taken(programs: Mapping[str, float], stolen: float, bound: str) -> str:
-    return f"{_others(programs, stolen)} used the CPUs of this condition: without them {bound}."
+def _taken(programs: Mapping[str, float], stolen: float, bound: str, single: Mapping[str, float] | None = None) -> str:
+    return f"{_others(programs, stolen, single or {})} used the CPUs of this condition: without them {bound}."
 
 
-def _taken_at_rate(programs: Mapping[str, float], stolen: float) -> str:
+def _taken_at_rate(programs: Mapping[str, float], stolen: float, single: Mapping[str, float] | None = None) -> str:
     return (
-        f"{_others(programs, stolen)} used the CPUs of this condition: the rate was kept, and replies may have waited "
-        "for them."
+        f"{_others(programs, stolen, single or {})} used the CPUs of this condition: the rate was kept, and replies "
+        "may have waited for them."
     )
 
 
-def _others(programs: Mapping[str, float], stolen: float) -> str:
-    found = [(cpu, f"{name} {cpu:.2f} CPU") for name, cpu in programs.items()]
+def _others(programs: Mapping[str, float], stolen: float, single: Mapping[str, float]) -> str:
+    """`other programs 0.68 CPU (cargo 0.40, node 0.20)`: who took most first, and of the other programs by name."""
+    names = ", ".join(f"{name} {cpu:.2f}" for name, cpu in single.items())
+    found = [
+        (cpu, f"{name} {cpu:.2f} CPU{f' ({names})' if names and name == _OTHER_PROGRAMS else ''}")
+        for name, cpu in programs.items()
+    ]
     if stolen:
         found.append((stolen, f"other machines on this host {stolen:.2f}"))
     return ", ".join(program for _, program in sorted(found, reverse=True)) or "Other programs"
