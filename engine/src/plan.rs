@@ -144,6 +144,9 @@ pub struct Closed {
     pub ramp_up: Option<RampUp>,
     #[serde(default)]
     pub operations_per_user: Option<u64>,
+    /// The first so many users do one operation more than `operations_per_user`.
+    #[serde(default)]
+    pub operations_more: u32,
 }
 
 /// One stretch of a schedule of arrival rates; the last one lasts until the end.

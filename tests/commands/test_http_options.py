@@ -59,7 +59,8 @@ def test_heys_options(http: Http, tmp_path: Path) -> None:
 
 def test_k6s_options(http: Http) -> None:
     found = http(URL, "-i", "500", "--vus", "3")
-    assert (found.plan().model, found.plan().phases.measure_operations) == (Closed(users=3), 500)
+    shared = Closed(users=3, operations_per_user=166, operations_more=2)
+    assert (found.plan().model, found.plan().phases.measure_operations) == (shared, None)
     assert http(URL, "--rps", "70").plan().model == Open(rate_per_s=70)
 
 

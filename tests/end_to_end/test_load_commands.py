@@ -243,7 +243,16 @@ def test_replicas_are_read_and_each_server_is_counted(user_redis: Callable[..., 
     wait_until(lambda: replica.client().keys("*") == [])
 
 
-@pytest.mark.parametrize("options", [("20",), ("1000", "-c", "50", "-P", "16"), ("100", "--rate", "1000")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("20",),
+        ("20", "-c", "7"),
+        ("1000", "-c", "50", "-P", "16"),
+        ("1003", "-c", "50", "-P", "16"),
+        ("100", "--rate", "1000"),
+    ],
+)
 def test_so_many_requests_are_sent_as_are_written(
     user_redis: Callable[..., UserRedis], here: Path, options: tuple[str, ...]
 ) -> None:

@@ -33,10 +33,16 @@ impl Users {
             asleep.push(Reverse((start_ns(closed, phases, user), own as u32)));
         }
         let total = asleep.len();
+        let left = match closed.operations_per_user {
+            None => Vec::new(),
+            Some(each) => {
+                (thread..all).step_by(threads).map(|user| each + u64::from(does_more(closed, user))).collect()
+            }
+        };
         Self {
             asleep,
             held: Vec::with_capacity(total),
-            left: closed.operations_per_user.map_or(Vec::new(), |operations| vec![operations; total]),
+            left,
             parts: Vec::new(),
             think_ns: closed.think_time_ms * 1e6,
             think_time: closed.think_time,
@@ -150,6 +156,11 @@ impl Users {
     }
 }
 
+/// Whether a user does one operation more than the others: the first ones of all threads together do.
+fn does_more(closed: &Closed, user: usize) -> bool {
+    user < closed.operations_more as usize
+}
+
 /// When a user starts, in nanoseconds since the load started: in nGrinder's steps, or spread evenly
 /// over the ramp-up.
 fn start_ns(closed: &Closed, phases: &Phases, user: usize) -> u64 {
@@ -171,7 +182,14 @@ mod tests {
     use crate::plan::RampUp;
 
     fn closed(users: u32) -> Closed {
-        Closed { users, think_time_ms: 0.0, think_time: ThinkTime::Constant, ramp_up: None, operations_per_user: None }
+        Closed {
+            users,
+            think_time_ms: 0.0,
+            think_time: ThinkTime::Constant,
+            ramp_up: None,
+            operations_per_user: None,
+            operations_more: 0,
+        }
     }
 
     fn started_by(users: &mut Users, seconds: f64) -> usize {
@@ -264,5 +282,17 @@ mod tests {
         assert_eq!([users.take(0, 3), users.take(0, 3), users.take(0, 3)], [3, 2, 0]);
         users.end();
         assert!(users.all_ended());
+    }
+
+    #[test]
+    fn the_first_users_of_all_threads_do_one_operation_more() {
+        let mut model = closed(7);
+        model.operations_per_user = Some(2);
+        model.operations_more = 6;
+        let of = |thread| {
+            let mut users = Users::new(&model, &Phases::default(), 1, thread, 3);
+            (0..users.total as u32).map(|user| users.take(user, 100)).collect::<Vec<_>>()
+        };
+        assert_eq!([of(0), of(1), of(2)], [vec![3, 3, 2], vec![3, 3], vec![3, 3]]);
     }
 }

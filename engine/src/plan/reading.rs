@@ -56,7 +56,10 @@ fn check_closed(closed: &Closed) -> Result<(), PlanError> {
         require(ramp_up.step_users > 0, "model.ramp_up.step_users", ramp_up.step_users, "must be above 0")?;
         positive("model.ramp_up.step_every_s", ramp_up.step_every_s)?;
     }
-    require(closed.operations_per_user != Some(0), "model.operations_per_user", 0, "must be above 0")
+    require(closed.operations_per_user != Some(0), "model.operations_per_user", 0, "must be above 0")?;
+    let more = closed.operations_more;
+    let more_max = if closed.operations_per_user.is_some() { closed.users - 1 } else { 0 };
+    require(more <= more_max, "model.operations_more", more, "needs operations_per_user, and must be below users")
 }
 
 fn check_open(open: &Open) -> Result<(), PlanError> {
@@ -191,6 +194,20 @@ mod tests {
         assert!(error(r#", "colour": 1"#).to_string().contains("unknown field `colour`"));
         assert_eq!(error(r#", "documents": {"payload_bytes": 5}"#).field, "documents.field_bytes");
         assert_eq!(error(r#", "acknowledged": true"#).field, "acknowledged");
+    }
+
+    #[test]
+    fn not_all_users_do_more_than_each_does() {
+        let with = |extra: &str| {
+            Plan::from_json(&format!(
+                r#"{{"endpoints": [{{}}], "model": {{"kind": "closed", "users": 3, {extra}}}, "pool": {{"connections": 1}},
+                "operations": [{{"name": "get", "commands": [{{"args": ["GET", "{{key}}"]}}]}}]}}"#
+            ))
+        };
+        assert!(with(r#""operations_per_user": 2, "operations_more": 2"#).is_ok());
+        for wrong in [r#""operations_per_user": 2, "operations_more": 3"#, r#""operations_more": 1"#] {
+            assert_eq!(with(wrong).expect_err("the plan must be refused").field, "model.operations_more");
+        }
     }
 
     #[test]

@@ -55,6 +55,17 @@ fn the_drive_ends_when_every_user_has_done_its_operations() {
 }
 
 #[test]
+fn some_users_do_one_operation_more() {
+    let server = server(|_| {});
+    let changes = json!({
+        "model": {"kind": "closed", "users": 7, "operations_per_user": 2, "operations_more": 6}, "threads": 3,
+        "pool": {"connections": 7}, "phases": {"ramp_up_s": 0, "warm_up_s": 0, "measure_s": 20},
+    });
+    let outcome = drive(plan(server.port(), changes));
+    assert_eq!((outcome.counts("get").ok, server.commands()), (20, 20));
+}
+
+#[test]
 fn every_key_is_used_exactly_once_by_all_threads_together() {
     let server = server(|_| {});
     let changes = json!({

@@ -69,11 +69,6 @@ class AdHocLoad:
         return any(one.share is not None for one in self.rates)
 
     @property
-    def shares_requests(self) -> bool:
-        """Whether each user sends as many of the `requests`: then exactly so many are sent."""
-        return self.requests is not None and self.requests % min(self.connections, self.requests) == 0
-
-    @property
     def blocks(self) -> int:
         """How often each row is measured."""
         return self.repeat or (1 if self.requests is not None else REPEATS)
@@ -187,9 +182,10 @@ def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities,
     load = ad_hoc.load
     paced = load.rate_per_s is not None and not capacity
     closed: Fields = {"kind": "closed", "users": load.connections}
-    if load.requests is not None and load.shares_requests:
+    if load.requests is not None:
         users = min(load.connections, load.requests)
-        closed |= {"users": users, "operations_per_user": load.requests // users}
+        each, more = divmod(load.requests, users)
+        closed |= {"users": users, "operations_per_user": each, "operations_more": more}
     if load.think_ms is not None:
         closed["think_time_ms"] = load.think_ms
     found: Fields = {
@@ -234,8 +230,7 @@ def _phases(load: AdHocLoad, *, capacity: bool) -> Fields:
     if load.requests is not None and load.rate_per_s is not None:
         return {"warm_up_s": load.warm_up_s, "measure_s": load.requests / load.rate_per_s}
     if load.requests is not None:
-        ends = {} if load.shares_requests else {"measure_operations": load.requests}
-        return {"warm_up_s": load.warm_up_s, "measure_s": BRIEFEST_S, "measure_max_s": LONGEST_S, **ends}
+        return {"warm_up_s": load.warm_up_s, "measure_s": BRIEFEST_S, "measure_max_s": LONGEST_S}
     measure_s = _usual_s(load) if load.measure_s is None else load.measure_s
     # Rounded up: at 5,000 a second .333 s six times are 10 operations short of what a P99 needs.
     return {"warm_up_s": load.warm_up_s, "measure_s": math.ceil(1e3 * max(LEAST_S, measure_s / load.blocks)) / 1e3}

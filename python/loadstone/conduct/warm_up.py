@@ -162,5 +162,6 @@ def _for(plan: Plan, length_s: float) -> Plan:
     phases = plan.phases.model_copy(update={"ramp_up_s": 0.0, "warm_up_s": 0.0, "measure_s": length_s, **no_end})
     changed: dict[str, object] = {"phases": phases}
     if isinstance(plan.model, Closed):
-        changed["model"] = plan.model.model_copy(update={"operations_per_user": None, "ramp_up": None})
+        endless = {"operations_per_user": None, "operations_more": 0, "ramp_up": None}
+        changed["model"] = plan.model.model_copy(update=endless)
     return plan.model_copy(update=changed)

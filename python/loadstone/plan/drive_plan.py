@@ -110,7 +110,11 @@ class RampUp(PlanPart):
 
 
 class Closed(PlanPart):
-    """Closed model: each virtual user waits for its reply, thinks, and sends again."""
+    """Closed model: each virtual user waits for its reply, thinks, and sends again.
+
+    Each user ends after `operations_per_user`; the first `operations_more` of them do one more, so that all together
+    do a number that the users do not divide.
+    """
 
     kind: Literal["closed"] = "closed"
     users: int = Field(gt=0, le=1_000_000)
@@ -118,6 +122,24 @@ class Closed(PlanPart):
     think_time: Literal["constant", "exponential"] = "constant"
     ramp_up: RampUp | None = None
     operations_per_user: int | None = Field(default=None, gt=0, le=OPERATIONS_MAX)
+    operations_more: int = Field(default=0, ge=0, lt=1_000_000)
+
+    @property
+    def operations(self) -> int | None:
+        """Of all users together; None where they do not end by themselves."""
+        each = self.operations_per_user
+        return None if each is None else self.users * each + self.operations_more
+
+    @model_validator(mode="after")
+    def _fewer_do_more(self) -> "Closed":
+        more = self.operations_more
+        if more and self.operations_per_user is None:
+            raise ValueError(
+                f"operations_more {more} needs operations_per_user; write it, or leave operations_more out"
+            )
+        if more >= self.users:
+            raise ValueError(f"operations_more {more} must be smaller than users {self.users}")
+        return self
 
 
 class RateStep(PlanPart):

@@ -235,8 +235,8 @@ def _operations(plan: Plan) -> tuple[int, bool]:
     if isinstance(model, Open):
         rate_per_s = max([model.rate_per_s, *(step.rate_per_s for step in model.schedule)])
         return int(rate_per_s * length_s) + 1, True
-    if isinstance(model, Closed) and model.operations_per_user is not None:
-        return model.users * model.operations_per_user, True
+    if isinstance(model, Closed) and model.operations is not None:
+        return model.operations, True
     if plan.keys.distribution == "exactly_once":
         return plan.keys.count, True
     if model.think_time_ms > 0 and model.think_time == "constant":

@@ -437,8 +437,8 @@ def expected_measure_s(plan: Plan) -> float:
     `ASSUMED_RATE_PER_S` where the server sets the pace.
     """
     model, operations = plan.model, plan.phases.measure_operations
-    if isinstance(model, Closed) and model.operations_per_user is not None:
-        operations = model.users * model.operations_per_user
+    if isinstance(model, Closed) and model.operations is not None:
+        operations = model.operations
     measure_s = max(plan.phases.measure_s, (operations or 0) / _rate_per_s(model))
     return min(measure_s, _longest_measure_s(plan))
 

@@ -129,6 +129,7 @@ NEEDS: dict[str, dict[str, Any]] = {
     "lifo": {"pool": {"connections": 2}},
     "fifo": {"pool": {"connections": 2, "order": "fifo"}},
     "operations_per_user": {"model": {"kind": "closed", "users": 1, "operations_per_user": 1}},
+    "operations_more": {"model": {"kind": "closed", "users": 2, "operations_per_user": 1, "operations_more": 1}},
     "ramp_up_steps": {
         "model": {"kind": "closed", "users": 1, "ramp_up": {"initial_users": 0, "step_users": 1, "step_every_s": 1}}
     },

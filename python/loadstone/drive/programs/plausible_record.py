@@ -151,8 +151,8 @@ def _patience_s(share: Plan) -> float:
 def planned_operations(share: Plan) -> int | None:
     """How many operations a plan fixes; None where time does."""
     planned: int | None = None
-    if isinstance(share.model, Closed) and share.model.operations_per_user is not None:
-        planned = share.model.users * share.model.operations_per_user
+    if isinstance(share.model, Closed):
+        planned = share.model.operations
     if share.keys.distribution == "exactly_once":
         planned = min(share.keys.count, planned or share.keys.count)
     return planned

@@ -25,7 +25,7 @@ def with_users(plan: Plan, users: int) -> Plan:
     generator has no more threads than users, and one where users share connections.
     """
     written = plan.model if isinstance(plan.model, Closed) else Closed(users=users)
-    no_end = {"users": users, "ramp_up": None, "operations_per_user": None}
+    no_end = {"users": users, "ramp_up": None, "operations_per_user": None, "operations_more": 0}
     pool = pool_for(plan, users)
     threads = 1 if pool.connections < users else min(plan.threads, users)
     phases = plan.phases.model_copy(update={"ramp_up_s": 0.0})

@@ -8,8 +8,8 @@ OPTIONAL = "read_back"
 """A driver without it gets a plan without it; every other one that is missing refuses the plan."""
 FEATURES = (
     "tls", "client_certificates", "unix_sockets", "endpoints", "slots", "sentinel", "replicas", "pipelining",
-    "idle_limits", "lifo", "fifo", "operations_per_user", "ramp_up_steps", "rate_schedule", "measure_operations",
-    "acknowledged", "start_at", "data_file", "recording", "receivers", "several_keys",
+    "idle_limits", "lifo", "fifo", "operations_per_user", "operations_more", "ramp_up_steps", "rate_schedule",
+    "measure_operations", "acknowledged", "start_at", "data_file", "recording", "receivers", "several_keys",
     OPTIONAL,
 )  # fmt: skip
 Needed = tuple[str, str, object]
@@ -66,6 +66,8 @@ def _of_model(plan: Plan) -> Iterator[Needed]:
     if isinstance(plan.model, Closed):
         if plan.model.operations_per_user is not None:
             yield "operations_per_user", "model.operations_per_user", plan.model.operations_per_user
+        if plan.model.operations_more:
+            yield "operations_more", "model.operations_more", plan.model.operations_more
         if plan.model.ramp_up is not None:
             yield "ramp_up_steps", "model.ramp_up", "in steps"
     elif isinstance(plan.model, Open) and plan.model.schedule:

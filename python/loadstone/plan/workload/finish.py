@@ -56,7 +56,9 @@ def finish_workload(fields: dict[str, Any], mode: Mode, prefix: str, replicas: i
 
 def _scale_users(model: dict[str, Any], pool: dict[str, Any], mode: Mode) -> None:
     """Users, the steps in which they start, and the connections they share."""
-    _scale(model, ("users",), mode)
+    _scale(model, ("users", "operations_more"), mode)
+    if _is_count(model.get("operations_more")) and _is_count(model.get("users")):
+        model["operations_more"] = min(model["operations_more"], model["users"] - 1)
     if isinstance(model.get("ramp_up"), dict):
         _scale(model["ramp_up"], ("initial_users", "step_users"), mode)
     _scale(pool, _POOL, mode)

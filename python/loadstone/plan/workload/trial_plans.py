@@ -257,7 +257,7 @@ def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
     off = {"measure_operations": None, "measure_max_s": None}
     changed: dict[str, Any] = {"phases": plan.phases.model_copy(update={"measure_s": measure_s, **off})}
     if isinstance(plan.model, Closed):
-        changed["model"] = plan.model.model_copy(update={"operations_per_user": None})
+        changed["model"] = plan.model.model_copy(update={"operations_per_user": None, "operations_more": 0})
     return _with_intervals(plan.model_copy(update=changed))
 
 

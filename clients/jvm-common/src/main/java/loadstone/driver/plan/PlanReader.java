@@ -113,6 +113,7 @@ public final class PlanReader {
     if (users > MOST_USERS) {
       throw new Refused(fields.of("users"), users + ": this driver has a thread a user; use at most " + MOST_USERS);
     }
+    fields.without("operations_more", "each user of this driver does as many operations as the others");
     return new Closed(
         (int) users,
         fields.number("think_time_ms"),

@@ -54,6 +54,7 @@ class PlanReaderTest {
       "timeouts.connect_ms         | null          | timeouts.connect_ms: is missing",
       "pool                        | 3             | pool: is no object",
       "model.users                 | 20000         | model.users: 20000: ",
+      "model.operations_more       | 1             | model.operations_more: ",
       "operations                  | []            | operations: ",
       "endpoints                   | [{}, {}]      | endpoints: 2 of them",
   })
