@@ -90,7 +90,7 @@ def test_nothing_compared_nothing_promised() -> None:
     experiment = find("json-documents")
     run_plan = make_run_plan(experiment, as_published=True)
     assert prospects(run_plan) == []
-    assert announce(run_plan, experiment)[-1] == "One block: the figures describe, nothing is compared"
+    assert announce(run_plan, experiment)[-1] == "Nothing is compared: the figures describe"
 
 
 def test_a_run_announces_what_may_get_no_verdict() -> None:
@@ -154,4 +154,4 @@ def test_an_application_is_announced_with_the_time_it_takes_to_start() -> None:
     experiment = find(str(APP))
     lines = announce(make_run_plan(experiment, quick=True), experiment)
     assert any(line.startswith("Of that about ") and line.endswith("up app and writing posts") for line in lines)
-    assert "3 crashes after all trials, about 15 s of that" in lines
+    assert "3 crashes at the end, about 15 s of that" in lines

@@ -22,11 +22,12 @@ def test_what_a_run_will_do_as_text(small: str) -> None:
         "  by-size: By size: 4 rows (operation 2 x payload 2)",
         "  by-users: By users: 4 rows (workers 2 x idle 2, operation set)",
         "",
-        "7 conditions; 2 blocks; in random order (seed 1): 14 trials",
+        "7 conditions; in random order (seed 1)",
         "Time: about 43 s, at most 74 s; starting the servers comes on top",
         "7 rows are measured at a fixed rate, too (50% of what each can do): at most 32 s of that",
-        "7 of the tables' rows take turns in rounds: 48 slices of 100 ms each, about 37 s",
-        "2 blocks: the figures describe, nothing is compared",
+        "7 of the tables' rows take turns: each of 48 rounds measures every row once, for 100 ms (a slice); about 37 s "
+        "in all",
+        "Nothing is compared: the figures describe",
         "Server redis: embedded",
     ]
 
@@ -37,8 +38,8 @@ def test_what_is_left_out_is_said(small: str) -> None:
     assert "  by-users: By users: 2 of 4 rows" in text
     text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  not in this run: by-users" in text
-    assert "Quick: trials are short, and what they cannot answer is left out" in text
-    assert "One block: the figures describe, nothing is compared" in text
+    assert "Quick: slices and trials are short, and what they cannot answer is left out" in text
+    assert "Nothing is compared: the figures describe" in text
     text = description(outline(make_run_plan(experiment, only={"workers": (8,)}), experiment), experiment)
     assert "  not in this run: by-size" in text
     text = description(outline(make_run_plan(experiment, as_published=True), experiment), experiment)
@@ -55,19 +56,20 @@ def test_comparisons_as_text(compared: str) -> None:
         "  users: Do more users get more done?",
         "    2 pairs: workers 1 against 8, at operation set, get; payload 100 B",
         "    goodput_per_s decides, less than 5 % does not matter; judged after 12, 18, 27 and 40 blocks, until every",
-        "    pair is decided; a block is 4 trials of 4 s (plus 1.6 s of overhead)",
+        "    pair is decided; a block measures each of 4 conditions once, for 4 s (a whole trial) plus 1.6 s of",
+        "    overhead",
         "  kinds: Does the kind matter?",
         "    1 pair: operation set against get, at idle few",
         "    response_ns.p99 decides, less than 20 % does not matter; judged after 8, 12, 18, 27 and 40 blocks, until",
-        "    every pair is decided; all are driven at one rate, 50 % of what the slowest can do; a block is 2 trials "
-        "of",
-        "    4 s (plus 1.6 s of overhead)",
+        "    every pair is decided; all are driven at one rate, 50 % of what the slowest can do; a block measures each",
+        "    of 2 conditions once, for 4 s (a whole trial) plus 1.6 s of overhead",
         "    it can show 100 %",
         "",
-        "9 conditions; 5 of them for tables, 3 blocks; 2 comparisons; in random order (seed 1): 85 to 261 trials",
+        "9 conditions; 5 of them for tables; 2 comparisons; in random order (seed 1); 85 to 261 whole trials",
         "Time: about 8 min to the first look at every comparison; the budget ends it after 20 min, with starts "
         "and report",
         "7 rows are measured at a fixed rate, too (50% of what each can do): at most 70 s of that",
+        "5 of the tables' rows by whole trials, 3 times for 2 s each",
         "Server redis: embedded",
     ]
 
@@ -80,7 +82,7 @@ def test_comparisons_that_do_not_run_are_named(compared: str) -> None:
     assert "What is in tables only is measured once, without an interval or a verdict" in text
     text = description(outline(make_run_plan(experiment, as_published=True), experiment), experiment)
     assert "  not in this run: users, kinds" in text
-    assert "One block: the figures describe, nothing is compared" in text
+    assert "Nothing is compared: the figures describe" in text
 
 
 def test_a_table_that_quick_leaves_out_is_left_out_though_a_comparison_measures_its_rows(compared: str) -> None:
@@ -94,23 +96,23 @@ def test_a_budget_that_is_too_small_is_said(compared: str) -> None:
     experiment = load_experiment(compared)
     text = description(outline(make_run_plan(experiment, budget_s=60), experiment), experiment)
     assert "Time: 60 s, the budget; about 4 min would be needed: what the budget does not reach stays" in text
-    assert "a block is 4 trials of 0.7 s" in text
+    assert "a block measures each of 4 conditions once, for 0.7 s (a whole trial)" in text.replace("\n    ", " ")
     assert "Compared slices and trials are shorter than usual, since the budget has no room for longer ones" in text
 
 
 def test_fixed_blocks_have_one_end(compared: str) -> None:
     experiment = load_experiment(compared)
     text = description(outline(make_run_plan(experiment, blocks=9), experiment), experiment)
-    assert "judged after 9 blocks; a block is" in text.replace("\n    ", " ")
+    assert "judged after 9 blocks; a block measures" in text.replace("\n    ", " ")
     assert "Time: about 8 min, at most 10 min; starting the servers comes on top" in text
 
 
 def test_the_json_study_says_how_long_it_takes() -> None:
     experiment = find("json-documents")
     text = description(outline(make_run_plan(experiment), experiment), experiment)
-    assert "83 conditions; 67 of them for tables, 6 blocks; 4 comparisons; in random order (seed 1):" in text
-    assert "Time: about 19 min to the first look at every comparison, at most 43 min; starting the servers" in text
-    words = text[: text.index("83 conditions")].splitlines()
+    assert "89 conditions; 62 of them for tables; 4 comparisons; in random order (seed 1); " in text
+    assert "Time: about 19 min to the first look at every comparison; the budget ends it after 45 min, with" in text
+    words = text[: text.index("89 conditions")].splitlines()
     assert max(map(len, words)) <= 110
 
 
@@ -123,15 +125,15 @@ def test_what_is_started_filled_and_killed_as_text(app: str) -> None:
         "aof",
         "    no, everysec, always)",
         "",
-        "10 conditions; 7 of them for tables, 6 blocks; 1 comparison; in random order (seed 1): 81 to 165 trials",
+        "10 conditions; 7 of them for tables; 1 comparison; in random order (seed 1); 81 to 165 whole trials",
         "Time: about 13 min to the first look at every comparison; the budget ends it after 20 min, with starts "
         "and report; a first build of app is included",
         "Of that about 4 min for starting and warming up app and writing posts",
         "10 rows are measured at a fixed rate, too (50% of what each can do): at most 2 min of that",
-        "9 crashes after all trials, about 45 s of that",
+        "9 crashes at the end, about 45 s of that",
         "Scale 50 %: users and rows are 50 % of those written",
-        "7 of the tables' rows by whole trials of 5 s: an application's collections and compilations last longer than "
-        "a slice of a row",
+        "7 of the tables' rows by whole trials, 6 times for 5 s each: an application's collections and compilations "
+        "last longer than a slice of a row",
         "Server mariadb: mariadb (work write, read; store mariadb)",
         "Server redis: embedded (store redis-hash, redis-json)",
         "Subject app: spring (work write, read); restarted for each store and replicas",

@@ -14,18 +14,21 @@ def extent(run_plan: RunPlan) -> list[Message]:
 
 
 def _size(run_plan: RunPlan) -> Message:
-    """Conditions, blocks and trials; from those to the first looks up to all that are planned."""
+    """Conditions, comparisons and whole trials; of these from those to the first looks up to all that are planned.
+
+    What takes turns is counted in rounds, where it is said how long they are.
+    """
     tables = _tables(run_plan)
-    first = {group.name: group.looks[0] for group in run_plan.groups}
+    first = {group.name: group.looks[0] for group in run_plan.groups if group.rounds is None}
+    whole = [trial for trial in run_plan.trials if trial.group in first]
     return message(
         "plan_size",
         conditions=len(run_plan.conditions),
-        of_tables=[sum(len(group.conditions) for group in tables)] if tables else [],
-        blocks_of_tables=[tables[0].looks[-1]] if tables else [],
+        of_tables=sum(len(group.conditions) for group in tables),
         comparisons=len(run_plan.groups) - len(tables),
         seed=run_plan.seed,
-        trials_min=sum(trial.block <= first[trial.group] for trial in run_plan.trials),
-        trials_max=len(run_plan.trials),
+        trials_min=sum(trial.block <= first[trial.group] for trial in whole),
+        trials_max=len(whole),
     )
 
 
@@ -96,26 +99,27 @@ def _consequences(run_plan: RunPlan) -> list[Message]:
     if not run_plan.groups:
         return lines
     if len(tables) == len(run_plan.groups):
-        lines.append(message("plan_nothing_compared", blocks=tables[0].looks[-1]))
+        lines.append(message("plan_nothing_compared"))
     elif tables and tables[0].looks[-1] == 1 and all(group.rounds is None for group in tables):
         lines.append(message("plan_tables_once"))
     return lines
 
 
 def _in_rounds(tables: Sequence[Group]) -> list[Message]:
-    """How many rows take turns, how often and for how long; and why others do not."""
+    """How many rows take turns, how often and for how long; and which do not, and why."""
     lines = []
+    decks: dict[tuple[int, int, float], list[float]] = {}
     for group in tables:
-        rows = len(group.conditions)
         if group.rounds is not None:
-            rounds, slice_s, time_s = (
-                group.replicates(group.looks[-1]),
-                group.rounds.slice_s,
-                group.looks[-1] * group.block_s,
-            )
-            lines.append(message("plan_table_rounds", rows=rows, rounds=rounds, slice_s=slice_s, time_s=time_s))
-        elif group.whole_trials not in (None, AS_PUBLISHED, AS_WRITTEN):
-            lines.append(message("plan_table_trials", rows=rows, trial_s=group.trial_s, why=group.whole_trials))
+            alike = (len(group.conditions), group.replicates(group.looks[-1]), group.rounds.slice_s)
+            decks.setdefault(alike, []).append(group.looks[-1] * group.block_s)
+    for (rows, rounds, slice_s), times_s in decks.items():
+        how = {"decks": len(times_s), "rows": rows, "rounds": rounds, "slice_s": slice_s, "time_s": sum(times_s)}
+        lines.append(message("plan_table_rounds", **how))
+    for group in (group for group in tables if group.rounds is None):
+        why = None if group.whole_trials in (AS_PUBLISHED, AS_WRITTEN) else group.whole_trials
+        measured = {"blocks": group.looks[-1], "trial_s": group.trial_s}
+        lines.append(message("plan_table_trials", rows=len(group.conditions), **measured, why=why))
     return lines
 
 

@@ -130,7 +130,7 @@ def _rules(group: Group) -> Message:
         margin=group.margin,
         looks=[group.replicates(look) for look in group.looks],
         stops=group.sequential and len(group.looks) > 1,
-        trials=len(group.conditions),
+        conditions=len(group.conditions),
         trial_s=group.trial_s,
         overhead_s=group.overhead_s,
         slice_s=group.rounds.slice_s if group.rounds else None,

@@ -78,7 +78,7 @@ def _rules(
     margin: float,
     looks: Sequence[int],
     stops: bool,
-    trials: int,
+    conditions: int,
     trial_s: float,
     overhead_s: float,
     slice_s: float | None = None,
@@ -92,14 +92,13 @@ def _rules(
     after = f"judged after {listed([str(look) for look in looks])} {unit if list(looks) == [1] else f'{unit}s'}"
     stop = ", until every pair is decided" if stops else ""
     decides = f"{metric} decides, {small}; {after}{stop}{_at_rate(rate_per_s, rate_share)}"
+    measures = f"measures each of {several(conditions, 'condition')} once, for"
     if slice_s is not None:
-        turn = f"a round is each of {several(trials, 'condition')} once for {slice_text(slice_s)}"
         start = f"a block is {rounds_a_start} rounds on servers that are started for it; " if rounds_a_start else ""
-        return f"{decides}; {start}{turn}"
-    why = f"; no rounds: {why_whole}" if why_whole else ""
+        return f"{decides}; {start}a round {measures} {slice_text(slice_s)} (a slice)"
+    why = f"; no rounds of slices: {why_whole}" if why_whole else ""
     return (
-        f"{decides}; a block is {several(trials, 'trial')} of {trial_s:g} s (plus {digits(overhead_s, 2)} s of "
-        f"overhead){why}"
+        f"{decides}; a block {measures} {trial_s:g} s (a whole trial) plus {digits(overhead_s, 2)} s of overhead{why}"
     )
 
 
@@ -146,28 +145,36 @@ def _rows_at_rate(rows: int, time_s: float, rate_per_s: float | None, share: flo
     return f"{measured} measured at a fixed rate, too ({rate}): at most {duration(time_s)} of that"
 
 
-def _table_rounds(rows: int, rounds: int, slice_s: float, time_s: float) -> str:
-    each = f"{rounds} slices of {1000 * slice_s:g} ms each"
-    return f"{rows} of the tables' rows take turns in rounds: {each}, about {duration(time_s)}"
+def _table_rounds(decks: int, rows: int, rounds: int, slice_s: float, time_s: float) -> str:
+    """`16 of the tables' rows take turns: each of 36 rounds measures every row once, for 100 ms (a slice); ...`."""
+    several_times = f"{decks} times " if decks > 1 else ""
+    each = f"each of {rounds} rounds measures every row once, for {slice_text(slice_s)} (a slice)"
+    return f"{several_times}{rows} of the tables' rows take turns: {each}; about {duration(time_s)} in all"
+
+
+def _table_trials(rows: int, blocks: int, trial_s: float, why: str | None = None) -> str:
+    measured = f"once, for {trial_s:g} s" if blocks == 1 else f"{blocks} times for {trial_s:g} s each"
+    reason = f": {why}" if why else ""
+    return f"{rows} of the tables' rows by whole trials, {measured}{reason}"
 
 
 def _size(
     conditions: int,
-    of_tables: Sequence[int],
-    blocks_of_tables: Sequence[int],
+    of_tables: int,
     comparisons: int,
     seed: int,
     trials_min: int,
     trials_max: int,
 ) -> str:
-    """`83 conditions; 67 of them for tables, 6 blocks; 4 comparisons; in random order (seed 1): 400 to 1200 trials`."""
+    """`83 conditions; 67 of them for tables; 4 comparisons; in random order (seed 1); 16 to 80 whole trials`."""
     parts = [several(conditions, "condition")]
-    for number, blocks in zip(of_tables, blocks_of_tables, strict=True):
-        tables = f"{number} of them for tables, " if comparisons else ""
-        parts.append(f"{tables}{several(blocks, 'block')}")
+    parts += [f"{of_tables} of them for tables"] if of_tables and comparisons else []
     parts += [several(comparisons, "comparison")] if comparisons else []
-    trials = several(trials_max, "trial") if trials_min == trials_max else f"{trials_min} to {trials_max} trials"
-    return f"{'; '.join(parts)}; in random order (seed {seed}): {trials}"
+    parts.append(f"in random order (seed {seed})")
+    if trials_max:
+        few = trials_min == trials_max
+        parts.append(several(trials_max, "whole trial") if few else f"{trials_min} to {trials_max} whole trials")
+    return "; ".join(parts)
 
 
 def _time_too_short(budget_s: float, expected_s: float, builds: Sequence[str]) -> str:
@@ -205,17 +212,13 @@ def _preparation(time_s: float, subjects: Sequence[str], data: Sequence[str]) ->
 
 
 def _crashes(crashes: int, time_s: float) -> str:
-    return f"{several(crashes, 'crash', 'crashes')} after all trials, about {duration(time_s)} of that"
+    return f"{several(crashes, 'crash', 'crashes')} at the end, about {duration(time_s)} of that"
 
 
 def _scale(scale: float, shorter: bool) -> str:
     share = f"{digits(100 * scale)} %"
     phases = ", and phases as much shorter" if shorter else ""
     return f"Scale {share}: users and rows are {share} of those written{phases}"
-
-
-def _nothing_compared(blocks: int) -> str:
-    return f"{'One block' if blocks == 1 else f'{blocks} blocks'}: the figures describe, nothing is compared"
 
 
 def _server(name: str, kind: str | None, when: Levels) -> str:
@@ -301,11 +304,11 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_crashes": _crashes,
     "plan_saturation": _saturation,
     "plan_scale": _scale,
-    "plan_quick": "Quick: trials are short, and what they cannot answer is left out",
+    "plan_quick": "Quick: slices and trials are short, and what they cannot answer is left out",
     "plan_shortened": "Compared slices and trials are shorter than usual, since the budget has no room for longer ones",
-    "plan_nothing_compared": _nothing_compared,
+    "plan_nothing_compared": "Nothing is compared: the figures describe",
     "plan_table_rounds": _table_rounds,
-    "plan_table_trials": "{rows} of the tables' rows by whole trials of {trial_s:g} s: {why}",
+    "plan_table_trials": _table_trials,
     "plan_tables_once": "What is in tables only is measured once, without an interval or a verdict",
     "plan_server": _server,
     "plan_subject": _subject,
