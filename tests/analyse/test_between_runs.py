@@ -195,6 +195,26 @@ def test_conditions_are_matched_in_the_group_with_most_trials_in_both(base: Judg
     assert (match.group, len(match.a), len(match.b)) == ("x", 12, 10)
 
 
+def test_conditions_stand_in_the_order_that_a_table_gives_its_levels(base: JudgedRun, trials: Trials) -> None:
+    """Not in the order of the factor's levels, and not in that of time."""
+    experiment = base.run.experiment
+    table = next(table for table in experiment.tables if any(len(levels) > 1 for levels in table.vary.values()))
+    factor = next(name for name, levels in table.vary.items() if len(levels) > 1)
+    turned = table.model_copy(update={"vary": {factor: tuple(reversed(experiment.factors[factor].levels))}})
+    usual = {name: one.usual for name, one in experiment.factors.items()}
+    conditions = [usual | {factor: level} for level in turned.vary[factor]]
+    lines = tuple(base.run.plan.trials[0].model_copy(update={"condition": one}) for one in conditions)
+    run = replace(
+        base.run,
+        experiment=experiment.model_copy(update={"tables": (turned,)}),
+        plan=base.run.plan.model_copy(update={"trials": lines}),
+    )
+    of_all = tuple(trial for one in sorted(conditions, key=str) for trial in trials(1, number=2, condition=one))
+    judged = JudgedRun(run, of_all)
+    found = [match.condition[factor] for match in match_runs(judged, judged)]
+    assert found == list(reversed(experiment.factors[factor].levels))
+
+
 def test_the_warm_block_matches_nothing(base: JudgedRun, trials: Trials) -> None:
     assert match_runs(replace(base, trials=trials(1, block=0)), base) == []
 

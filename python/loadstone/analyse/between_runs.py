@@ -12,6 +12,7 @@ from statistics import median
 import numpy as np
 
 from loadstone.analyse.model import Comparison, Ended
+from loadstone.analyse.tables import rows_of_table
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.exploration import Explored, repeated, settings_by
 from loadstone.judge.compare.pairs import Pair, PairBlock, refusal_of
@@ -35,7 +36,7 @@ from loadstone.plan.run_plan import WARM_BLOCK, Condition, in_tables
 from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
-from loadstone.spec.levels import identity, same_level
+from loadstone.spec.levels import identity
 
 NAME = "two runs"
 ENDED: Ended = "two separate runs"
@@ -73,14 +74,16 @@ class ComparedBy:
 
 
 def match_runs(a: JudgedRun, b: JudgedRun) -> list[Match]:
-    """The conditions that both runs have finished trials of, in the order of the experiment's levels.
+    """The conditions that both runs have finished trials of, in the order of its tables and comparisons.
 
     Where a condition stands in several groups, the one with most trials in the poorer of the two runs counts.
     """
     in_a, in_b = _by_condition(a), _by_condition(b)
     matches = []
     conditions = {identity(line.condition): line.condition for line in a.run.plan.trials}
-    for name in sorted(in_a.keys() & in_b.keys() & conditions.keys(), key=lambda name: _place(a.run, conditions[name])):
+    places = _places(a.run)
+    in_both = in_a.keys() & in_b.keys() & conditions.keys()
+    for name in sorted(in_both, key=lambda name: (places.get(name, len(places)), name)):
         groups_a, groups_b = in_a[name], in_b[name]
         both = [group for group in groups_a if group in groups_b]
         if both:
@@ -89,14 +92,11 @@ def match_runs(a: JudgedRun, b: JudgedRun) -> list[Match]:
     return matches
 
 
-def _place(run: Run, condition: Condition) -> tuple[int, ...]:
-    """Where each of the condition's levels stands among those of its factor."""
-    factors = run.experiment.factors.items()
-    return tuple(
-        next((at for at, level in enumerate(factor.levels) if same_level(level, condition[name])), len(factor.levels))
-        for name, factor in factors
-        if name in condition
-    )
+def _places(run: Run) -> dict[str, int]:
+    """Identity of a condition -> where it stands in what the user wrote: the tables' rows, then the pairs' sides."""
+    rows = [row for table in run.experiment.tables for row in rows_of_table(run.experiment, table)]
+    sides = [side for group in run.plan.groups for pair in group.pairs for side in (pair.a, pair.b)]
+    return {name: place for place, name in enumerate(dict.fromkeys(map(identity, (*rows, *sides))))}
 
 
 def _by_condition(judged: JudgedRun) -> dict[str, dict[str, list[TrialRecord]]]:

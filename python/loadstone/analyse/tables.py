@@ -66,7 +66,7 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
     tables, usual = [], machine_speed(trials)
     at_rates = at_fixed_rates(run, trials)
     for table in tables_of_mode(run):
-        conditions = [c for c in _conditions(run.experiment, table) if identity(c) in planned]
+        conditions = [c for c in rows_of_table(run.experiment, table) if identity(c) in planned]
         if conditions:
             made = ((c, _row(run, table, c, by_condition.get(identity(c), []), usual)) for c in conditions)
             rows = [row.model_copy(update={"at_rate": at_rates.get(identity(c))}) for c, row in made]
@@ -85,7 +85,7 @@ def tables_of_mode(run: Run) -> list[Table]:
     return tables
 
 
-def _conditions(experiment: Experiment, table: Table) -> list[Condition]:
+def rows_of_table(experiment: Experiment, table: Table) -> list[Condition]:
     """The conditions of a table, the first factor that it varies changing slowest."""
     usual = {name: factor.usual for name, factor in experiment.factors.items()}
     return [usual | dict(zip(table.vary, levels, strict=True)) for levels in product(*table.vary.values())]
