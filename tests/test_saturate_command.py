@@ -69,6 +69,14 @@ def test_a_password_stands_nowhere() -> None:
     assert "s3cr3tpw" not in " ".join(hidden_arguments(["saturate", "http", "http://me:s3cr3tpw@host/"]))
 
 
+def test_threads_of_http_have_the_name_that_wrk_gives_them(tmp_path: Path) -> None:
+    done = loadstone("http", "http://127.0.0.1:1/", "-t", "0", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "loadstone: --threads 0: not a number of threads; write a number from 1 to 256\n",
+    )
+
+
 def test_a_recorded_command_goes_on() -> None:
     assert options_given("loadstone saturate redis --quick") == ["saturate", "redis", "--quick"]
     assert options_given("loadstone run x --quick") == ["run", "x", "--quick"]

@@ -73,16 +73,6 @@ Connections = Annotated[
         rich_help_panel=LOAD,
     ),
 ]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        metavar="NUMBER",
-        parser=opt.whole("--threads", "not a number of threads", 1, 256),
-        help="Threads of the generator; without it as many as the CPUs allow.",
-        rich_help_panel=LOAD,
-    ),
-]
 Ramp = Annotated[
     str | None,
     typer.Option(
@@ -110,6 +100,17 @@ Out = Annotated[
 Resume = Annotated[
     Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run.", rich_help_panel=PLACE)
 ]
+
+
+def _threads_of(*names: str) -> "typer.models.OptionInfo":
+    option: typer.models.OptionInfo = typer.Option(
+        *names,
+        metavar="NUMBER",
+        parser=opt.whole("--threads", "not a number of threads", 1, 256),
+        help="Threads of the generator; without it as many as the CPUs allow.",
+        rich_help_panel=LOAD,
+    )
+    return option
 
 
 @saturate_app.command("redis", cls=GroupedCommand)
@@ -160,7 +161,7 @@ def saturate_redis(
     sweeps: Sweeps = None,
     ramp: Ramp = None,
     connections: Connections = None,
-    threads: Threads = None,
+    threads: Annotated[int | None, _threads_of("--threads")] = None,
     secret_file: opt.SecretFile = None,
     allow_any_command: opt.AllowAnyCommand = False,
     quick: opt.Quick = False,
@@ -236,7 +237,7 @@ def saturate_http(
     sweeps: Sweeps = None,
     ramp: Ramp = None,
     connections: Connections = None,
-    threads: Threads = None,
+    threads: Annotated[int | None, _threads_of("-t", "--threads")] = None,
     secret_file: opt.SecretFile = None,
     quick: opt.Quick = False,
     budget: opt.Budget = None,
