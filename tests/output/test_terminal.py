@@ -27,6 +27,7 @@ PROGRAMS = {
     "deploy/link/link_program.py",
     "deploy/processes/guard.py",
     "deploy/containers/container_guard.py",
+    "report/charts/pen_program.py",
 }
 """Programs of their own: their stdout is a pipe to loadstone, or the log of what they run."""
 

@@ -133,7 +133,7 @@ public final class PlanReader {
         List.copyOf(schedule),
         fields.choice("arrivals", ArrivalsKind.class),
         fields.integer("backlog_max"),
-        fields.number("spin_us"));
+        fields.optional("spin_us") == null ? 0 : fields.number("spin_us"));
   }
 
   private static Pool pool(Fields fields) throws Refused {
