@@ -12,6 +12,7 @@ import pytest
 from loadstone.analyse.comparisons import compare_groups, look_at
 from loadstone.analyse.model import Comparison, Family
 from loadstone.errors import DriveFailed
+from loadstone.record.look import LookVerdict
 from loadstone.record.reading import Run
 from loadstone.report import format as fmt
 from loadstone.report.text.english.metrics import metric_text
@@ -173,6 +174,19 @@ def test_a_group_cut_short_is_judged_at_the_look_below(study: Studies, studies: 
     run = study(blocks=17).run(stop=None, looks=(studies.look("kinds", 12, "go on", stop=False),))
     found = one(run)
     assert (found.primary.blocks, found.ended) == (12, "interrupted")
+
+
+def test_what_a_look_decided_and_the_end_does_not_is_said_with_its_figure(study: Studies, studies: ModuleType) -> None:
+    decided = LookVerdict(kind="faster", winner="b", estimate=math.log(1.12), low=math.log(1.09), high=math.log(1.15))
+    early = studies.look("kinds", 12, "go on", stop=False).model_copy(update={"verdicts": [decided]})
+    run = study(blocks=10, looks=(12, 18)).run(stop=None)
+    found = verdict_text(one(replace(run, looks=(early,))).primary)
+    assert found.startswith("UNDECIDED: no interval")
+    assert "; after 12 blocks it was get FASTER by 12 % [9, 15], which all blocks together do not confirm" in found
+    shorter = verdict_text(one(replace(run, shorter_looks=(early,))).primary)
+    assert "; in shorter slices it was get FASTER by 12 % [9, 15], which does not count" in shorter
+    stands = study(blocks=12).run(stop=None, looks=(early,))
+    assert "it was" not in verdict_text(one(stands).primary), "what stands needs no clause"
 
 
 def test_a_block_that_lacks_a_trial_is_not_complete(study: Studies) -> None:

@@ -24,7 +24,7 @@ from loadstone.judge.statistics.effect import forecast
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.checks import forbidding
-from loadstone.judge.verdict import BlockPoint, Verdict
+from loadstone.judge.verdict import DECIDED, BlockPoint, Verdict
 from loadstone.message import Message, message
 from loadstone.plan.run_plan import WARM_BLOCK, Group
 from loadstone.record.look import Look, carried_on
@@ -146,7 +146,7 @@ def compare_groups(run: Run, judged_trials: Sequence[TrialRecord]) -> list[Famil
             ended: Ended = newest.reason if newest is not None and newest.stop else INTERRUPTED
             case = case_of(run, group, newest, judged_trials, latencies)
             family = compare_family(case, ended=ended, repeated=len(repeated_blocks(run, group.name)))
-            families.append(_with_stages(family, run, group))
+            families.append(_with_looks(_with_stages(family, run, group), run, group))
     return families
 
 
@@ -164,6 +164,22 @@ def _with_stages(family: Family, run: Run, group: GroupDesign) -> Family:
     said = message("slices_lengthened", slice_s=slice_s, why=before.carried)
     comparisons = [one.model_copy(update={"lengthened": said}) for one in family.comparisons]
     return family.model_copy(update={"comparisons": comparisons})
+
+
+def _with_looks(family: Family, run: Run, group: GroupDesign) -> Family:
+    """The family with what looks during the run had decided of its pairs, where that is open at the end."""
+    looks = [look for look in (*run.shorter_looks, *run.looks) if look.group == group.name]
+    comparisons = []
+    for place, one in enumerate(family.comparisons):
+        decided = [look for look in looks if place < len(look.verdicts) and look.verdicts[place].kind in DECIDED]
+        verdict = one.primary
+        if decided:
+            last, rounds = decided[-1], group.rounds
+            number = rounds.upto(last.blocks) if rounds is not None and verdict.unit == "round" else last.blocks
+            verdict = verdict.after_look(last.verdicts[place], number if last in run.looks else None)
+        comparisons.append(one.model_copy(update={"primary": verdict}))
+    answer = family_answer(comparisons) if comparisons != family.comparisons else family.answer
+    return family.model_copy(update={"comparisons": comparisons, "answer": answer})
 
 
 def _look_before(run: Run, group: str) -> Look | None:

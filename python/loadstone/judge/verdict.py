@@ -1,7 +1,7 @@
 """What a verdict is as data: one metric of a pair, its two sides, its blocks, and what bounds its figures."""
 
 import math
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -128,6 +128,8 @@ class Verdict(Piece):
     """Of `undecided`: there would be a difference, but slices after another condition's may explain it."""
     unsteady: Message | None = None
     """Of `undecided`: why a difference of processes that were started once is one of the moment, and what decides."""
+    decided_before: Message | None = None
+    """Of what is open at the end: what a look during the run had decided, and why it does not stand."""
     quick: bool = False
     """By a run that was shortened with `--quick`."""
     rate_per_s: float | None = None
@@ -161,6 +163,8 @@ class Verdict(Piece):
         That its processes were started once is part of it: another start may well have given another one.
         """
         said = self._at_rate(self._whole())
+        if self.decided_before is not None:
+            return message("verdict_decided_before", said=said, before=self.decided_before)
         once = self.started_once and self.kind in DECIDED
         return message("verdict_started_once", said=said) if once else said
 
@@ -199,6 +203,20 @@ class Verdict(Piece):
                 return message("verdict_not_decidable", noise_floor=self.noise_floor)
             case "invalid":
                 return self._refused()
+
+    def after_look(self, look: LookVerdict, number: int | None) -> Self:
+        """The verdict with what a look during the run had decided, where that is open at the end; else as it is.
+
+        `number`: of the look's blocks or rounds; None of slices that were made longer since.
+        """
+        if self.kind not in ("undecided", "not_decidable") or look.kind not in DECIDED:
+            return self
+        figures = {"kind": look.kind, "winner": look.winner, "materially": False, "carried": None}
+        ends = {"estimate": look.estimate, "low": look.low, "high": look.high}
+        then = self.model_copy(update={**figures, **ends})
+        why = bool(self._objections()) or self.carried is not None
+        before = message("verdict_then", then=then._whole(), number=number, unit=self.unit, reasoned=why)
+        return self.model_copy(update={"decided_before": before})
 
     def of_look(self) -> LookVerdict:
         """What a line of `looks.jsonl` keeps of it."""

@@ -113,6 +113,8 @@ class Run:
     """Trials of comparisons whose slices were made longer since: nothing is judged by them."""
     lengthened: tuple[Look, ...] = ()
     """The looks at these comparisons that led to longer slices."""
+    shorter_looks: tuple[Look, ...] = ()
+    """All looks at these comparisons before that."""
 
     def response_ns(self, trials: list[TrialRecord]) -> Quantiles:
         """Response time over all operations of these trials, merged; a failure is infinitely late.
@@ -191,6 +193,8 @@ class _NewestStages:
     """Trials of earlier stages: nothing is judged by them."""
     lengthened: tuple[Look, ...]
     """The looks that ended these stages."""
+    shorter_looks: tuple[Look, ...]
+    """All looks of these stages."""
 
 
 def read_run(path: Path) -> Run:
@@ -224,6 +228,7 @@ def read_run(path: Path) -> Run:
         looks=newest.looks,
         shorter=newest.shorter,
         lengthened=newest.lengthened,
+        shorter_looks=newest.shorter_looks,
         intervals=_read_intervals(path / INTERVALS, attempts, notes),
         samples=_read_samples(path / SAMPLES, attempts, notes),
         notes=tuple(notes),
@@ -248,6 +253,7 @@ def _newest_stages(plan: PlanSummary, trials: Sequence[TrialRecord], looks: Sequ
         lengthened=tuple(
             look for look in looks if look.stage < begun.get(look.group, 0) and look.reason == "carry-over"
         ),
+        shorter_looks=tuple(look for look in looks if look.stage < begun.get(look.group, 0)),
     )
 
 

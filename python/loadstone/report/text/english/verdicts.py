@@ -77,6 +77,13 @@ def _undecided(found: str, remarks: Sequence[str]) -> str:
     return f"UNDECIDED: {'; '.join([found, *remarks])}"
 
 
+def _then(then: str, number: int | None, unit: str, reasoned: bool) -> str:
+    if number is None:
+        return f"in shorter slices it was {then}, which does not count"
+    why = "does not stand for that reason" if reasoned else f"all {unit}s together do not confirm"
+    return f"after {blocks_text(number, unit)} it was {then}, which {why}"
+
+
 def _up_to_text(share: float) -> str:
     return "many times as high" if share >= 10 else f"up to {share:.0%} higher"
 
@@ -121,6 +128,8 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict_hidden": _hidden,
     "verdict_not_decidable": _not_decidable,
     "verdict_undecided": _undecided,
+    "verdict_decided_before": "{said}; {before}",
+    "verdict_then": _then,
     "verdict_no_interval": lambda blocks, blocks_min, unit="block": (
         f"no interval from {blocks_text(blocks, unit)}, at least {blocks_min} are needed"
     ),
