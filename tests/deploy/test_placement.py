@@ -3,7 +3,7 @@ import os
 import pytest
 
 from loadstone.deploy import placement
-from loadstone.deploy.placement import place, split
+from loadstone.deploy.placement import application_cpus, own_cpus, place, split
 
 
 def test_two_cpus_are_one_for_each() -> None:
@@ -21,6 +21,14 @@ def test_a_core_of_two_threads_is_not_shared_where_there_are_others() -> None:
     found = split([(0, 4), (1, 5), (2, 6), (3, 7)])
     assert found.generator_cpus == (7,)
     assert found.server_cpus == (0, 4, 1, 5, 2, 6)
+
+
+def test_an_application_of_several_processes_has_more_than_one_of_four_cpus() -> None:
+    """Its processes may all run on each of them; none is held on one CPU that the others use, too."""
+    found = split([(0,), (1,), (2,), (3,)])
+    assert (found.server_cpus, found.generator_cpus) == ((0, 1, 2), (3,))
+    assert application_cpus(found.server_cpus, found.generator_cpus) == (0, 1), "beside a server with a CPU of its own"
+    assert own_cpus(found.server_cpus, found.generator_cpus) == (2,)
 
 
 def test_one_core_of_two_threads_is_named() -> None:
