@@ -103,14 +103,14 @@ def test_neither_user_nor_password_is_in_what_a_run_leaves(lab: Lab, managed: Ma
 def test_nor_in_what_it_says_where_the_server_refuses(lab: Lab, managed: Managed, link: str) -> None:
     path = experiment(lab, link)
     for url in (managed.url("another-Kp4w"), managed.url(port=1)):
-        done = lab.loadstone("run", path, MANAGED_REDIS=url)
+        done = lab.loadstone("run", "--trust", path, MANAGED_REDIS=url)
         assert done.status in (2, 3)
         assert done.error_line
         assert left(lab, done) == []
         assert "another-Kp4w" not in done.err
     with contextlib.closing(redis.Redis.from_url(managed.admin)) as client:
         client.acl_setuser(USER, enabled=True, commands=["-json.set"])
-    done = lab.loadstone("run", path, MANAGED_REDIS=managed.url())
+    done = lab.loadstone("run", "--trust", path, MANAGED_REDIS=managed.url())
     assert done.status in (2, 3)
     assert left(lab, done) == []
 
@@ -118,6 +118,6 @@ def test_nor_in_what_it_says_where_the_server_refuses(lab: Lab, managed: Managed
 def test_a_name_and_a_password_in_variables_of_their_own(lab: Lab, managed: Managed) -> None:
     kind = f'kind: url, modules: [json], url: "redis://${{env:R_USER}}:${{env:R_PASSWORD}}@127.0.0.1:{managed.port}/0"'
     path = lab.experiment(at=f"redis: {{kind: embedded, modules: [json]}} => redis: {{{kind}, link: 0 ms}}")
-    done = lab.loadstone("run", path, R_USER=USER, R_PASSWORD=PASSWORD)
+    done = lab.loadstone("run", "--trust", path, R_USER=USER, R_PASSWORD=PASSWORD)
     assert done.status in MEASURED, done.err
     assert left(lab, done) == []

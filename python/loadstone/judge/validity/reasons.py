@@ -5,17 +5,22 @@ from collections.abc import Container, Iterable, Sequence
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 
-OF_MEANING = ("errors", "hit_rate")
-"""What these say comes before all that is said of how exact a figure is."""
+OF_MEANING = ("finished", "errors", "hit_rate")
+"""What these say comes before all that is said of how exact a figure is, in this order: a part that died explains the
+errors that it left."""
 
 
 def failed_checks(
     trial: TrialRecord, verdicts: Iterable[CheckVerdict] = ("invalid", "suspect"), without: Container[str] = ()
 ) -> list[CheckResult]:
     """The checks that the trial did not pass, those of the first verdict first, of these what figures mean."""
-    in_order = sorted(trial.checks, key=lambda check: check.name not in OF_MEANING)
+    in_order = sorted(trial.checks, key=lambda check: _rank(check.name))
     failed = [check for verdict in verdicts for check in in_order if check.verdict == verdict]
     return [check for check in failed if check.name not in without]
+
+
+def _rank(check: str) -> int:
+    return OF_MEANING.index(check) if check in OF_MEANING else len(OF_MEANING)
 
 
 def counted_reasons(
@@ -34,7 +39,7 @@ def counted_reasons(
             found.setdefault((check.verdict, check.name), []).append(check.reason)
     ranked = sorted(
         found.items(),
-        key=lambda item: (verdicts.index(item[0][0]), item[0][1] not in OF_MEANING, -len(item[1]), item[0][1]),
+        key=lambda item: (verdicts.index(item[0][0]), _rank(item[0][1]), -len(item[1]), item[0][1]),
     )
     return [
         message("check.failed_in", check=name, verdict=verdict, trials=len(reasons), of=len(trials), reason=reasons[0])
