@@ -78,7 +78,7 @@ def arguments(command: Command) -> bytes:
 
 @pytest.mark.parametrize("link", ["none", "1 ms"])
 def test_neither_user_nor_password_is_in_what_a_run_leaves(lab: Lab, managed: Managed, link: str) -> None:
-    command = lab.begin("run", experiment(lab, link), "--verbose", MANAGED_REDIS=managed.url())
+    command = lab.begin("run", "--trust", experiment(lab, link), "--verbose", MANAGED_REDIS=managed.url())
     observed: set[bytes] = set()
 
     def ended() -> bool:
