@@ -5,11 +5,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+import typer
 from tests.commands.conftest import Said
 
+from loadstone.cli import app
 from loadstone.commands.ad_hoc_load import REPEATS, SPIN_US
 from loadstone.commands.ad_hoc_run import without_password
 from loadstone.commands.peer_options import HTTP, REDIS
+from loadstone.commands.redis_command import PASSWORD, SWITCHES
 from loadstone.commands.redis_rows import TESTS
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Closed, Open
@@ -208,9 +211,22 @@ def test_a_login_goes_into_the_url_and_is_recorded_nowhere(
 
 
 def test_a_password_is_hidden_where_it_stands() -> None:
-    assert without_password(("redis", "-a", "x", "-ay", "-q", "--at-rate"), "-a") == (
-        "redis", "-a", "***", "-a***", "-q", "--at-rate",
+    words = ("redis", "-a", "x", "-ay", "-q", "--at-rate", "-q3az", "-qa", "-a", "-3")
+    assert without_password(words, PASSWORD, SWITCHES) == (
+        "redis", "-a", "***", "-a***", "-q", "--at-rate", "-q3a***", "-qa", "***", "-3",
     )  # fmt: skip
+
+
+def test_every_switch_may_stand_before_a_password() -> None:
+    command = typer.main.get_command(app).get_command(None, "redis")  # type: ignore[attr-defined,arg-type]
+    letters = {
+        word[1]
+        for option in command.params
+        if getattr(option, "is_flag", False)
+        for word in option.opts
+        if len(word) == 2
+    }
+    assert letters | {"h"} == set(SWITCHES)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ import psutil
 import pytest
 import redis
 
+from loadstone.conduct.trust.gate import FOLDER
+from loadstone.deploy.processes.cache import cache_folder
 from loadstone.deploy.processes.ports import free_port
 from loadstone.report.write import REPORTERS
 from loadstone.software.redis.local import LocalRedis
@@ -54,6 +56,7 @@ PLACES = {
     "variable dsn pairs": "subjects.app.environment.PG: host=h user=u password=C",
     "variable java": "subjects.app.environment.JAVA_TOOL_OPTIONS: -Dspring.datasource.password=C",
     "value behind level": "factors.mode.values.one.pw: C, used by ${mode.pw} in environment.MODE_PASSWORD",
+    "variable shell": "subjects.app.environment.SHELL_PASSWORD: C;$ (what a shell could run is shown by `show`)",
     "server url": "servers.theirs.url: redis://acl:C@host (an ACL user)",
     # of the application's manifest
     "manifest variable": "environment: {ADMIN_PASS: C}",
@@ -64,6 +67,7 @@ PLACES = {
     # on the command line
     "set variable": "--set subjects.app.environment.REDIS_PASS=C",
     "set header": "--set workload.operations.0.requests.0.headers.X-Auth-Token=C",
+    "line of a key": "a line of a key of several lines, by ${env:NAME}",
     "odd password": "a password with characters that URLs, shells and HTML escape",
 }
 ODD = "Cnry7Odd'p@s/s\"<&%2B>{q9}Z"
@@ -106,8 +110,10 @@ subjects:
       PG: host=h user=u password={C["variable_dsn_pairs"]}
       JAVA_TOOL_OPTIONS: -Dspring.datasource.password={C["variable_java"]}
       MODE_PASSWORD: ${{mode.pw}}
+      SHELL_PASSWORD: {C["variable_shell"]};$
       LOGIN: ${{login}}
       PLAIN: ${{env:PLAIN_SECRET}}
+      PEM: ${{env:KEY_IN_PEM}}
       OTHER: ${{secret:FILED}}
       REDIS_PASS: ""
       SIDE_FILE: "@side@"
@@ -140,6 +146,7 @@ ENVIRONMENT = {
     "LOGIN_A": C["from_env_level"],
     "LOGIN_B": f"{C['from_env_level']}B",
     "ODD_SECRET": ODD,
+    "KEY_IN_PEM": f"-----BEGIN KEY-----\n{C['line_of_a_key']}\n-----END KEY-----\n",
 }
 
 
@@ -190,6 +197,7 @@ def variants(data: bytes, depth: int = 2) -> Iterator[bytes]:
     yield html.unescape(text).encode()
     yield text.replace("\\", "").encode()
     yield text.replace("'\"'\"'", "'").encode()
+    yield from (bytes.fromhex(found[0].decode()) for found in re.finditer(rb"(?:[0-9a-f]{2}){8,}", data))
     with contextlib.suppress(zlib.error):
         yield zlib.decompress(data, 47)
     for found in re.finditer(rb"[A-Za-z0-9+/_-]{16,}={0,2}", data) if depth else ():
@@ -212,10 +220,11 @@ def places_in(data: bytes, more: str = "") -> list[str]:
 
 
 def left(lab: Lab, done: Done, generated: str = "") -> dict[str, list[str]]:
-    """Where canaries stand in what a run leaves: its files, their names, its output, and the temporary folder."""
+    """Where canaries stand in what a run leaves: its files, names, output, temporary folder, and answers."""
     reported = {"stdout": done.out.encode(), "stderr": done.err.encode()}
     files = [file for root in ("runs", "tmp") for file in (lab.folder / root).rglob("*") if file.is_file()]
     reported |= {str(file.relative_to(lab.folder)): file.read_bytes() for file in files}
+    reported |= {str(file): file.read_bytes() for file in (cache_folder() / FOLDER).glob("*.json")}
     reported["names"] = "\n".join(reported).encode()
     return {name: found for name, data in reported.items() if (found := places_in(data, generated))}
 

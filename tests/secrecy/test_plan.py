@@ -61,6 +61,11 @@ def test_a_fingerprint_cannot_be_searched_for_a_secret(app: str) -> None:
         (["--server", "redis=redis://u:${env:PW}@h"], ["--server", "redis=redis://u:${env:PW}@h"]),
         (["--subject=http://u:p@h/x?token=t"], ["--subject=http://***@h/x?token=***"]),
         (["--only", "payload=1 kB"], ["--only", "payload=1 kB"]),
+        (["-H", "X-Api-Key: 7654321"], ["-H", "X-Api-Key: ***"]),
+        (["-HCookie:a=b", "--header=Token: 7"], ["-HCookie: ***", "--header=Token: ***"]),
+        (["--header", "Authorization: Bearer ${env:PW}"], ["--header", "Authorization: Bearer ${env:PW}"]),
+        (["-H", "Accept: text/html", "-H"], ["-H", "Accept: text/html", "-H"]),
+        (["--body", '{"pin": 1, "password": 7654321}'], ["--body", '{"pin": 1, "password": "***"}']),
     ],
 )
 def test_a_command_is_recorded_without_secrets(words: list[str], shown: list[str]) -> None:

@@ -4,6 +4,7 @@ from base64 import b64encode
 
 import pytest
 
+from loadstone.bounds.replies import shortened
 from loadstone.secrecy.known_secrets import hidden, hide, hide_known, learn, name_factors
 from loadstone.secrecy.references import learn_environment
 
@@ -146,3 +147,30 @@ def test_the_folder_of_a_shell_is_no_password(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("DB_PWD", "Zq7-f3kQ9xx")
     learn_environment()
     assert hide("/srv/Run-7f3kQ9/x.yaml Zq7-f3kQ9xx") == "/srv/Run-7f3kQ9/x.yaml ${env:DB_PWD}"
+
+
+def test_a_secret_in_hexadecimal_is_hidden() -> None:
+    learn("Hunter2secret")
+    text = b"Hunter2secret".hex()
+    assert hide_known(f"{text} {text.upper()} {text[:-2]}") == f"*** *** {text[:-2]}"
+
+
+def test_a_key_of_several_lines_is_hidden_line_by_line() -> None:
+    lines = [
+        "-----BEGIN PRIVATE KEY-----",
+        "MIIEvAIBADANBgkqhkiG9w0B",
+        "short",
+        "two words of the user's",
+        "AQEFAASCBKYwggSiAgEAAoIB",
+    ]
+    learn("\n".join(lines), "${secret:KEY}")
+    shown = [hide_known(f"12:00:01 > {line}") for line in lines]
+    assert shown == [f"12:00:01 > {line}" for line in (lines[0], "${secret:KEY}", *lines[2:4], "${secret:KEY}")]
+
+
+@pytest.mark.parametrize("before", range(20, 110))
+def test_what_is_shortened_holds_no_part_of_a_secret(before: int) -> None:
+    learn("Hunter2secretThatIsLong")
+    text = f"{'x' * before} Hunter2secretThatIsLong"
+    assert "Hunt" not in shortened(text)
+    assert "Hunt" not in shortened(text.encode())

@@ -10,8 +10,11 @@ from typing import Any, TypeVar, cast
 
 from loadstone.errors import BadReply, LoadstoneError
 from loadstone.output.terminal import plain
+from loadstone.secrecy.known_secrets import hide
 
 SHOWN_MAX = 80
+_SEARCHED_MAX = 65_536
+"""Characters of a value, or its bytes, in which a message searches for secrets."""
 Method = TypeVar("Method", bound=Callable[..., Any])
 MISREAD = (
     *(ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, ArithmeticError),
@@ -33,12 +36,15 @@ _OF_PYTHON = (
 
 
 def shortened(value: object, most: int = SHOWN_MAX) -> str:
-    """A value for a message: on one line, without control characters, at most `most` characters."""
+    """A value for a message: on one line, without control characters or secrets, at most `most` characters.
+
+    Secrets are hidden before it is cut: half of one would be found by nobody later.
+    """
     try:
-        text = value if isinstance(value, str) else repr(value[:most] if isinstance(value, bytes) else value)
+        text = value if isinstance(value, str) else repr(value[:_SEARCHED_MAX] if isinstance(value, bytes) else value)
     except (ValueError, RecursionError):  # an integer of 5,000 digits, lists in lists
         text = f"one {type(value).__name__} too long to print"
-    text = plain(text[: 4 * most])
+    text = plain(hide(text[:_SEARCHED_MAX])[: 4 * most])
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -189,14 +190,21 @@ def _remove(folder: Path) -> None:
             RUNS.rmdir()
 
 
-def without_password(arguments: tuple[str, ...], option: str) -> tuple[str, ...]:
-    """The arguments as they may be recorded: without the value of this short option, beside it or attached to it."""
+def without_password(arguments: tuple[str, ...], option: str, switches: str) -> tuple[str, ...]:
+    """The arguments as they may be recorded: without the value of this short option, beside it or attached to it.
+
+    `switches`: letters that may stand before it in one word, as in `-qaPASSWORD`.
+    """
+    attached = re.compile(rf"(?P<head>-[{switches}]*{option[1:]})(?P<value>.*)", re.DOTALL)
     found: list[str] = []
+    awaited = False
     for word in arguments:
-        if found and found[-1] == option:
+        here = attached.fullmatch(word)
+        if awaited:
             found.append(HIDDEN)
-        elif word.startswith(option) and word != option and not word.startswith("--"):
-            found.append(f"{option}{HIDDEN}")
+        elif here is not None:
+            found.append(f"{here['head']}{HIDDEN}" if here["value"] else word)
         else:
             found.append(word)
+        awaited = not awaited and here is not None and not here["value"]
     return tuple(found)

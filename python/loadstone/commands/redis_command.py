@@ -12,6 +12,8 @@ from loadstone.errors import UserError
 from loadstone.output import terminal
 
 PASSWORD = "-a"
+SWITCHES = "3qh"
+"""The letters of options without a value, which may stand before the `a` of a password."""
 _REMEDY = (
     "-a: the password stands in the command line, where `ps` shows it to everyone on this machine; "
     "write redis://:${env:NAME}@HOST:PORT, in single quotes"
@@ -391,6 +393,6 @@ def redis_command(
         AdHocOutput(
             out, resume, tuple(secret_file or ()), allow_any_command, seed, share_machine, prometheus,
             tuple(fail_if or ()), quiet, verbose, json_, csv, json_out_file, hdr_file_prefix, open_,
-            wait=wait, command=without_password(tuple(sys.argv[1:]), PASSWORD),
+            wait=wait, command=without_password(tuple(sys.argv[1:]), PASSWORD, SWITCHES),
         ),
     )  # fmt: skip

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from loadstone.secrecy.known_secrets import hide, label
-from loadstone.secrecy.places import names_secret
+from loadstone.secrecy.places import HEADERS, names_secret
 from loadstone.secrecy.text import hide_url
 
 _URLS = ("--server", "--subject")
 _SETTING = "--set"
+_HEADER, _SHORT_HEADER = "--header", "-H"
 
 
 def hidden_arguments(arguments: Sequence[str]) -> list[str]:
@@ -19,8 +20,10 @@ def _hidden(arguments: Sequence[str]) -> Iterator[str]:
     option = ""
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        if name in (*_URLS, _SETTING) and equals:
+        if name in (*_URLS, _SETTING, _HEADER) and equals:
             yield f"{name}={_value(name, value)}"
+        elif argument.startswith(_SHORT_HEADER) and argument != _SHORT_HEADER:
+            yield f"{_SHORT_HEADER}{_header(argument.removeprefix(_SHORT_HEADER))}"
         else:
             yield _value(option, argument)
         option = argument
@@ -33,6 +36,16 @@ def _value(option: str, argument: str) -> str:
         before, _, key = name.rpartition(".")
         secret = names_secret(before.rpartition(".")[2], key)
         return f"{name}={label(value) if secret and value else hide(value)}"
+    if option in (_HEADER, _SHORT_HEADER):
+        return _header(argument)
     if option in _URLS:
         return hide(f"{name}={hide_url(value)}" if equals and "://" not in name else hide_url(argument))
     return hide(hide_url(argument) if "://" in argument and " " not in argument else argument)
+
+
+def _header(text: str) -> str:
+    """A header as `NAME: VALUE`. However short its secret is: elsewhere it could not be distinguished, here it can."""
+    name, colon, value = text.partition(":")
+    value = value.strip()
+    secret = colon and value and names_secret(HEADERS[0], name.strip())
+    return f"{name}: {label(value)}" if secret else hide(text)

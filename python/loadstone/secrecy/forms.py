@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
+SHORTEST_LINE = 16
+"""A shorter line of a secret of several lines may be anybody's."""
 SHORTEST_BASE64 = 8
 """A shorter piece of Base64 might stand in any text by chance."""
 
 
 def forms_of(value: str) -> list[str]:
     """Every form of a value that is searched for, the value itself first, each once."""
-    return list(dict.fromkeys([value, *_escaped(value), *_base64(value)]))
+    return list(dict.fromkeys([value, *_escaped(value), *_lines(value), *_base64(value), *_hexadecimal(value)]))
 
 
 def _escaped(value: str) -> Iterator[str]:
@@ -28,6 +30,19 @@ def _escaped(value: str) -> Iterator[str]:
     yield html.escape(value)
     yield html.escape(value, quote=False)
     yield repr(value)[1:-1]
+
+
+def _lines(value: str) -> Iterator[str]:
+    """Each line of a key in PEM: a log has them one by one, a time before each. Its first and last tell nothing."""
+    lines = [line.strip() for line in value.splitlines()]
+    for line in lines if len(lines) > 1 else ():
+        if len(line) >= SHORTEST_LINE and not line.startswith("-----") and len(line.split()) == 1:
+            yield line
+
+
+def _hexadecimal(value: str) -> Iterator[str]:
+    digits = value.encode(errors="surrogateescape").hex()
+    yield from (digits, digits.upper())
 
 
 def _base64(value: str) -> Iterator[str]:

@@ -36,6 +36,8 @@ _SETTING = re.compile(
 _FIELD = re.compile(
     r"(?P<head>(?P<mark>\\?[\"'])(?P<name>[\w.-]+)(?P=mark)\s*:\s*(?P<open>\\?[\"']))(?P<value>(?:(?!(?P=open)).)*)"
 )
+_NUMBER_FIELD = re.compile(r"(?P<head>(?P<mark>\\?[\"'])(?P<name>[\w.-]+)(?P=mark)\s*:\s*)(?P<value>-?\d[\w.+-]*)")
+"""A PIN, or a password of digits, that JSON needs no quotes for; it gets them, so that the text stays JSON."""
 _SCHEME = re.compile(rf"(?P<head>\b(?:{_SCHEMES})\s+)(?P<value>(?=[^\s\"']*[0-9=_.+/-])[A-Za-z0-9._~+/=-]{{6,}})")
 _SQL = re.compile(
     r"(?P<head>\bIDENTIFIED\s+(?:BY|VIA\s+\w+\s+USING)\s+(?:PASSWORD\s*\()?(?P<q>['\"]))(?P<value>[^'\"]*)", re.I
@@ -66,6 +68,7 @@ def hide_shown(text: str) -> str:
         text = _SETTING.sub(lambda found: _hide(found, is_secret(found["name"])), text)
     if ":" in text:
         text = _FIELD.sub(lambda found: _hide(found, is_secret(found["name"])), text)
+        text = _NUMBER_FIELD.sub(_number_hidden, text)
     if " " in text:
         text = _SCHEME.sub(lambda found: _hide(found, secret=True), text)
         text = _SQL.sub(lambda found: _hide(found, secret=True), text)
@@ -97,7 +100,7 @@ def secrets_in(text: str) -> Iterator[Found]:
     for found in _QUERY.finditer(text):
         if is_secret_parameter(found["name"]):
             yield from _both(found["value"], sure=is_surely_secret(found["name"]))
-    for pattern in (_SETTING, _FIELD):
+    for pattern in (_SETTING, _FIELD, _NUMBER_FIELD):
         for found in pattern.finditer(text):
             if is_secret(found["name"]):
                 yield from _both(found["value"], sure=is_surely_secret(found["name"]))
@@ -129,6 +132,10 @@ def _hide(found: re.Match[str], secret: bool) -> str:
     if not secret or is_open(found["value"]) or _PLACEHOLDERS.fullmatch(found["value"]):
         return found[0]
     return f"{found['head']}{HIDDEN}"
+
+
+def _number_hidden(found: re.Match[str]) -> str:
+    return f"{found['head']}{found['mark']}{HIDDEN}{found['mark']}" if is_secret(found["name"]) else found[0]
 
 
 def _logins(text: str) -> Iterator[tuple[int, int]]:

@@ -198,6 +198,17 @@ def test_a_file_cannot_hide_its_command_as_a_secret(theirs: Path) -> None:
     assert "  starts sh -c 'curl evil.example' (subject app" in asked
 
 
+def test_what_is_kept_of_an_answer_holds_no_password(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a shell could run is shown, whatever its variable is called; so a password with a `$` is."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(theirs.parent / "cache"))
+    (theirs.parent / "subject.yaml").write_text(f"{SUBJECT}environment: {{DB_PASSWORD: 'Cnry7;Shell$9Z'}}\n")
+    prepare(RunOptions(experiment=str(theirs), trust=True, seed=1))
+    prepare(RunOptions(experiment=str(theirs), seed=1))  # it was answered
+    (kept,) = (cache_folder() / FOLDER).iterdir()
+    assert "Cnry7" not in kept.read_text()
+    assert "program.sh" not in kept.read_text()
+
+
 @pytest.mark.parametrize(("answer", "status"), [("n", 2), ("", 2), ("maybe", 2), ("y", 2)])
 def test_on_a_terminal_it_shows_the_list_and_asks(theirs: Path, answer: str, status: int) -> None:
     long = "true; " * 400

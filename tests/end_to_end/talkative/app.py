@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 def tell(what: str, text: str) -> None:
     forms = [text, quote(text, safe=""), json.dumps(text), html.escape(text), base64.b64encode(text.encode()).decode()]
+    forms += [text.encode().hex(), *text.splitlines()]
     for form in forms:
         sys.stdout.write(f"{what}: {form}\n")
     sys.stdout.flush()

@@ -1,10 +1,13 @@
 """Whether a stranger's experiment may be run: what it would do is shown, and the user says yes, once for each content.
 
 Loadstone's own experiments, and what the user typed on the command line, need no answer. What was answered is kept in
-the private cache folder by the hash of all that the run is made of (`contents`), with the acts that were shown: where
-one of these bytes changes, or another act comes, it is asked again.
+the private cache folder by the hash of all that the run is made of (`contents`), with those of the acts that were
+shown: where one of these bytes changes, or another act comes, it is asked again. The acts are not kept as they were
+shown: a variable that a shell could run is shown as it is, and may be a password.
 """
 
+import hashlib
+import hmac
 import json
 import os
 import sys
@@ -87,10 +90,11 @@ def _require(label: str, digest: str, acts: Sequence[Act], look: str, *, trust: 
     if not asking:
         return
     known = _known(digest)
-    unknown = [act for act in asking if (of_folder or not act.typed) and act.line not in known]
+    marks = {act: _mark(digest, act.line) for act in asking}
+    unknown = [act for act in asking if (of_folder or not act.typed) and marks[act] not in known]
     if unknown and not trust:
         _ask(label, unknown, look)
-    _remember(digest, known | {act.line for act in asking})
+    _remember(digest, known | set(marks.values()))
 
 
 def _ask(label: str, acts: Sequence[Act], look: str) -> None:
@@ -128,23 +132,35 @@ def _shortened(line: str) -> str:
     return f"{line[:half]} [{len(line) - 2 * half} characters are left out here] {line[-half:]}"
 
 
+def _mark(digest: str, line: str) -> str:
+    """What is kept of an act. Its key is the hash of the contents, so that nobody finds a password by trying.
+
+    Who has the contents has what stands in them; the file's name does not tell their hash.
+    """
+    return hmac.new(digest.encode(), line.encode(errors="surrogateescape"), hashlib.sha256).hexdigest()
+
+
+def _file(digest: str) -> Path:
+    return cache_folder() / FOLDER / f"{_mark(digest, 'name')}.json"
+
+
 def _known(digest: str) -> set[str]:
-    """The acts that were answered for this content; none where that cannot be read."""
+    """The marks of the acts that were answered for this content; none where that cannot be read."""
     try:
-        found = json.loads((cache_folder() / FOLDER / f"{digest}.json").read_bytes()[:LARGEST_BYTES])
+        found = json.loads(_file(digest).read_bytes()[:LARGEST_BYTES])
         return {one for one in found["acts"] if isinstance(one, str)}
     except (OSError, ValueError, LookupError, TypeError):
         return set()
 
 
-def _remember(digest: str, lines: Collection[str]) -> None:
+def _remember(digest: str, marks: Collection[str]) -> None:
     """Keep an answer; where that is not possible, it is asked again."""
     try:
-        folder = cache_folder() / FOLDER
-        folder.mkdir(mode=0o700, exist_ok=True)
-        new = folder / f".{digest}.{os.getpid()}"
-        new.write_text(json.dumps({"format": 1, "acts": sorted(lines)}))
+        file = _file(digest)
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        new = file.with_name(f".{file.name}.{os.getpid()}")
+        new.write_text(json.dumps({"format": 2, "acts": sorted(marks)}))
         new.chmod(0o600)
-        new.replace(folder / f"{digest}.json")
+        new.replace(file)
     except OSError:
         return

@@ -38,6 +38,7 @@ ANSWER_S = 120.0
 PULL_S = 3600.0
 """The same of an image that it pulls."""
 ANSWER_MAX_BYTES = 64 * 1024 * 1024
+SAID_MAX = 400
 OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 """So much of what a container prints is kept by the engine, on its disk: an image that floods it would fill that."""
 REMOVE_S = 180.0
@@ -323,14 +324,14 @@ def message_of(error: Exception) -> str:
     """What an engine said, on one line."""
     for cause in (error, error.__cause__, error.__context__):
         if isinstance(cause, APIError) and cause.explanation:
-            return " ".join(str(cause.explanation).split())[:400]
+            return shortened(" ".join(str(cause.explanation).split()), SAID_MAX)
     text = " ".join(str(error).split())
     for known in ("Permission denied", "Connection refused", "No such file or directory", "timed out"):
         if known in text:
             return known
     if isinstance(error, MISREAD) and not isinstance(error, requests.RequestException):
         return f"it answers what is no answer of Docker's or Podman's ({type(error).__name__}: {shortened(text)})"
-    return text[:400] or type(error).__name__
+    return shortened(text, SAID_MAX) or type(error).__name__
 
 
 def packed(files: Mapping[str, str]) -> bytes:

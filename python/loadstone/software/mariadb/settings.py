@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from loadstone.bounds.replies import shortened
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.software.sql.session import DATABASE
@@ -67,8 +68,8 @@ def why_it_ended(log: Sequence[str], more_room: str) -> str:
         (line for line in errors if re.search(r"unknown (variable|option)|[Uu]nknown suffix|setting value", line)), None
     )
     if refused is not None:
-        return f"settings: {refused[:300]}; correct the name or the value"
+        return f"settings: {shortened(refused, 300)}; correct the name or the value"
     reported = [line for line in errors if line != "Aborting"]
     reported += [line for line in lines if line.startswith("ERROR")]  # of the statements that make its tables
     said = next(iter(reported), lines[-1] if lines else "nothing")
-    return f"it ended while it started; its log: {said[:300]}"
+    return f"it ended while it started; its log: {shortened(said, 300)}"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.bounds.numbers import whole_number
+from loadstone.bounds.replies import shortened
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
 
@@ -100,4 +101,4 @@ def why_it_ended(log: Sequence[str]) -> str:
     """What it printed about an end during the start, for a person."""
     lines = [line.strip() for line in log if line.strip()]
     said = next((line for line in reversed(lines) if not line.lower().startswith("usage")), "nothing")
-    return f"it ended while it started, and said: {said[:300]}; correct the settings"
+    return f"it ended while it started, and said: {shortened(said, 300)}; correct the settings"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pg8000.exceptions import Error
 
 from loadstone.bounds.conversation import bound_that_ended
-from loadstone.bounds.replies import typed
+from loadstone.bounds.replies import shortened, typed
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import error_text
@@ -175,7 +175,7 @@ def _text(error: Exception) -> str:
         text = str(reported or error)
     else:
         text = error_text(error)
-    return " ".join(text.split()).rstrip(".")[:400] or type(error).__name__
+    return shortened(" ".join(text.split()).rstrip("."), 400) or type(error).__name__
 
 
 def literal(text: str) -> str:

@@ -116,7 +116,7 @@ def explain(control: RedisSession, gone: ServerGone) -> str:
             f"its memory is full and nothing may be evicted ({said}){_memory(control)}; raise maxmemory, or free some"
         )
     elif code == "MISCONF":
-        text = f"it refuses writes after a failed snapshot ({said[:120]}); see its own log, or free its disk"
+        text = f"it refuses writes after a failed snapshot ({shortened(said, 120)}); see its own log, or free its disk"
     elif code in ("MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT"):
         text = f"{NODE_OF_A_CLUSTER} ({said})"
     elif code == "MASTERDOWN" or "noreplicas" in low:
