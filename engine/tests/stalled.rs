@@ -6,12 +6,15 @@ use loadstone_engine::plan::Plan;
 use loadstone_engine::record::outcome::{DriveRecord, Stalled};
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The time that the engine gives an answer: enough for a busy machine to get as far as holding it.
 const LIMIT: Duration = Duration::from_secs(1);
+
+/// Held by each test: an engine's thread is found by its name, and there must be one of it.
+static ONE_ENGINE: Mutex<()> = Mutex::new(());
 
 static IS_HELD: AtomicBool = AtomicBool::new(false);
 static IS_LET_GO: AtomicBool = AtomicBool::new(false);
@@ -99,6 +102,7 @@ fn drive(answers: [&'static str; 3], held_at: usize, back_end: &str, timeouts: &
 /// What came in time, and the request that follows it: that has not been sent when the engine looks for what is late.
 #[test]
 fn what_came_in_while_the_engine_had_no_cpu_came_in_time() {
+    let _alone = ONE_ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
     let limit_ms = LIMIT.as_millis();
     let long_ms = 60_000;
     for back_end in back_ends() {
@@ -118,6 +122,7 @@ fn what_came_in_while_the_engine_had_no_cpu_came_in_time() {
 /// A server that stands still while requests wait is told apart from that.
 #[test]
 fn nothing_that_came_while_the_engine_ran_is_the_servers_standing_still() {
+    let _alone = ONE_ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
     for back_end in back_ends() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let plan = plan(listener.local_addr().unwrap().port(), back_end, "");
