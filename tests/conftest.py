@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.secrecy import known_secrets
+from loadstone.secrecy import known_secrets, references
 
 from .podman import hostile_image, image_elsewhere, mariadb_image, podman, podman_found, relatives  # noqa: F401 (fixtures)
 from .servers import (  # noqa: F401 (fixtures)
@@ -92,8 +92,10 @@ def _lock_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 def _no_secret_of_another_test() -> Iterator[None]:
     """What one test learned to be a secret is a word like any other in the next."""
     known_secrets.forget()
+    references.forget()
     yield
     known_secrets.forget()
+    references.forget()
 
 
 @pytest.fixture(scope="session")

@@ -68,6 +68,12 @@ def resolve(text: str, *, template: bool = False) -> str:
     return REFERENCE.sub(secret, text)
 
 
+def forget() -> None:
+    """Know no variable and no file any more."""
+    _VARIABLES.clear()
+    _FILES.clear()
+
+
 def variables() -> frozenset[str]:
     """The variables that references named until now: what stands in them is for where the reference stands alone."""
     return frozenset(_VARIABLES)
