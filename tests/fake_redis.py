@@ -10,7 +10,7 @@ from typing import Any
 import redis
 
 from loadstone.deploy.provider import DeployContext, ServerFacts
-from loadstone.errors import ServerGone, UserError
+from loadstone.errors import ServerGone, ServerRefused, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis.control import RedisControl
 
@@ -56,7 +56,7 @@ class Store:
             error = redis.ResponseError(f"unknown command '{name}'")
         except TypeError:
             error = redis.ResponseError(f"wrong number of arguments, or wrong kind of value, for '{name}'")
-        raise ServerGone(f"server {label}: {error}") from error
+        raise ServerRefused(f"server {label}: {error}") from error
 
     def _info(self, *sections: str) -> dict[str, Any]:
         commands = {f"cmdstat_{name}": {"calls": number, "usec": number} for name, number in self.calls.items()}

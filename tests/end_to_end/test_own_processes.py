@@ -56,7 +56,7 @@ def blocks(lab: Lab, group: str) -> dict[int, list[dict[str, Any]]]:
 def test_each_server_counts_what_its_own_condition_did_and_starts_again_for_each_block(lab: Lab) -> None:
     path = lab.folder / "settings.yaml"
     path.write_text(SETTINGS)
-    done = lab.loadstone("run", path, "--blocks", str(BLOCKS))
+    done = lab.loadstone("run", "--trust", path, "--blocks", str(BLOCKS))
     assert "Traceback" not in done.err
     found = blocks(lab, "rates")
     assert list(found) == list(range(BLOCKS + 1)), done.err
@@ -106,7 +106,7 @@ def standing_still(command: Command) -> set[int]:
 
 @pytest.mark.alone
 def test_an_application_stands_still_in_the_slices_of_another(lab: Lab) -> None:
-    command = lab.begin("run", applications(lab), "--blocks", "1", "--only", "replicas=1")
+    command = lab.begin("run", "--trust", applications(lab), "--blocks", "1", "--only", "replicas=1")
     paused: set[int] = set()
 
     def both_did() -> bool:
@@ -133,7 +133,7 @@ def test_an_application_stands_still_in_the_slices_of_another(lab: Lab) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_that_stands_still_for_another_outlives_the_run(lab: Lab, number: signal.Signals) -> None:
-    command = lab.begin("run", applications(lab), "--blocks", "8", "--only", "replicas=1")
+    command = lab.begin("run", "--trust", applications(lab), "--blocks", "8", "--only", "replicas=1")
     lab.until(lambda: lab.runs() != [] and blocks(lab, "behaviours") != {} and standing_still(command) != set())
     command.signal(number)
     command.wait()

@@ -22,7 +22,7 @@ BUSY = "[burns, right]"
 def test_what_a_trial_does_not_need_takes_nothing_beside_it(lab: Lab) -> None:
     path = experiment(lab, behaviours=BUSY)
     path.write_text(path.read_text().replace("table_blocks: 1", "table_blocks: 3"))
-    done = lab.loadstone("run", path)
+    done = lab.loadstone("run", "--trust", path)
     trials = lab.trials()
     assert len(trials) == 6, done.err
     for trial in trials:
@@ -58,7 +58,7 @@ def held(command: Command) -> bool:
 def test_nothing_that_stands_still_outlives_the_run(lab: Lab, number: signal.Signals) -> None:
     path = experiment(lab, behaviours=BUSY)
     path.write_text(path.read_text().replace("table_blocks: 1", "table_blocks: 8"))
-    command = lab.begin("run", path, "--set", "workload.phases.measure_s=5")
+    command = lab.begin("run", "--trust", path, "--set", "workload.phases.measure_s=5")
     lab.until(lambda: held(command))
     command.signal(number)
     command.wait()
