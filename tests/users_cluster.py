@@ -55,13 +55,28 @@ class TheirCluster:
         for slot in slots:
             ours.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[source])
             theirs.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[target])
-            while keys := theirs.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 100):
-                to = ("127.0.0.1", self.nodes[target].port, "", 0, 5000)
-                theirs.execute_command("MIGRATE", *to, "AUTH", PASSWORD, "KEYS", *keys)
+            self._migrate(slot, source, target)
             if halfway is not None:
                 halfway()
-            for client in (ours, theirs):
-                client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[target])
+            ours.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[target])
+            while not self._let_go(slot, source, ids[target]):  # a transaction that was queued before made keys again
+                self._migrate(slot, source, target)
+
+    def _migrate(self, slot: int, source: int, target: int) -> None:
+        theirs = self.client(source)
+        while keys := theirs.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 100):
+            to = ("127.0.0.1", self.nodes[target].port, "", 0, 5000, "REPLACE")
+            theirs.execute_command("MIGRATE", *to, "AUTH", PASSWORD, "KEYS", *keys)
+
+    def _let_go(self, slot: int, source: int, new: str) -> bool:
+        """Whether the node gave a slot away; False where it still holds keys of it."""
+        try:
+            self.client(source).execute_command("CLUSTER", "SETSLOT", slot, "NODE", new)
+        except redis.ResponseError:
+            if not self.client(source).execute_command("CLUSTER", "GETKEYSINSLOT", slot, 1):
+                raise
+            return False
+        return True
 
 
 @contextmanager
