@@ -47,15 +47,19 @@ def generator_at_its_limit(line: Line) -> None:
     line["facts"]["host"]["idle_share"] = 1 - (1.0 + 0.17) / 2
 
 
+def leaves_it_open(comparison: Comparison) -> bool:
+    """Whether nothing is decided because of what the generator may hide: a figure stands, and no winner."""
+    open_for_it = "the generator may hide up to" in verdict_text(comparison.primary)
+    return comparison.primary.kind == "not_decidable" and open_for_it and claims_nothing(comparison)
+
+
 def test_1_the_load_generator_was_measured(study: Any) -> None:
-    comparison = study.compared(generator_at_its_limit, generator_at_its_limit)
-    assert refused_by(comparison, "gain, measured 1,000 %, limit 50 %")
+    assert leaves_it_open(study.compared(generator_at_its_limit, generator_at_its_limit))
 
 
 def test_1_of_one_condition_only(study: Any) -> None:
     """The other one was measured rightly: how far apart the two are cannot be determined all the same."""
-    comparison = study.compared(first=generator_at_its_limit)
-    assert refused_by(comparison, "gain, measured 1,000 %, limit 50 %")
+    assert leaves_it_open(study.compared(first=generator_at_its_limit))
 
 
 def rows_are_three_times_the_replies(line: Line) -> None:

@@ -54,7 +54,7 @@ def test_it_is_analysed_and_reported() -> None:
         "app": "subject", "generator": "driver", "host": "host", "mariadb": "mariadb", "redis": "redis",
     }  # fmt: skip
     assert right.bottleneck is not None
-    assert right.bottleneck.part == "subject"
+    assert right.bottleneck.part == "cpu", "the application and the servers share one"
     files = csv.render(app)
     assert b",mariadb,threads_connected,2.0,2.0" in files["parts.csv"]
     text = markdown.render(app)["report.md"].decode()

@@ -333,7 +333,7 @@ def test_root_cannot_log_in_over_the_network(server: LocalMariaDb) -> None:
         ),
         (
             "ERROR: 1051  Unknown table 'mysql.tmp'\n2026-11-22 1:00:00 0 [ERROR] Aborting\nPlease check all",
-            "its log: ERROR: 1051  Unknown table 'mysql.tmp'",
+            "its log: ERROR: 1051 Unknown table 'mysql.tmp'",
         ),
         ("2026-11-22 1:00:00 0 [ERROR] Aborting on purpose", "its log: Aborting on purpose"),
         ("Segmentation fault", "its log: Segmentation fault"),
