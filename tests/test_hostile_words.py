@@ -17,25 +17,8 @@ import pytest
 import typer
 
 from loadstone import check_driver, cli, overview, run
+from tests.tiny_experiment import TINY
 
-TINY = """\
-format: 1
-name: tiny
-question: Is a word read within bounds?
-factors:
-  users: {levels: [1, 2]}
-tables:
-  - {name: all, title: All, vary: {users: [1, 2]}}
-servers:
-  redis: {kind: embedded}
-workload:
-  model: {kind: closed, users: "${users}"}
-  pool: {connections: 4}
-  phases: {measure_s: 1 s}
-  keys: {count: 100}
-  operations:
-    - {name: set, commands: [{args: "SET {key} x", expect: ok}]}
-"""
 RUN = Path(__file__).parent / "examples" / "runs" / "before-app"
 LONG = "9" * 5000
 VALUES = [

@@ -4,6 +4,7 @@ import itertools
 from pathlib import Path
 
 import pytest
+from tests.tiny_experiment import TINY, sending
 
 from loadstone.bounds.bounded_yaml import load_yaml
 from loadstone.deploy.subjects.manifest import read_manifest
@@ -13,25 +14,6 @@ from loadstone.plan.design.run_design import make_run_plan
 from loadstone.spec import counting
 from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override, parse_only
-
-TEXT = """\
-format: 1
-name: tiny
-question: Is it bounded?
-factors:
-  users: {levels: [1, 2, 3]}
-tables:
-  - {name: all, title: All, vary: {users: [1, 2, 3]}}
-servers:
-  redis: {kind: embedded}
-workload:
-  model: {kind: closed, users: "${users}"}
-  pool: {connections: 4}
-  phases: {measure_s: 1 s}
-  keys: {count: 100}
-  operations:
-    - {name: set, commands: [{args: "SET {key} x", expect: ok}]}
-"""
 
 
 def refusal(text: str) -> str:
@@ -48,7 +30,7 @@ def with_factors(count: int, levels: int) -> str:
     listed = list(range(levels))
     factors = "".join(f"  {name}: {{levels: {listed}}}\n" for name in names)
     vary = ", ".join(f"{name}: {listed}" for name in names)
-    return (TEXT.replace("  users: {levels: [1, 2, 3]}\n", f"  users: {{levels: [1, 2, 3]}}\n{factors}")).replace(
+    return (TINY.replace("  users: {levels: [1, 2, 3]}\n", f"  users: {{levels: [1, 2, 3]}}\n{factors}")).replace(
         "vary: {users: [1, 2, 3]}", f"vary: {{{vary}}}"
     )
 
@@ -73,7 +55,7 @@ def test_a_thousand_million_conditions_are_counted_and_not_built() -> None:
 @pytest.mark.usefixtures("nothing_is_built")
 def test_pairs_of_levels_are_counted() -> None:
     levels = list(range(1000))
-    text = TEXT.replace("levels: [1, 2, 3]", f"levels: {levels}").replace(
+    text = TINY.replace("levels: [1, 2, 3]", f"levels: {levels}").replace(
         "vary: {users: [1, 2, 3]}", "vary: {users: [1]}"
     )
     said = refusal(text + f"comparisons: [{{name: c, question: q, between: users, levels: {levels}}}]\n")
@@ -93,13 +75,13 @@ def test_as_many_as_are_allowed_are_planned() -> None:
 
 
 def test_too_many_levels_are_refused() -> None:
-    text = TEXT.replace("levels: [1, 2, 3]", f"levels: {list(range(1001))}")
+    text = TINY.replace("levels: [1, 2, 3]", f"levels: {list(range(1001))}")
     assert "factors.users.levels: has too many entries; write at most 1,000" in refusal(text)
 
 
 def test_too_many_trials_are_refused_with_what_makes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_design, "TRIALS_MAX", 29)
-    experiment = load_experiment(TEXT)
+    experiment = load_experiment(TINY)
     with pytest.raises(UserError, match=r"30 trials are planned, .*table: 3 conditions in 10 blocks\); lower --blocks"):
         make_run_plan(experiment, blocks=10)
     assert len(make_run_plan(experiment, blocks=9).trials) == 27
@@ -146,7 +128,7 @@ def test_too_many_trials_are_refused_with_what_makes_them(monkeypatch: pytest.Mo
 )
 def test_a_number_alone_makes_nothing_endless(path: str, value: str) -> None:
     with pytest.raises(UserError) as caught:
-        make_run_plan(override(load_experiment(TEXT), sets=[f"{path}={value}"]))
+        make_run_plan(override(load_experiment(TINY), sets=[f"{path}={value}"]))
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
     assert path.split(".")[-1] in str(caught.value) or "--set" in str(caught.value)
@@ -154,14 +136,14 @@ def test_a_number_alone_makes_nothing_endless(path: str, value: str) -> None:
 
 @pytest.mark.parametrize(("written", "read"), [("1_000", 1000), ("0x10", 16), ("0o20", 16), ("1.0e3", 1000)])
 def test_numbers_that_yaml_knows_are_read(written: str, read: int) -> None:
-    experiment = override(load_experiment(TEXT), sets=[f"workload.keys.count={written}"])
+    experiment = override(load_experiment(TINY), sets=[f"workload.keys.count={written}"])
     assert make_run_plan(experiment).trials[0].plan.keys.count == read
 
 
 @pytest.mark.parametrize("word", ["9" * 5000, "1e400", "nan", ".inf", "\x1b[31m", "9" * 20 + " GB"])
 def test_a_level_that_is_no_level_is_one_line(word: str) -> None:
     with pytest.raises(UserError, match="is no level of users"):
-        parse_only(load_experiment(TEXT), [f"users={word}"])
+        parse_only(load_experiment(TINY), [f"users={word}"])
 
 
 @pytest.mark.parametrize(
@@ -176,9 +158,9 @@ def test_one_rule_for_names_of_parts(section: str, name: str) -> None:
         "data": "{rows: 1, columns: {a: '{number}'}, into: [{server: redis, commands: ['SET loadstone:{a} 1']}]}",
     }
     if section == "servers":
-        text = TEXT.replace("  redis: {kind: embedded}\n", f"  {quoted}: {{kind: embedded}}\n")
+        text = TINY.replace("  redis: {kind: embedded}\n", f"  {quoted}: {{kind: embedded}}\n")
     else:
-        text = TEXT + f"{section}:\n  {quoted}: {parts[section]}\n"
+        text = TINY + f"{section}:\n  {quoted}: {parts[section]}\n"
     said = refusal(text)
     assert f": {section}." in said
     assert "is not the name of a" in said or "characters; the name of a" in said
@@ -186,7 +168,7 @@ def test_one_rule_for_names_of_parts(section: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["redis", "redis-alone", "Redis_1", "x" * 80])
 def test_names_that_are_in_use_stay(name: str) -> None:
-    assert load_experiment(TEXT.replace("  redis: {", f"  {name}: {{")).servers.keys() == {name}
+    assert load_experiment(TINY.replace("  redis: {", f"  {name}: {{")).servers.keys() == {name}
 
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -247,7 +229,7 @@ def test_a_manifest_that_is_no_text_or_huge_is_one_line(content: bytes, tmp_path
 )
 def test_a_drawn_number_that_no_generator_takes_is_no_placeholder(written: str, digits: int) -> None:
     text = written.replace("N", "9" * digits)
-    said = refusal(TEXT.replace("SET {key} x", text).replace("expect: ok", "expect: any"))
+    said = refusal(sending(text))
     assert ":16: workload.operations.0.commands.0.args: " in said
     assert "is no placeholder" in said
     assert len(said) < 600
@@ -257,7 +239,7 @@ def test_a_drawn_number_that_no_generator_takes_is_no_placeholder(written: str, 
     "written", [f"SETRANGE {{key}} {'9' * 5000} x", f"LMPOP {'9' * 5000} {{key}} LEFT", "SETRANGE {key} ² x"]
 )
 def test_an_argument_is_a_text_however_many_digits_it_has(written: str) -> None:
-    experiment = load_experiment(TEXT.replace("SET {key} x", written).replace("expect: ok", "expect: any"))
+    experiment = load_experiment(sending(written))
     assert make_run_plan(experiment).trials[0].plan.operations[0].commands[0].args == tuple(written.split())
 
 
@@ -273,6 +255,6 @@ def test_an_argument_is_a_text_however_many_digits_it_has(written: str) -> None:
     ],
 )
 def test_a_sign_that_yaml_does_not_take_has_a_remedy(right: str, wrong: str, remedy: str) -> None:
-    said = refusal(TEXT.replace(right, wrong))
+    said = refusal(TINY.replace(right, wrong))
     assert "is not valid YAML" in said
     assert said.endswith(remedy) or remedy in said

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from tests.rogues import rogue as clients_of
+
 OK = b"\0\0\0" + struct.pack("<HH", 2, 0)
 EOF = b"\xfe" + struct.pack("<HH", 0, 2)
 CAPABILITIES = 0x0200_0000 - 1 & ~0x0800  # all that is old, and no TLS
@@ -132,30 +134,9 @@ def rogue(
     answer: Answer = lambda _: [OK], login: list[bytes] | None = None, tls: ssl.SSLContext | None = None, **changed: str
 ) -> Iterator[Rogue]:
     """One that listens on loopback, with a thread for each client; all of them have ended afterwards."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = Rogue(listener.getsockname()[1], answer, [OK] if login is None else login, tls=tls, **changed)
-        threads: list[threading.Thread] = []
-        connections: list[socket.socket] = []
-
-        def accept() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    connection, _ = listener.accept()
-                    connections.append(connection)
-                    threads.append(threading.Thread(target=server.serve, args=(connection,), daemon=True))
-                    threads[-1].start()
-
-        accepting = threading.Thread(target=accept, daemon=True)
-        accepting.start()
+    with clients_of(lambda connection, _: server.serve(connection)) as port:
+        server = Rogue(port, answer, [OK] if login is None else login, tls=tls, **changed)
         try:
             yield server
         finally:
             server.ended.set()
-            with contextlib.suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            accepting.join()
-            for connection in connections:
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-            for thread in threads:
-                thread.join()

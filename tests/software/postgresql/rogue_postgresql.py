@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from tests.rogues import rogue as clients_of
+
 PARSE, DESCRIBE, EXECUTE = "PDE"
 """The three steps of a statement, each of which the client waits for."""
 SSL_REQUEST = 80877103
@@ -145,30 +147,9 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
 @contextlib.contextmanager
 def rogue(answer: Answer | None = None, **does: object) -> Iterator[Rogue]:
     """One that listens on loopback, with a thread for each client; all of them have ended afterwards."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = Rogue(listener.getsockname()[1], answer or value(b"1"), **does)  # type: ignore[arg-type]
-        threads: list[threading.Thread] = []
-        connections: list[socket.socket] = []
-
-        def accept() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    connection, _ = listener.accept()
-                    connections.append(connection)
-                    threads.append(threading.Thread(target=server.serve, args=(connection,), daemon=True))
-                    threads[-1].start()
-
-        accepting = threading.Thread(target=accept, daemon=True)
-        accepting.start()
+    with clients_of(lambda connection, _: server.serve(connection)) as port:
+        server = Rogue(port, answer or value(b"1"), **does)  # type: ignore[arg-type]
         try:
             yield server
         finally:
             server.ended.set()
-            with contextlib.suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            accepting.join()
-            for connection in connections:
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-            for thread in threads:
-                thread.join()

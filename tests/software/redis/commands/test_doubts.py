@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.servers import UserRedis
+from tests.tiny_experiment import sending
 
 from loadstone.errors import UserError
 from loadstone.options import RunOptions
@@ -13,29 +14,10 @@ from loadstone.software.redis.commands.arity import ARITIES
 from loadstone.software.redis.commands.doubts import doubt_about
 from loadstone.spec.built_in import names
 
-TEXT = """\
-format: 1
-name: tiny
-question: Is a slip named?
-factors:
-  users: {levels: [1, 2]}
-tables:
-  - {name: all, title: All, vary: {users: [1, 2]}}
-servers:
-  redis: {kind: embedded}
-workload:
-  model: {kind: closed, users: "${users}"}
-  pool: {connections: 4}
-  phases: {measure_s: 1 s}
-  keys: {count: 100}
-  operations:
-    - {name: set, commands: [{args: "COMMAND", expect: any}]}
-"""
-
 
 def shown(folder: Path, command: str) -> str:
     file = folder / "tiny.yaml"
-    file.write_text(TEXT.replace("COMMAND", command))
+    file.write_text(sending(command))
     return describe_experiment(RunOptions(experiment=str(file)))[0]
 
 
