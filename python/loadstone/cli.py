@@ -145,9 +145,7 @@ def run(
     blocks: opt.Blocks = None,
     at_rate: opt.AtRate = None,
     seed: opt.Seed = None,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where the run's folder is made.", rich_help_panel=PLACE)
-    ] = Path("runs"),
+    out: opt.Out = Path("runs"),
     resume: Annotated[
         Path | None,
         typer.Option(

@@ -27,6 +27,18 @@ def whole(option: str, wrong: str, lowest: int, highest: int | None = None) -> C
     return read
 
 
+def threads_of(*names: str, panel: str | None = None) -> "typer.models.OptionInfo":
+    """Threads of the generator; `panel`: of which part of the help."""
+    found: typer.models.OptionInfo = typer.Option(
+        *names,
+        metavar="NUMBER",
+        parser=whole("--threads", "not a number of threads", 1, 256),
+        help="Threads of the generator; without it as many as the CPUs allow.",
+        rich_help_panel=panel,
+    )
+    return found
+
+
 Only = Annotated[
     list[str] | None,
     typer.Option(

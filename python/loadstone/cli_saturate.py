@@ -94,23 +94,9 @@ Keys = Annotated[
         rich_help_panel=LOAD,
     ),
 ]
-Out = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Where the run's folder is made.", rich_help_panel=PLACE)
-]
 Resume = Annotated[
     Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run.", rich_help_panel=PLACE)
 ]
-
-
-def _threads_of(*names: str) -> "typer.models.OptionInfo":
-    option: typer.models.OptionInfo = typer.Option(
-        *names,
-        metavar="NUMBER",
-        parser=opt.whole("--threads", "not a number of threads", 1, 256),
-        help="Threads of the generator; without it as many as the CPUs allow.",
-        rich_help_panel=LOAD,
-    )
-    return option
 
 
 @saturate_app.command("redis", cls=GroupedCommand)
@@ -161,7 +147,7 @@ def saturate_redis(
     sweeps: Sweeps = None,
     ramp: Ramp = None,
     connections: Connections = None,
-    threads: Annotated[int | None, _threads_of("--threads")] = None,
+    threads: Annotated[int | None, opt.threads_of("--threads", panel=LOAD)] = None,
     secret_file: opt.SecretFile = None,
     allow_any_command: opt.AllowAnyCommand = False,
     quick: opt.Quick = False,
@@ -237,7 +223,7 @@ def saturate_http(
     sweeps: Sweeps = None,
     ramp: Ramp = None,
     connections: Connections = None,
-    threads: Annotated[int | None, _threads_of("-t", "--threads")] = None,
+    threads: Annotated[int | None, opt.threads_of("-t", "--threads", panel=LOAD)] = None,
     secret_file: opt.SecretFile = None,
     quick: opt.Quick = False,
     budget: opt.Budget = None,

@@ -79,7 +79,7 @@ def http_command(
     connections: Annotated[int, of.connections_of("--vus", "-u")] = 50,
     requests: Annotated[int | None, of.requests_of("-i", "--iterations")] = None,
     duration: Duration = None,
-    threads: Annotated[int | None, of.threads_of("-t", "--threads")] = None,
+    threads: Annotated[int | None, opt.threads_of("-t", "--threads")] = None,
     path: Paths = None,
     method: Method = "GET",
     header: Header = None,

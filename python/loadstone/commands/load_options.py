@@ -75,17 +75,6 @@ def requests_of(*names: str) -> "typer.models.OptionInfo":
     return found
 
 
-def threads_of(*names: str) -> "typer.models.OptionInfo":
-    """Threads of the generator."""
-    found: typer.models.OptionInfo = typer.Option(
-        *names,
-        metavar="NUMBER",
-        parser=whole("--threads", "not a number of threads", 1, 256),
-        help="Of the generator; without it as many as the CPUs allow.",
-    )
-    return found
-
-
 Rate = Annotated[
     str | None,
     typer.Option(

@@ -260,7 +260,7 @@ def redis_command(
     against: of.Against = None,
     slice_: of.Slice = None,
     timeout: of.Timeout = None,
-    threads: Annotated[int | None, of.threads_of("--threads")] = None,
+    threads: Annotated[int | None, opt.threads_of("--threads")] = None,
     password: Password = None,
     user: User = None,
     uri: Uri = None,
