@@ -177,6 +177,10 @@ class PlannedTrial:
     saturation: SaturationStep | None = None
     """What it is for, of one that is measured to find where its condition saturates."""
 
+    def loads(self, server: str) -> bool:
+        """Whether a server gets the load itself, and not by way of an application."""
+        return self.target == server or (self.target is None and not self.subjects)
+
 
 @dataclass(frozen=True)
 class Stage:

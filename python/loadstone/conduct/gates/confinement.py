@@ -172,7 +172,7 @@ def _users_servers(run_plan: RunPlan) -> Iterator[_UsersServer]:
 def _sent(trial: PlannedTrial, server: str, rules: Rules) -> Iterator[Sent]:
     """Everything that a trial sends to a server: its load, data, counts, and the statements of its subjects."""
     confinement = rules.confinement
-    if trial.target == server or (trial.target is None and not trial.subjects):
+    if trial.loads(server):
         yield from _of_plan(trial.plan, confinement)
         yield from _of_plan(trial.load, confinement)
     for data in trial.data:

@@ -25,7 +25,7 @@ def doubts(run_plan: RunPlan) -> tuple[str, ...]:
 def _look(trial: PlannedTrial) -> Look | None:
     """That of the server which gets the load."""
     for name, settings in trial.servers.items():
-        if trial.target == name or (trial.target is None and not trial.subjects):
+        if trial.loads(name):
             return registry.room(registry.software_of(settings).name).doubt_about
     return None
 

@@ -213,7 +213,7 @@ class _Acts:
         """Commands of the load and of rows that reach beyond a server of ours."""
         reaches_out = registry.room(software).reaches_out
         texts: list[tuple[Sequence[str], tuple[str, ...]]] = []
-        if trial.target == name or (trial.target is None and not trial.subjects):
+        if trial.loads(name):
             for plan in (trial.plan, trial.load):
                 for operation in plan.operations if plan is not None and plan.recording is None else ():
                     read_back = [operation.read_back] if operation.read_back is not None else []
