@@ -9,13 +9,14 @@ shown: a variable that a shell could run is shown as it is, and may be a passwor
 import hashlib
 import hmac
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from loadstone.bounds import pinned
+from loadstone.bounds.beneath import replace_file
+from loadstone.bounds.files import read_json
 from loadstone.conduct.trust.acts import KINDS, Act, acts_of, acts_of_driver, sent_as_text
 from loadstone.conduct.trust.contents import digest_of, digest_of_driver
 from loadstone.deploy.processes.cache import cache_folder
@@ -147,7 +148,7 @@ def _file(digest: str) -> Path:
 def _known(digest: str) -> set[str]:
     """The marks of the acts that were answered for this content; none where that cannot be read."""
     try:
-        found = json.loads(_file(digest).read_bytes()[:LARGEST_BYTES])
+        found = read_json(_file(digest), LARGEST_BYTES)
         return {one for one in found["acts"] if isinstance(one, str)}
     except (OSError, ValueError, LookupError, TypeError):
         return set()
@@ -158,9 +159,6 @@ def _remember(digest: str, marks: Collection[str]) -> None:
     try:
         file = _file(digest)
         file.parent.mkdir(mode=0o700, exist_ok=True)
-        new = file.with_name(f".{file.name}.{os.getpid()}")
-        new.write_text(json.dumps({"format": 2, "acts": sorted(marks)}))
-        new.chmod(0o600)
-        new.replace(file)
+        replace_file(file, json.dumps({"format": 2, "acts": sorted(marks)}).encode())
     except OSError:
         return
