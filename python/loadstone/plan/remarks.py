@@ -1,6 +1,5 @@
 """What a plan's operations mean and may not be meant to mean: read from the plan alone, before anything is measured."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -10,10 +9,9 @@ from loadstone.plan.footprint import STORES_NOTHING
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.reads import reads_keys
 from loadstone.plan.run_plan import RunPlan
-from loadstone.plan.units import KEYS, each_of, of_plan, unit_of
+from loadstone.plan.units import each_of, keys_of, of_plan, unit_of
+from loadstone.plan.workload.several_keys import is_one_key, keys_named
 from loadstone.spec.levels import identity
-
-_KEY = re.compile(r"\{key([0-9]+)?\}")
 
 
 def remarks(run_plan: RunPlan) -> list[Message]:
@@ -28,11 +26,7 @@ def _same_keys(plan: Plan) -> Iterator[Message]:
     for operation in plan.operations:
         for command in operation.commands:
             name = command.args[0].upper()
-            if name not in KEYS:
-                continue
-            last, step = KEYS[name]
-            named = command.args[1 : len(command.args) + last + 1 : step]
-            often = Counter(text for text in named if _KEY.fullmatch(text))
+            often = Counter(text for text in keys_of(name, command.args[1:]) if is_one_key(text))
             for text, times in often.items():
                 if times > 1:
                     figures = {"operation": operation.name, "command": name, "key": text, "times": times}
@@ -54,8 +48,8 @@ def _finds_nothing(plan: Plan) -> bool:
 
 def _reads(plan: Plan) -> bool:
     """Whether an operation reads keys of the plan's: others may have been there before."""
-    keys = any(_KEY.search(text) for one in plan.operations for command in one.commands for text in command.args)
-    return PROTOCOLS[plan.protocol].has_keys and keys and reads_keys(plan)
+    texts = (text for one in plan.operations for command in one.commands for text in command.args)
+    return PROTOCOLS[plan.protocol].has_keys and keys_named(texts) > 0 and reads_keys(plan)
 
 
 def _may_write(operation: Operation) -> bool:

@@ -77,10 +77,17 @@ def read_units(text: str) -> tuple[int, str]:
     return int(given[1]), (given[2] or "unit").removesuffix("s") or "unit"
 
 
+def keys_of(name: str, arguments: Sequence[str]) -> Sequence[str]:
+    """The keys of a command that does the same to each of them; none of another one."""
+    if name not in KEYS:
+        return ()
+    last, step = KEYS[name]
+    return arguments[: len(arguments) + last + 1 : step]
+
+
 def _of_command(name: str, arguments: Sequence[str]) -> tuple[int, bool]:
     if name in KEYS:
-        last, step = KEYS[name]
-        return len(arguments[: len(arguments) + last + 1 : step]), False
+        return len(keys_of(name, arguments)), False
     if name in ITEMS:
         options = _OPTIONS.get(name, frozenset())
         rest = list(arguments[1:])
