@@ -113,8 +113,8 @@ def _quiet(analysis: Analysis, row: Row) -> str:
     said = f"{row.label}: {row.goodput_per_s:.2f} requests per second"
     if row.goodput_interval is not None:
         said += f" [{row.goodput_interval[0]:.0f}, {row.goodput_interval[1]:.0f}]"
-    if bounded := fmt.bound(row.bound):
-        said += f" ({bounded if bounded == fmt.NO_BOUND else f'up to {bounded}'})"
+    if bounded := fmt.bound_phrase(row.bound):
+        said += f" ({bounded})"
     if row.response_ns is not None and row.response_ns.p50 is not None:
         said += f", p50={row.response_ns.p50 / 1e6:.3f} msec"
     if row.deliveries is not None:

@@ -38,9 +38,4 @@ def _worst(analysis: Analysis, row: Row, name: str) -> Message | None:
 def _lines(analysis: Analysis) -> Iterator[str]:
     for row in different_rows(analysis):
         if row.goodput_per_s is not None and (why := why_so_far(analysis, row)):
-            yield f"{fmt.plain(row.label)} ({_bound_text(row)}): {why}"
-
-
-def _bound_text(row: Row) -> str:
-    said = fmt.bound(row.bound)
-    return said if said == fmt.NO_BOUND else f"up to {said}"
+            yield f"{fmt.plain(row.label)} ({fmt.bound_phrase(row.bound)}): {why}"

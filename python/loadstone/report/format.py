@@ -148,8 +148,14 @@ def bound(found: Bound | None) -> str:
     return NO_BOUND if share >= UNBOUNDED else up_to(share)
 
 
+def bound_phrase(found: Bound | None) -> str:
+    """The same within a sentence: `up to +4 %`, `no upper bound`; empty where it is small."""
+    said = bound(found)
+    return f"up to {said}" if said and said != NO_BOUND else said
+
+
 def bound_cell(found: Bound | None) -> str:
-    """The same where a bound that is too small to matter must not look like one that is not known: `<1 %`."""
+    """As `bound`, where a bound that is too small to matter must not look like one that is not known: `<1 %`."""
     return "" if found is None or _is_unknown(found) else bound(found) or SMALL
 
 
@@ -159,11 +165,11 @@ def _is_unknown(found: Bound) -> bool:
 
 def rate_with_bound(per_second: float | None, found: Bound | None) -> str:
     """A rate with its bound: `97,200 (up to +4 %)`, `97,200 (no upper bound: the generator was the limit)`."""
-    said = bound(found)
+    said = bound_phrase(found)
     if per_second is None or found is None or not said:
         return rate(per_second)
     if said != NO_BOUND:
-        return f"{rate(per_second)} (up to {said})"
+        return f"{rate(per_second)} ({said})"
     why = "the generator was the limit" if (found.generator or 0.0) >= UNBOUNDED else "other programs took its CPU time"
     return f"{rate(per_second)} ({NO_BOUND}: {why})"
 
