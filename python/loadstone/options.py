@@ -4,8 +4,9 @@ import secrets
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loadstone.errors import UserError
 from loadstone.machine.memory import installed_bytes
@@ -17,6 +18,9 @@ from loadstone.spec.experiment import Experiment
 from loadstone.spec.overrides import override, parse_only
 from loadstone.spec.study_catalogue import find
 from loadstone.spec.units import NEVER, check_at_rate, parse_duration_s, parse_scale
+
+if TYPE_CHECKING:
+    from loadstone.record.plan_summary import PlanSummary
 
 
 @dataclass(frozen=True)
@@ -138,22 +142,23 @@ def requested_plan(
     experiment: Experiment, options: RunOptions, cpus: tuple[int, ...] = (), cpu_count: int = 1
 ) -> RunPlan:
     """The design of the run; `cpus` are those that the driver may have, of `cpu_count` in all. Raises UserError."""
+    kept = _kept_plan(options)
     run_plan = make_run_plan(
         experiment,
         only=parse_only(experiment, options.only),
         quick=options.quick,
         as_published=options.as_published,
-        seed=_seed(options),
+        seed=_seed(options, kept),
         blocks=options.blocks,
         budget_s=None if options.budget is None else parse_duration_s(options.budget, "--budget"),
         cpus=cpus,
         cpu_count=cpu_count,
         scale=None if options.scale is None else parse_scale(options.scale),
         memory_bytes=installed_bytes(),
-        shortened_for_s=_shortened_for_s(options),
+        shortened_for_s=None if kept is None else kept.shortened_for_s,
     )
     _check_rows_at_rate(run_plan, options)
-    return run_plan
+    return run_plan if kept is None or options.budget is not None else replace(run_plan, budget_s=kept.budget_s)
 
 
 def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
@@ -166,21 +171,20 @@ def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
     raise UserError(f"--at-rate {options.at_rate}: no row of {run_plan.experiment} can have it: {why}; leave it out")
 
 
-def _shortened_for_s(options: RunOptions) -> float | None:
-    """The budget that a resumed run's slices were made short for; None of a new run: its own. Raises UserError."""
+def _kept_plan(options: RunOptions) -> "PlanSummary | None":
+    """The plan of the run that is resumed: its seed, its budget and what its slices were made short for are kept.
+
+    Raises UserError.
+    """
     if options.resume is None:
         return None
     from loadstone.record.reading import read_plan  # only now: it takes time to load
 
-    return read_plan(options.resume).shortened_for_s
+    return read_plan(options.resume)
 
 
-def _seed(options: RunOptions) -> int:
+def _seed(options: RunOptions, kept: "PlanSummary | None") -> int:
     """The run's seed. A fresh one keeps the keys of two runs on one server apart."""
     if options.seed is not None:
         return options.seed
-    if options.resume is None:
-        return secrets.randbelow(2**32)
-    from loadstone.record.reading import read_plan  # only now: it takes time to load
-
-    return read_plan(options.resume).seed
+    return secrets.randbelow(2**32) if kept is None else kept.seed

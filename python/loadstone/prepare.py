@@ -1,6 +1,6 @@
 """What can be checked of a run before anything is announced or started: its experiment, plan, parts and servers."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.deploy.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
@@ -25,7 +25,6 @@ def prepare(options: RunOptions) -> Prepared:
     experiment = requested_experiment(options)
     cpu_count = usable_cpus()
     run_plan = requested_plan(experiment, options, place(cpu_count).generator_cpus, cpu_count)
-    run_plan = _with_folders_budget(run_plan, options)
     if options.resume is not None:
         _require_same_plan(options.resume, run_plan)
     _require_trust(experiment, run_plan, options)
@@ -81,12 +80,3 @@ def _require_same_plan(folder: Path, run_plan: RunPlan) -> None:
     from loadstone.record.resume import require_same_plan
 
     require_same_plan(folder, summarise_plan(run_plan))
-
-
-def _with_folders_budget(run_plan: RunPlan, options: RunOptions) -> RunPlan:
-    """A resumed run has the budget that it had, if no other one is given. Raises UserError."""
-    if options.resume is None or options.budget is not None:
-        return run_plan
-    from loadstone.record.reading import read_plan
-
-    return replace(run_plan, budget_s=read_plan(options.resume).budget_s)

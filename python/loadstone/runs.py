@@ -86,8 +86,7 @@ def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
     except (OSError, ValueError) as error:  # a path with a NUL in it is no path
         why = error.strerror if isinstance(error, OSError) else "no file is called so"
         raise UserError(f"--resume {folder}: {why}; `loadstone runs` lists the runs that there are") from None
-    if not (folder / PLAN).is_file():
-        raise UserError(f"--resume {folder}: not a run's folder ({PLAN} is missing); give a folder under runs/")
+    require_run(folder, "--resume ", [PLAN])
     if status.st_uid != os.geteuid():
         raise UserError(
             f"--resume {folder}: it belongs to the user with the id {status.st_uid}, and would decide what you run; "
