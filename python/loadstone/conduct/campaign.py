@@ -59,8 +59,6 @@ from loadstone.spec.levels import identity
 FEWEST_ROUNDS, FEWEST_MORE_ROUNDS = 2, 8
 """Of a comparison's first block, where the budget has room for no more; and of a later one that the budget cuts short:
 fewer would tell nothing new."""
-
-
 LEAST_SHARE = 0.05
 """Of the budget: with less left a comparison is not begun."""
 

@@ -21,10 +21,10 @@ from loadstone.plan.workload.sentinels import wrong_in_sentinels
 from loadstone.plan.workload.several_keys import KEYS_OF_ONE_MAX, keys_named
 
 LONGEST_S = 10 * 365 * 24 * 3600
-PAYLOAD_MAX_BYTES = 64 * 1024 * 1024
 """The longest time that a plan may hold: ten years, which 64 bits hold in ns.
 
 No number alone may make a run loop or allocate without end."""
+PAYLOAD_MAX_BYTES = 64 * 1024 * 1024
 KEYS_MAX = 10**12
 """Their number has 12 digits."""
 OPERATIONS_MAX = 10**15
