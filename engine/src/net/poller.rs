@@ -1,6 +1,6 @@
 //! Polling sockets (epoll, kqueue), and waiting for them until an instant, to the nanosecond where the system can.
 
-use super::spin::{Slept, Spin};
+use super::spin::{Spin, Waits, wait_awake};
 use crate::machine::clock::Clock;
 use mio::{Events, Poll, Registry, Token, Waker};
 use std::io;
@@ -48,41 +48,11 @@ impl Poller {
         if left_ns == 0 {
             self.poll(events, Some(Duration::ZERO));
         } else if self.spin.is_allowed(now_ns) {
-            self.wait_awake(events, (now_ns, until_ns), expects);
+            events.clear();
+            wait_awake(&mut Polling { poller: self, events }, (now_ns, until_ns), expects);
         } else {
             self.wait_asleep(events, left_ns);
         }
-    }
-
-    /// Waits, and sleeps no longer than events and the instant leave it.
-    fn wait_awake(&mut self, events: &mut Events, (since_ns, until_ns): (u64, u64), expects: bool) {
-        events.clear();
-        let mut now_ns = self.spin_until(events, self.spin.looks_until_ns(since_ns, until_ns, expects));
-        let sleep_ns = self.spin.sleep_ns(until_ns.saturating_sub(now_ns));
-        if events.is_empty() && sleep_ns > 0 {
-            let asleep_until_ns = now_ns + sleep_ns;
-            self.wait_asleep(events, sleep_ns);
-            now_ns = self.clock.now();
-            let by_event = !events.is_empty();
-            self.spin.slept(Slept { since_ns, until_ns: asleep_until_ns, ended_ns: now_ns, by_event });
-        }
-        // Of a long wait there is more than that left.
-        if events.is_empty() && self.spin.sleep_ns(until_ns.saturating_sub(now_ns)) == 0 {
-            self.spin_until(events, until_ns);
-        }
-    }
-
-    /// Polls until there is an event or the instant has come; the latest reading of the clock.
-    fn spin_until(&mut self, events: &mut Events, until_ns: u64) -> u64 {
-        let mut now_ns = self.clock.now();
-        while events.is_empty() && now_ns < until_ns {
-            self.spin.looks(now_ns);
-            self.poll(events, Some(Duration::ZERO));
-            let after_ns = self.clock.now();
-            self.spin.looked(now_ns, after_ns);
-            now_ns = after_ns;
-        }
-        now_ns
     }
 
     /// Sleeps for so long at most, or until there are events.
@@ -117,6 +87,38 @@ impl Poller {
             // Interrupted by a signal: as good as no event.
             events.clear();
         }
+    }
+}
+
+/// A wait of a poller that stays awake.
+struct Polling<'a> {
+    poller: &'a mut Poller,
+    events: &'a mut Events,
+}
+
+impl Waits for Polling<'_> {
+    fn spin(&mut self) -> &mut Spin {
+        &mut self.poller.spin
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.poller.clock.now()
+    }
+
+    fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    fn has_come(&self) -> bool {
+        self.has_events()
+    }
+
+    fn look(&mut self) {
+        self.poller.poll(self.events, Some(Duration::ZERO));
+    }
+
+    fn sleep(&mut self, sleep_ns: u64) {
+        self.poller.wait_asleep(self.events, sleep_ns);
     }
 }
 

@@ -37,14 +37,59 @@ pub struct Spin {
 
 /// How a sleep within a wait went.
 #[derive(Debug, Clone, Copy)]
-pub struct Slept {
+struct Slept {
     /// When the wait began.
-    pub since_ns: u64,
+    since_ns: u64,
     /// Until when it was to last.
-    pub until_ns: u64,
-    pub ended_ns: u64,
+    until_ns: u64,
+    ended_ns: u64,
     /// Whether an event ended it.
-    pub by_event: bool,
+    by_event: bool,
+}
+
+/// By what a thread waits for events.
+pub trait Waits {
+    fn spin(&mut self) -> &mut Spin;
+    fn now_ns(&self) -> u64;
+    /// Whether there are events.
+    fn has_events(&self) -> bool;
+    /// Whether there is anything that ends the wait.
+    fn has_come(&self) -> bool;
+    /// Looks for what comes, and returns at once.
+    fn look(&mut self);
+    /// Sleeps for so long at most, or until something comes.
+    fn sleep(&mut self, sleep_ns: u64);
+}
+
+/// Waits, and sleeps no longer than events and the instant leave it; `expects`: an event is likely to come soon.
+pub fn wait_awake(waits: &mut impl Waits, (since_ns, until_ns): (u64, u64), expects: bool) {
+    let look_until_ns = waits.spin().looks_until_ns(since_ns, until_ns, expects);
+    let mut now_ns = spin_until(waits, look_until_ns);
+    let sleep_ns = waits.spin().sleep_ns(until_ns.saturating_sub(now_ns));
+    if !waits.has_come() && sleep_ns > 0 {
+        let asleep_until_ns = now_ns + sleep_ns;
+        waits.sleep(sleep_ns);
+        now_ns = waits.now_ns();
+        let by_event = waits.has_events();
+        waits.spin().slept(Slept { since_ns, until_ns: asleep_until_ns, ended_ns: now_ns, by_event });
+    }
+    // Of a long wait there is more than that left.
+    if !waits.has_come() && waits.spin().sleep_ns(until_ns.saturating_sub(now_ns)) == 0 {
+        spin_until(waits, until_ns);
+    }
+}
+
+/// Looks for what comes until there is something or the instant has come; the latest reading of the clock.
+fn spin_until(waits: &mut impl Waits, until_ns: u64) -> u64 {
+    let mut now_ns = waits.now_ns();
+    while !waits.has_come() && now_ns < until_ns {
+        waits.spin().looks(now_ns);
+        waits.look();
+        let after_ns = waits.now_ns();
+        waits.spin().looked(now_ns, after_ns);
+        now_ns = after_ns;
+    }
+    now_ns
 }
 
 impl Spin {
@@ -69,18 +114,18 @@ impl Spin {
     }
 
     /// Until when a wait that begins at `now_ns` looks for an event that is expected before it sleeps.
-    pub fn looks_until_ns(&self, now_ns: u64, until_ns: u64, expects: bool) -> u64 {
+    fn looks_until_ns(&self, now_ns: u64, until_ns: u64, expects: bool) -> u64 {
         if expects { until_ns.min(now_ns + self.for_event_ns) } else { now_ns }
     }
 
     /// How long to sleep of a wait of which so much is left.
-    pub fn sleep_ns(&self, left_ns: u64) -> u64 {
+    fn sleep_ns(&self, left_ns: u64) -> u64 {
         let sleep_ns = left_ns.saturating_sub(self.before_instant_ns);
         if sleep_ns < LEAST_NS { 0 } else { sleep_ns }
     }
 
     /// What a sleep came to.
-    pub fn slept(&mut self, slept: Slept) {
+    fn slept(&mut self, slept: Slept) {
         let Slept { since_ns, until_ns, ended_ns, by_event } = slept;
         if by_event {
             let soon = ended_ns.saturating_sub(since_ns) <= self.longest_ns;
@@ -95,7 +140,7 @@ impl Spin {
 
     /// A look took from one instant to another, awake.
     #[inline]
-    pub fn looked(&mut self, from_ns: u64, to_ns: u64) {
+    fn looked(&mut self, from_ns: u64, to_ns: u64) {
         let took_ns = to_ns.saturating_sub(from_ns);
         self.spun_ns += took_ns.min(LOST_NS);
         if took_ns > LOST_NS {

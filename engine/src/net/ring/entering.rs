@@ -4,7 +4,7 @@ use super::Ring;
 use super::completion::Kind;
 use crate::machine::clock::{SECOND_NS, system_ns};
 use crate::net::event::Event;
-use crate::net::spin::Slept;
+use crate::net::spin::{Spin, Waits, wait_awake};
 use io_uring::squeue::Flags;
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{Parameters, opcode};
@@ -39,7 +39,8 @@ pub(super) enum Wait {
 
 impl Ring {
     /// Sends bytes of connections as far as the sockets take them now, and waits until an instant at the latest;
-    /// `now_ns` is a recent reading of the clock, and `expects` whether something is likely to come soon. What came takes the place of what `events` held.
+    /// `now_ns` is a recent reading of the clock, and `expects` whether something is likely to come soon. What came takes
+    /// the place of what `events` held.
     #[inline]
     pub fn wait<'a>(
         &mut self,
@@ -53,7 +54,7 @@ impl Ring {
         self.was_woken = false;
         if left_ns > 0 && self.spin.is_allowed(now_ns) {
             self.enter(sends, Wait::Poll);
-            self.wait_awake((now_ns, until_ns), expects);
+            wait_awake(self, (now_ns, until_ns), expects);
         } else if left_ns > 0 && left_ns < FINE_NS && !self.waits_until {
             self.enter(sends, Wait::No);
             let left_ns = until_ns.saturating_sub(self.clock.now());
@@ -73,45 +74,6 @@ impl Ring {
     pub(super) fn take_ready(&mut self, events: &mut Vec<Event>) {
         events.clear();
         std::mem::swap(events, &mut self.ready);
-    }
-
-    /// Waits for what comes, and sleeps no longer than that and the instant leave it.
-    fn wait_awake(&mut self, (since_ns, until_ns): (u64, u64), expects: bool) {
-        let mut now_ns = self.spin_until(self.spin.looks_until_ns(since_ns, until_ns, expects));
-        let sleep_ns = self.spin.sleep_ns(until_ns.saturating_sub(now_ns));
-        if !self.has_come() && sleep_ns > 0 {
-            let asleep_until_ns = now_ns + sleep_ns;
-            self.enter(std::iter::empty(), wait_for(sleep_ns));
-            now_ns = self.clock.now();
-            let by_event = !self.ready.is_empty();
-            self.spin.slept(Slept { since_ns, until_ns: asleep_until_ns, ended_ns: now_ns, by_event });
-        }
-        if !self.has_come() && self.spin.sleep_ns(until_ns.saturating_sub(now_ns)) == 0 {
-            self.spin_until(until_ns);
-        }
-    }
-
-    /// Looks for what comes until an instant, without a system call as long as nothing does; the latest reading of the
-    /// clock.
-    fn spin_until(&mut self, until_ns: u64) -> u64 {
-        let mut now_ns = self.clock.now();
-        while !self.has_come() && now_ns < until_ns {
-            self.spin.looks(now_ns);
-            if self.has_more() {
-                self.submit_and(Wait::Poll);
-            } else {
-                std::hint::spin_loop();
-            }
-            let after_ns = self.clock.now();
-            self.spin.looked(now_ns, after_ns);
-            now_ns = after_ns;
-        }
-        now_ns
-    }
-
-    /// Whether there is something to be handled: of a connection, by another thread, or that the ring failed.
-    fn has_come(&self) -> bool {
-        !self.ready.is_empty() || self.was_woken || self.failure.is_some()
     }
 
     /// Whether the kernel has something that a call would bring.
@@ -216,6 +178,38 @@ impl Ring {
             Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR)) => Ok(()),
             entered => entered.map(drop),
         }
+    }
+}
+
+impl Waits for Ring {
+    fn spin(&mut self) -> &mut Spin {
+        &mut self.spin
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn has_events(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Of a connection, by another thread, or that the ring failed.
+    fn has_come(&self) -> bool {
+        self.has_events() || self.was_woken || self.failure.is_some()
+    }
+
+    /// Without a system call as long as nothing comes.
+    fn look(&mut self) {
+        if self.has_more() {
+            self.submit_and(Wait::Poll);
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn sleep(&mut self, sleep_ns: u64) {
+        self.enter(std::iter::empty(), wait_for(sleep_ns));
     }
 }
 
