@@ -69,24 +69,17 @@ fn plan(port: u16, back_end: &str, timeouts: &str) -> Plan {
     Plan::from_json(&plan).unwrap()
 }
 
-/// A drive against a server that gives these answers to what it hears, one after the other; while it gives the one of
-/// that number the engine is held.
-fn drive(answers: [&'static str; 3], held_at: usize, back_end: &str, timeouts: &str) -> Arc<DriveRecord> {
+/// A drive against a server that hears a greeting and two operations, one after the other: `give` is called with the number
+/// of each and with what answers it.
+fn drive(back_end: &str, timeouts: &str, give: impl Fn(usize, &mut dyn FnMut()) + Send + 'static) -> Arc<DriveRecord> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let plan = plan(listener.local_addr().unwrap().port(), back_end, timeouts);
     let server = std::thread::spawn(move || {
         let (mut socket, _) = listener.accept().unwrap();
         let mut heard = [0; 1000];
-        for (number, answer) in answers.iter().enumerate() {
+        for (number, answer) in ["+OK\r\n", "$-1\r\n", "$-1\r\n"].iter().enumerate() {
             let Ok(1..) = socket.read(&mut heard) else { return };
-            if number == held_at {
-                while_it_is_held(|| {
-                    socket.write_all(answer.as_bytes()).unwrap();
-                    std::thread::sleep(LIMIT + LIMIT / 10);
-                });
-            } else {
-                socket.write_all(answer.as_bytes()).unwrap();
-            }
+            give(number, &mut || socket.write_all(answer.as_bytes()).unwrap());
         }
         // The client closes.
         let _ = socket.read(&mut heard);
@@ -109,7 +102,16 @@ fn what_came_in_while_the_engine_had_no_cpu_came_in_time() {
         // The first answer is to the greeting, the others to the operations.
         for (held_at, connect_ms, request_ms) in [(0, limit_ms, long_ms), (1, long_ms, limit_ms)] {
             let timeouts = format!(r#""connect_ms": {connect_ms}, "request_ms": {request_ms}"#);
-            let record = drive(["+OK\r\n", "$-1\r\n", "$-1\r\n"], held_at, back_end, &timeouts);
+            let record = drive(back_end, &timeouts, move |number, answer| {
+                if number == held_at {
+                    while_it_is_held(|| {
+                        answer();
+                        std::thread::sleep(LIMIT + LIMIT / 10);
+                    });
+                } else {
+                    answer();
+                }
+            });
             let found = (record.total.ok, record.total.timeouts, record.connections.failed);
             assert_eq!(found, (2, 0, 0), "{back_end}: {timeouts}");
             let own: Vec<bool> = record.stalls.iter().map(|stall| stall.of == Stalled::Driver).collect();
@@ -124,23 +126,10 @@ fn what_came_in_while_the_engine_had_no_cpu_came_in_time() {
 fn nothing_that_came_while_the_engine_ran_is_the_servers_standing_still() {
     let _alone = ONE_ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
     for back_end in back_ends() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let plan = plan(listener.local_addr().unwrap().port(), back_end, "");
-        let server = std::thread::spawn(move || {
-            let (mut socket, _) = listener.accept().unwrap();
-            let mut heard = [0; 1000];
-            for (answer, after) in [("+OK\r\n", 0), ("$-1\r\n", 0), ("$-1\r\n", 1)] {
-                let Ok(1..) = socket.read(&mut heard) else { return };
-                std::thread::sleep(LIMIT * after);
-                socket.write_all(answer.as_bytes()).unwrap();
-            }
-            let _ = socket.read(&mut heard);
+        let record = drive(back_end, "", |number, answer| {
+            std::thread::sleep(if number == 2 { LIMIT } else { Duration::ZERO });
+            answer();
         });
-        let drive = Drive::new(plan).unwrap();
-        drive.start().unwrap();
-        let record = drive.result(Duration::from_secs(60)).unwrap().expect("the drive ends in a minute");
-        drop(drive);
-        server.join().unwrap();
         let [stall] = record.stalls.as_slice() else { panic!("{back_end}: {:?}", record.stalls) };
         assert_eq!((stall.of, stall.waiting), (Stalled::Server, 1), "{back_end}");
         assert!((0.9..5.0).contains(&(stall.end_s - stall.begin_s)), "{back_end}: {stall:?}");
