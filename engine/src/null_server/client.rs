@@ -19,8 +19,8 @@ pub(super) enum Listener {
 #[derive(Debug)]
 pub(super) enum Stream {
     Tcp(TcpStream),
-    /// With the time since 1970 at which the last input came, as the kernel stamped it; 0 where it did not.
-    Stamped(TcpStream, u64),
+    /// With the time since 1970 at which the last input came, if the kernel stamped it.
+    Stamped(TcpStream, Option<u64>),
     Unix(UnixStream),
 }
 
@@ -39,7 +39,7 @@ impl Listener {
                 let (stream, _) = listener.accept()?;
                 stream.set_nodelay(true)?;
                 let stamped = stamped && stamps::request(&stream).is_ok();
-                Ok(if stamped { Stream::Stamped(stream, 0) } else { Stream::Tcp(stream) })
+                Ok(if stamped { Stream::Stamped(stream, None) } else { Stream::Tcp(stream) })
             }
             Listener::Unix(listener) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
         }
@@ -68,7 +68,7 @@ impl Stream {
             Stream::Tcp(stream) => stream.read(buffer),
             Stream::Stamped(stream, came_unix_ns) => {
                 let (count, stamp) = stamps::receive(stream, buffer)?;
-                *came_unix_ns = stamp.unwrap_or(0);
+                *came_unix_ns = stamp;
                 Ok(count)
             }
             Stream::Unix(stream) => stream.read(buffer),
@@ -163,7 +163,7 @@ impl Client {
     /// How long ago the last input came; None where that is not known.
     pub fn ago_ns(&self) -> Option<u64> {
         match self.stream {
-            Stream::Stamped(_, came_unix_ns) if came_unix_ns > 0 => Some(stamps::ago_ns(came_unix_ns)),
+            Stream::Stamped(_, came_unix_ns) => came_unix_ns.map(stamps::ago_ns),
             _ => None,
         }
     }
