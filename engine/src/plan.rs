@@ -194,6 +194,12 @@ pub enum Model {
     Open(Open),
 }
 
+impl Model {
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Open(_))
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PoolOrder {

@@ -120,7 +120,7 @@ impl Worker {
         let schedule = Schedule::new(&plan, thread, threads, &workload);
         let schedule = if control.turns.is_some() { schedule.in_slices() } else { schedule };
         let operations = workload.operations().len();
-        let bounded = matches!(plan.model, Model::Open(_));
+        let bounded = plan.model.is_open();
         let recorder = Recorder::new(thread, (operations, bounded), plan.interval_s, spares, collector.clone());
         let failover = Failover::new(&plan, thread);
         let names = workload.request_names().len();

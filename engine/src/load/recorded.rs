@@ -12,7 +12,7 @@ mod arguments;
 mod by_slots;
 
 use crate::content::template::write_integer;
-use crate::plan::{Model, Plan, PlanError};
+use crate::plan::{Plan, PlanError};
 use arguments::{Arguments, KEY, NOT_SENT};
 use by_slots::BySlots;
 use std::fs::File;
@@ -107,7 +107,7 @@ impl Recorded {
             sequences,
             own_sequences,
             operations: plan.operations.len(),
-            speed: if matches!(plan.model, Model::Open(_)) { recording.speed } else { f64::INFINITY },
+            speed: if plan.model.is_open() { recording.speed } else { f64::INFINITY },
             prefix: plan.keys.prefix.as_bytes().to_vec(),
             next: None,
             held: Vec::new(),

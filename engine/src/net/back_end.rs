@@ -1,7 +1,7 @@
 //! By which interface of the system a thread sends, receives and waits: chosen by itself, and recorded with the reason.
 
 use super::{ring, stamps};
-use crate::plan::{BackEnd, Model, Plan, PlanError};
+use crate::plan::{BackEnd, Plan, PlanError};
 use serde::Serialize;
 
 /// Says what is used where a plan leaves it open.
@@ -110,7 +110,7 @@ fn choose_from(
 /// Whether it is to be known when each reply came, and the system says so of any connection.
 fn stamps_arrivals(plan: &Plan) -> bool {
     let has_tcp = plan.endpoints.iter().any(|endpoint| endpoint.unix_path.is_none());
-    stamps::ARE_HAD && has_tcp && matches!(plan.model, Model::Open(_))
+    stamps::ARE_HAD && has_tcp && plan.model.is_open()
 }
 
 /// The error of a drive for which io_uring is required.

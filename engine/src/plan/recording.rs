@@ -55,7 +55,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     let Some(recording) = &plan.recording else {
         return if is_recorded { wrong("model.arrivals", "recorded: needs a recording") } else { Ok(()) };
     };
-    if matches!(plan.model, Model::Open(_)) && !is_recorded {
+    if plan.model.is_open() && !is_recorded {
         return wrong("model.arrivals", "a recording has arrivals of its own; set them to recorded");
     }
     if !(recording.speed > 0.0 && recording.speed.is_finite()) {

@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::control::turns::Turns;
 use crate::load::Shared;
 use crate::machine::clock::{Clock, to_s};
-use crate::plan::{Model, Plan};
+use crate::plan::Plan;
 use crate::receivers::Receivers;
 use crate::record::calls::Calls;
 use crate::record::conclusion::{ThreadEnd, Trial, WholeDrive};
@@ -53,7 +53,7 @@ impl Collector {
         outbox: Arc<Outbox>,
     ) -> Self {
         let threads = spares.len();
-        let (operations, bounded) = (plan.operations.len(), matches!(plan.model, Model::Open(_)));
+        let (operations, bounded) = (plan.operations.len(), plan.model.is_open());
         for spare in spares.iter().chain(&spares) {
             // A thread that is gone needs no spare.
             let _ = spare.send(Box::new(IntervalData::new(operations, bounded)));

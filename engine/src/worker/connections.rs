@@ -101,7 +101,7 @@ impl Connections {
             Model::Closed(_) if plan.recording.is_none() => 1,
             Model::Closed(_) | Model::Open(_) => plan.pipeline_depth,
         };
-        let is_stamped = matches!((&plan.model, &waiter), (Model::Open(_), Waiter::Poll(_)));
+        let is_stamped = plan.model.is_open() && matches!(waiter, Waiter::Poll(_));
         let connection = |&target: &usize| Connection::new(target, plan.pipeline_depth, is_stamped);
         let all = target_of.iter().map(connection).collect();
         let mut pool = Pool::new(shard_of, shards, holders, max_idle, plan.pool.order);
