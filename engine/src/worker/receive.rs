@@ -231,7 +231,7 @@ impl Worker {
             return Ok(());
         }
         let is_read_back = task.request.read_back;
-        let own_ns = task.late_ns + self.recording.notice_ns;
+        let own_ns = self.recording.own_ns(task);
         match verdict {
             Ok(()) if !is_read_back => self.recording.succeeded(task, name, connection.target, self.now_ns),
             _ => {
@@ -267,8 +267,7 @@ impl Worker {
 
     /// How much of an operation's time up to the reply that is taken is not the thread's own.
     pub(super) fn excused_ns(&self, task: &Task) -> u64 {
-        let own_ns = task.late_ns + self.recording.notice_ns;
-        self.now_ns.saturating_sub(task.intended_ns).saturating_sub(own_ns)
+        self.now_ns.saturating_sub(task.intended_ns).saturating_sub(self.recording.own_ns(task))
     }
 
     /// What a reply says of the server is noted. Whether that is all there is to it.

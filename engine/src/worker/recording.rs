@@ -24,9 +24,9 @@ pub(super) struct Recording {
     bytes_before: (u64, u64),
     /// Measured operations that the other threads know of.
     reported_measured: u64,
-    /// What so many operations have in common that ended correctly at the same time and are not recorded yet.
     /// How long the reply that is taken lay before the thread noticed it, at most; 0 where that is not measured.
     pub notice_ns: u64,
+    /// What so many operations have in common that ended correctly at the same time and are not recorded yet.
     success: Success,
     successes: u64,
 }
@@ -92,12 +92,18 @@ impl Recording {
         self.commands[name].sent += count;
     }
 
+    /// How much of an operation's time up to the reply that is taken is the thread's own, at most.
+    #[inline(always)]
+    pub fn own_ns(&self, task: &Task) -> u64 {
+        task.late_ns + self.notice_ns
+    }
+
     /// The last reply to an operation, which was sent to the endpoint `target`, came at `now_ns` and is correct. It is
     /// recorded with those that are alike: see [`Recording::settle`].
     #[inline(always)]
     pub fn succeeded(&mut self, task: &Task, name: usize, target: usize, now_ns: u64) {
-        let Task { member, intended_ns, sent_ns, late_ns, request: Request { operation, .. }, .. } = *task;
-        let own_ns = late_ns + self.notice_ns;
+        let Task { member, intended_ns, sent_ns, request: Request { operation, .. }, .. } = *task;
+        let own_ns = self.own_ns(task);
         let success = Success { operation, member, name, target, intended_ns, sent_ns, own_ns };
         if self.successes == 0 || self.success != success {
             self.settle(now_ns);
@@ -127,7 +133,7 @@ impl Recording {
     /// An operation ended at `now_ns`.
     pub fn ended(&mut self, task: &Task, end: End, now_ns: u64) {
         let Task { intended_ns, sent_ns, .. } = *task;
-        let times = Times { intended_ns, sent_ns, completed_ns: now_ns, own_ns: task.late_ns + self.notice_ns };
+        let times = Times { intended_ns, sent_ns, completed_ns: now_ns, own_ns: self.own_ns(task) };
         self.recorder.ended(usize::from(task.request.operation), task.member, end, times);
     }
 
