@@ -160,8 +160,8 @@ OUTSIDE = "http://outside.example (subject web)"
             "sets on a server other: enable-debug-command: yes",
         ),
         (
-            servers("{kind: mariadb, settings: {slow_query_log_file: /root/.profile}}"),
-            "sets on a server other: slow_query_log_file: /root/.profile",
+            servers("{kind: mariadb, settings: {slow_query_log_file: /etc/profile}}"),
+            "sets on a server other: slow_query_log_file: /etc/profile",
         ),
         (servers("{kind: postgresql, settings: {jit_provider: evil}}"), "sets on a server other: jit_provider: evil"),
         (
@@ -169,8 +169,8 @@ OUTSIDE = "http://outside.example (subject web)"
             "sends to a server redis: MIGRATE outside.example",
         ),
         (
-            {'"SET {key} {value}", expect: ok': '"CONFIG SET dir /root/.ssh"'},
-            "sends to a server redis: CONFIG SET dir /root/.ssh",
+            {'"SET {key} {value}", expect: ok': '"CONFIG SET dir /etc/cron.d"'},
+            "sends to a server redis: CONFIG SET dir /etc/cron.d",
         ),
         (
             {'"SET {key} {value}", expect: ok': "\"EVAL 'return 1' 0\""},
