@@ -5,7 +5,7 @@ from math import inf
 
 from loadstone.judge.validity.cpus import server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.gain import limits_of
+from loadstone.judge.validity.gain import AT_THE_DISK, limits_of
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
 from loadstone.judge.verdict import UNBOUNDED
@@ -44,7 +44,10 @@ def gain(evidence: TrialEvidence) -> CheckResult | None:
         return unknown("gain", GAIN, why, None if found.gain is None else round(100 * found.gain, 6))
     if found.gain is None:
         return unknown("gain", GAIN, message("check.gain.not_observed"))
-    reason = message("check.gain.bound", generator=found.generator, server=found.server, bound=up_to(found.gain))
+    disk = {"disk": found.disk} if found.disk >= AT_THE_DISK else {}
+    reason = message(
+        "check.gain.bound", generator=found.generator, server=found.server, bound=up_to(found.gain), **disk
+    )
     return within("gain", 100 * found.gain, GAIN, reason)
 
 

@@ -44,7 +44,13 @@ def _setting(setting: str, server: str, observed: str | None, requested: str) ->
     return f"{setting} of {server} is {'not reported' if observed is None else observed} instead of {requested}"
 
 
-def _gain(generator: float | None, server: float | None, bound: str) -> str:
+def _gain(generator: float | None, server: float | None, bound: str, disk: float | None = None) -> str:
+    if disk is not None:
+        return (
+            f"The generator used {_share(generator)} of its time, the server's side {_share(server)}, and for "
+            f"{_share(disk)} the server waited for its disk, once for all requests that were there: with requests that "
+            f"come together {bound}."
+        )
     return (
         f"The generator used {_share(generator)} of its time and the server's side {_share(server)}: with a generator "
         f"that costs nothing {bound}."
