@@ -1,0 +1,62 @@
+"""Renews what is made of the frozen runs, and shows what changed: `scripts/freeze [NAME...]`, or `--take RUN NAME`."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .frozen_runs import FROZEN, RUN, Files, archive, difference, freeze, frozen, made, names, unpacked
+
+MADE_AGAIN = {".html", ".md", ".csv", ".svg", ".png"}
+LEFT_OUT = {"analysis.json", "logs"}
+"""What is made again, and what no later stage reads and names paths of the machine."""
+NAMELESS = {"machine_id": "0" * 64, "cpu_model": "A CPU", "virtualisation": "hypervisor"}
+KERNEL = "6.12.0"
+
+
+def main() -> int:
+    """0, or 2 for a name that does not exist."""
+    parser = argparse.ArgumentParser(prog="scripts/freeze", description=__doc__)
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"only these: {', '.join(names())}")
+    parser.add_argument("--take", metavar="RUN", type=Path, help="keep this run's folder, as NAME")
+    asked = parser.parse_args()
+    if asked.take is not None:
+        if len(asked.names) != 1:
+            parser.error("--take RUN takes one NAME")
+        _take(asked.take, asked.names[0])
+    elif unknown := sorted({*asked.names} - {*names()}):
+        parser.error(f"no frozen run {', '.join(unknown)}; there are {', '.join(names())}")
+    for name in asked.names or names():
+        _renew(name)
+    return 0
+
+
+def _renew(name: str) -> None:
+    with TemporaryDirectory() as folder:
+        now = made(unpacked(name, Path(folder)))
+    changed = difference(frozen(name), now, lines_max=None)
+    if changed:
+        freeze(name, now)
+    print(f"{name}: {'renewed' if changed else 'unchanged'}", file=sys.stderr)
+    if changed:
+        print(changed)
+
+
+def _take(run: Path, name: str) -> None:
+    """Keep what was measured, without what is made of it, and without what names the machine."""
+    files: Files = {}
+    for path in sorted(run.rglob("*")):
+        within = path.relative_to(run)
+        if path.is_file() and path.suffix not in MADE_AGAIN and within.parts[0] not in LEFT_OUT:
+            files[str(within)] = path.read_bytes()
+    environment = json.loads(files["environment.json"])
+    environment["machine"] |= NAMELESS
+    environment["kernel"]["release"] = KERNEL
+    files["environment.json"] = json.dumps(environment, indent=1).encode()
+    (FROZEN / name).mkdir(parents=True, exist_ok=True)
+    archive(FROZEN / name / RUN, files)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

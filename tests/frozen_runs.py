@@ -1,0 +1,153 @@
+"""Run folders with what is made of each: the net below changes that must not change a result.
+
+A folder of `examples/frozen/` holds a run as it was measured (`run.tar.xz`) and what the stages after `record` made of
+it: what people read as it is (`report.md`, `tables.csv`, `terminal.txt`), and the rest in `results.tar.xz`.
+`scripts/freeze` writes both.
+"""
+
+import difflib
+import io
+import json
+import lzma
+import tarfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from unittest import mock
+
+from loadstone.analyse.analysis import analyse
+from loadstone.analyse.model import Analysis
+from loadstone.console import SafeConsole
+from loadstone.report.charts import drawing, pen
+from loadstone.report.charts.chart_list import charts_of
+from loadstone.report.formats import FORMATS
+from loadstone.report.terminal.terminal_report import show
+from loadstone.report.write import REPORTERS
+
+FROZEN = Path(__file__).parent / "examples" / "frozen"
+RUN, RESULTS = "run.tar.xz", "results.tar.xz"
+READ_AS_IT_IS = ("report.md", "tables.csv", "terminal.txt")
+"""Beside the archive, so that a change of them is seen where changes are reviewed."""
+TERMINAL_COLUMNS = 120
+DIFF_LINES = 40
+
+Files = dict[str, bytes]
+"""Name -> content, in the order of their names."""
+
+
+def names() -> list[str]:
+    """Those that are frozen, sorted."""
+    return sorted(path.parent.name for path in FROZEN.glob(f"*/{RUN}"))
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    """The run `name` as a folder of that name in `folder`."""
+    run = folder / name
+    for path, content in _archived(FROZEN / name / RUN).items():
+        (run / path).parent.mkdir(parents=True, exist_ok=True)
+        (run / path).write_bytes(content)
+    return run
+
+
+def made(run: Path) -> Files:
+    """What the stages after `record` make of a run's folder, wherever it stands."""
+    analysis = analyse(run)
+    files = {"terminal.txt": _on_terminal(analysis, run), "charts.json": _charts(analysis)}
+    with _nothing_drawn():
+        for name in (name for name in FORMATS if name not in ("svg", "png")):
+            files |= REPORTERS[name](analysis)
+    return dict(sorted((name, content) for name, content in files.items() if not name.startswith("charts/")))
+
+
+def frozen(name: str) -> Files:
+    """What was made of it when it was frozen; empty if it never was."""
+    folder = FROZEN / name
+    read = {one: (folder / one).read_bytes() for one in READ_AS_IT_IS if (folder / one).exists()}
+    archive = folder / RESULTS
+    return dict(sorted({**(_archived(archive) if archive.exists() else {}), **read}.items()))
+
+
+def freeze(name: str, files: Files) -> None:
+    """Keep these as what is made of it."""
+    folder = FROZEN / name
+    for one in READ_AS_IT_IS:
+        (folder / one).write_bytes(files[one])
+    archive(folder / RESULTS, {one: content for one, content in files.items() if one not in READ_AS_IT_IS})
+
+
+def archive(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write an archive that depends on names and contents alone."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, content in sorted(files.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+    path.write_bytes(lzma.compress(data.getvalue(), preset=9 | lzma.PRESET_EXTREME))
+
+
+def difference(before: Files, after: Files, lines_max: int | None = DIFF_LINES) -> str:
+    """A unified diff of all files, at most so many lines of it; empty if they are the same, byte for byte."""
+    lines = [line for name in sorted({*before, *after}) for line in _of_file(name, before, after)]
+    shown = lines[:lines_max]
+    if left := len(lines) - len(shown):
+        shown.append(f"... {left} more lines differ")
+    return "\n".join(shown)
+
+
+def _of_file(name: str, before: Files, after: Files) -> Iterator[str]:
+    old, new = before.get(name), after.get(name)
+    if old == new:
+        return
+    texts = ((content or b"").decode().splitlines() for content in (old, new))
+    titles = (
+        f"{where}/{name}{'' if content is not None else ' (missing)'}"
+        for where, content in (("frozen", old), ("now", new))
+    )
+    yield from difflib.unified_diff(*texts, *titles, lineterm="", n=1)
+
+
+def _archived(path: Path) -> Files:
+    with tarfile.open(path, "r:xz") as tar:
+        return {entry.name: tar.extractfile(entry).read() for entry in tar if entry.isfile()}  # type: ignore[union-attr]
+
+
+def _on_terminal(analysis: Analysis, run: Path) -> bytes:
+    """The end of the run, and below it what `--verbose` prints; both without colours."""
+    printed = io.StringIO()
+    console = SafeConsole(
+        file=printed, width=TERMINAL_COLUMNS, highlight=False, color_system=None, legacy_windows=False
+    )
+    for verbose in (False, True):
+        show(analysis, None, console, folder=Path("runs", run.name), verbose=verbose)
+    return printed.getvalue().encode()
+
+
+def _charts(analysis: Analysis) -> bytes:
+    """The pictures as they are specified: how they are drawn depends on the fonts of the machine."""
+    with _nothing_drawn():
+        specified = {chart.name: {"wide": chart.spec, "narrow": chart.narrow} for chart in charts_of(analysis)}
+    return (json.dumps(specified, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+@contextmanager
+def _nothing_drawn() -> Iterator[None]:
+    """In the place of each drawing stands the digest of what is to be drawn."""
+
+    def begin(spec_json: str, _vega_lite: str) -> "Future[str]":
+        drawn: Future[str] = Future()
+        digest = sha256(spec_json.encode()).hexdigest()
+        drawn.set_result(f'<svg class="marks" width="1" height="1" viewBox="0 0 1 1"><desc>{digest}</desc></svg>')
+        return drawn
+
+    caches = (drawing._begun, drawing._drawn)
+    for cache in caches:
+        cache.cache_clear()
+    try:
+        with mock.patch.object(pen, "begin", begin):
+            yield
+    finally:
+        for cache in caches:
+            cache.cache_clear()
