@@ -412,7 +412,7 @@ def test_waiting_for_the_disk_bounds_nothing(limits: LimitsOf) -> None:
     def at_the_disk(line: Line) -> None:
         line["facts"]["parts"]["redis"]["disk_share"] = 0.33
 
-    without, found = limits(server(0.62), driver(0.6)), limits(server(0.62), at_the_disk, driver(0.6))
+    without, found = limits(server(0.62), driver(0.75)), limits(server(0.62), at_the_disk, driver(0.75))
     assert (found.server, found.disk) == (without.server, 0.33)
     assert found.gain is not None
     assert without.gain is not None
