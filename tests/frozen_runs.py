@@ -9,6 +9,7 @@ import difflib
 import io
 import json
 import lzma
+import re
 import tarfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
@@ -16,6 +17,8 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from unittest import mock
+
+import numpy as np
 
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.model import Analysis
@@ -30,6 +33,9 @@ FROZEN = Path(__file__).parent / "examples" / "frozen"
 RUN, RESULTS = "run.tar.xz", "results.tar.xz"
 READ_AS_IT_IS = ("report.md", "tables.csv", "terminal.txt")
 """Beside the archive, so that a change of them is seen where changes are reviewed."""
+ARITHMETIC = "arithmetic"
+"""How the machine rounds the last digit of exponentials, logarithms and products of matrices, as a digest."""
+_LONG = re.compile(rb"-?\d+\.\d{9,}(?:e-?\d+)?")
 TERMINAL_COLUMNS = 120
 DIFF_LINES = 40
 
@@ -54,7 +60,7 @@ def unpacked(name: str, folder: Path) -> Path:
 def made(run: Path) -> Files:
     """What the stages after `record` make of a run's folder, wherever it stands."""
     analysis = analyse(run)
-    files = {"terminal.txt": _on_terminal(analysis, run), "charts.json": _charts(analysis)}
+    files = {ARITHMETIC: _arithmetic(), "terminal.txt": _on_terminal(analysis, run), "charts.json": _charts(analysis)}
     with _nothing_drawn():
         for name in (name for name in FORMATS if name not in ("svg", "png")):
             files |= REPORTERS[name](analysis)
@@ -89,7 +95,13 @@ def archive(path: Path, files: Mapping[str, bytes]) -> None:
 
 
 def difference(before: Files, after: Files, lines_max: int | None = DIFF_LINES) -> str:
-    """A unified diff of all files, at most so many lines of it; empty if they are the same, byte for byte."""
+    """A unified diff of all files, at most so many lines of it; empty if they are the same, byte for byte.
+
+    Where they were made by machines of unlike arithmetic, figures are compared to nine digits.
+    """
+    if before.get(ARITHMETIC) != after.get(ARITHMETIC):
+        before, after = ({name: _to_nine_digits(text) for name, text in files.items()} for files in (before, after))
+    before, after = ({**files, ARITHMETIC: b""} for files in (before, after))
     lines = [line for name in sorted({*before, *after}) for line in _of_file(name, before, after)]
     shown = lines[:lines_max]
     if left := len(lines) - len(shown):
@@ -112,6 +124,18 @@ def _of_file(name: str, before: Files, after: Files) -> Iterator[str]:
 def _archived(path: Path) -> Files:
     with tarfile.open(path, "r:xz") as tar:
         return {entry.name: tar.extractfile(entry).read() for entry in tar if entry.isfile()}  # type: ignore[union-attr]
+
+
+def _arithmetic() -> bytes:
+    """A digest of results that numpy, by the machine's CPU, has rounded in one way or in another."""
+    values = np.random.default_rng(1).random(10_000)
+    square = values.reshape(100, 100)
+    found = (np.exp(values), np.log(values), square @ values[:100], np.array([values @ values]))
+    return sha256(b"".join(one.tobytes() for one in found)).hexdigest().encode() + b"\n"
+
+
+def _to_nine_digits(text: bytes) -> bytes:
+    return _LONG.sub(lambda found: b"%.9g" % float(found[0]), text)
 
 
 def _on_terminal(analysis: Analysis, run: Path) -> bytes:
@@ -138,7 +162,7 @@ def _nothing_drawn() -> Iterator[None]:
 
     def begin(spec_json: str, _vega_lite: str) -> "Future[str]":
         drawn: Future[str] = Future()
-        digest = sha256(spec_json.encode()).hexdigest()
+        digest = sha256(_to_nine_digits(spec_json.encode())).hexdigest()
         drawn.set_result(f'<svg class="marks" width="1" height="1" viewBox="0 0 1 1"><desc>{digest}</desc></svg>')
         return drawn
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .frozen_runs import difference, frozen, made, names, unpacked
+from .frozen_runs import ARITHMETIC, difference, frozen, made, names, unpacked
 
 
 @pytest.fixture
@@ -49,3 +49,12 @@ def test_a_difference_is_shown() -> None:
     del after["analysis.json"]
     assert "+++ now/analysis.json (missing)" in difference(before, after)
     assert "more lines differ" in difference(before, after)
+
+
+def test_only_the_last_digits_may_differ_where_the_arithmetic_does() -> None:
+    before = {"analysis.json": b'{"p_value": 0.0016263210327624776}', ARITHMETIC: b"a"}
+    rounded = {"analysis.json": b'{"p_value": 0.0016263210327624848}'}
+    other = {"analysis.json": b'{"p_value": 0.0016263310327624776}'}
+    assert difference(before, {**rounded, ARITHMETIC: b"b"}) == ""
+    assert "0.00162633" in difference(before, {**other, ARITHMETIC: b"b"})
+    assert "0.0016263210327624848" in difference(before, {**rounded, ARITHMETIC: b"a"})
