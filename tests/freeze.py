@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .frozen_runs import FROZEN, RUN, Files, archive, difference, freeze, frozen, made, names, unpacked
+from .frozen_runs import FROZEN, RUN, Files, archive, difference, freeze, frozen, made_of, names
 
 MADE_AGAIN = {".html", ".md", ".csv", ".svg", ".png"}
 LEFT_OUT = {"analysis.json", "logs"}
@@ -34,7 +34,7 @@ def main() -> int:
 
 def _renew(name: str) -> None:
     with TemporaryDirectory() as folder:
-        now = made(unpacked(name, Path(folder)))
+        now = made_of(name, Path(folder))
     changed = difference(frozen(name), now, lines_max=None)
     if changed:
         freeze(name, now)

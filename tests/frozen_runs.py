@@ -22,10 +22,14 @@ import numpy as np
 
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.model import Analysis
+from loadstone.analyse.objectives import missed, parse_objective
+from loadstone.compare import CompareOptions, compare
 from loadstone.console import SafeConsole
+from loadstone.errors import UserError
 from loadstone.report.charts import drawing, pen
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.formats import FORMATS
+from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.terminal_report import show
 from loadstone.report.write import REPORTERS
 
@@ -33,6 +37,17 @@ FROZEN = Path(__file__).parent / "examples" / "frozen"
 RUN, RESULTS = "run.tar.xz", "results.tar.xz"
 READ_AS_IT_IS = ("report.md", "tables.csv", "terminal.txt")
 """Beside the archive, so that a change of them is seen where changes are reviewed."""
+OTHER = {"resumed": "json-documents"}
+"""Run -> another of the same study, with which `loadstone compare` compares it."""
+OBJECTIVES = (
+    "p99 > 5ms",
+    "service p50 > 50us",
+    "goodput < 20k/s",
+    "errors > 0.1%",
+    "saturation < 20",
+    "capacity < 50k/s",
+)
+RATIOS = ("goodput < -5%", "p99 > +10%")
 ARITHMETIC = "arithmetic"
 """How the machine rounds the last digit of exponentials, logarithms and products of matrices, as a digest."""
 _LONG = re.compile(rb"-?\d+\.\d{9,}(?:e-?\d+)?")
@@ -48,6 +63,12 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in FROZEN.glob(f"*/{RUN}"))
 
 
+def made_of(name: str, folder: Path) -> Files:
+    """What is made of the frozen run `name`, which is unpacked into `folder`."""
+    other = OTHER.get(name)
+    return made(unpacked(name, folder), unpacked(other, folder) if other else None)
+
+
 def unpacked(name: str, folder: Path) -> Path:
     """The run `name` as a folder of that name in `folder`."""
     run = folder / name
@@ -57,10 +78,19 @@ def unpacked(name: str, folder: Path) -> Path:
     return run
 
 
-def made(run: Path) -> Files:
+def made(run: Path, other: Path | None = None) -> Files:
     """What the stages after `record` make of a run's folder, wherever it stands."""
     analysis = analyse(run)
-    files = {ARITHMETIC: _arithmetic(), "terminal.txt": _on_terminal(analysis, run), "charts.json": _charts(analysis)}
+    files = {
+        ARITHMETIC: _arithmetic(),
+        "terminal.txt": _on_terminal(analysis, run),
+        "charts.json": _charts(analysis),
+        "objectives.json": _as_json([with_texts(one) for one in missed([*map(parse_objective, OBJECTIVES)], analysis)]),
+        "compared.txt": _compared(CompareOptions((run,), fail_if=RATIOS)),
+        "compared-p99.txt": _compared(CompareOptions((run,), metric="p99", margin="20 %")),
+    }
+    if other is not None:
+        files["compared-runs.txt"] = _compared(CompareOptions((other, run), across=True, fail_if=RATIOS))
     with _nothing_drawn():
         for name in (name for name in FORMATS if name not in ("svg", "png")):
             files |= REPORTERS[name](analysis)
@@ -149,11 +179,29 @@ def _on_terminal(analysis: Analysis, run: Path) -> bytes:
     return printed.getvalue().encode()
 
 
+def _console(printed: io.StringIO) -> SafeConsole:
+    return SafeConsole(file=printed, width=TERMINAL_COLUMNS, highlight=False, color_system=None, legacy_windows=False)
+
+
 def _charts(analysis: Analysis) -> bytes:
     """The pictures as they are specified: how they are drawn depends on the fonts of the machine."""
     with _nothing_drawn():
         specified = {chart.name: {"wide": chart.spec, "narrow": chart.narrow} for chart in charts_of(analysis)}
-    return (json.dumps(specified, indent=1, ensure_ascii=False) + "\n").encode()
+    return _as_json(specified)
+
+
+def _as_json(data: object) -> bytes:
+    return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _compared(options: CompareOptions) -> bytes:
+    """What `loadstone compare` prints, and below it what it says to programs; or why it compares nothing."""
+    printed = io.StringIO()
+    try:
+        outcome = compare(options, _console(printed))
+    except UserError as error:
+        return f"{error}\n".replace(f"{options.runs[0].parent}/", "").encode()
+    return f"{printed.getvalue()}status {outcome.status}\n{outcome.json_text}".encode()
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .frozen_runs import ARITHMETIC, difference, frozen, made, names, unpacked
+from .frozen_runs import ARITHMETIC, difference, frozen, made_of, names, unpacked
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("_elsewhere")
 @pytest.mark.parametrize("name", names())
 def test_it_is_made_as_before(name: str, tmp_path: Path) -> None:
-    changed = difference(frozen(name), made(unpacked(name, tmp_path)))
+    changed = difference(frozen(name), made_of(name, tmp_path))
     if changed:
         pytest.fail(f"{changed}\nif that is meant: scripts/freeze {name}, and review the difference", pytrace=False)
 
