@@ -27,6 +27,10 @@ class UserError(LoadstoneError):
     exit_status = 2
 
 
+class NoPlace(UserError):
+    """A run's folder cannot be made, or has too little room, where it is to be."""
+
+
 class ServerGone(LoadstoneError):
     """A server that is not ours stopped answering: what was finished is kept."""
 

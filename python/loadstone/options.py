@@ -86,6 +86,8 @@ class RunOptions:
     seed: int | None = None
     """None: a fresh one, or on `resume` the folder's."""
     out: Path = Path("runs")
+    newest_kept: bool = False
+    """Whether the run is one of those of which the newest alone are kept, see `record.newest_runs`."""
     resume: Path | None = None
     scale: str | None = None
     """By how much users and rows are made smaller, e.g. `0.1`; None: as the experiment says."""

@@ -57,7 +57,7 @@ def test_requests_are_counted_and_written_as_the_peers_do(here: Path) -> None:
     assert re.fullmatch(rf"get: (?:{FIGURES}|INVALID: |MISSING: ).*", get)
     assert re.fullmatch(rf"lrange_100: (?:{FIGURES}|INVALID: |MISSING: ).*", lrange)
     assert len(json.loads((here / "out.json").read_text())["tables"][0]["rows"]) == 2
-    assert {path.name for path in here.iterdir()} == {"out.json", "hdr_b01-001.hlog", "hdr_b01-002.hlog"}
+    assert {path.name for path in here.iterdir()} == {"out.json", "hdr_b01-001.hlog", "hdr_b01-002.hlog", "runs"}
 
 
 def test_rows_take_turns_and_are_a_line_of_csv_each(here: Path) -> None:
@@ -68,7 +68,7 @@ def test_rows_take_turns_and_are_a_line_of_csv_each(here: Path) -> None:
     for row in (row for row in rows if row["verdict"] != "invalid"):
         assert float(row["rps"]) > 0
         assert row["errors"] == "0"
-    assert not list(here.iterdir()), "nothing is kept"
+    assert [path.name for path in here.iterdir()] == ["runs"]
 
 
 def test_a_redis_of_the_users_keeps_its_keys_and_gets_none(user_redis: Callable[..., UserRedis], here: Path) -> None:

@@ -4,25 +4,32 @@ import contextlib
 import os
 import re
 import shutil
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from loadstone.cli_run import carried_out, objectives_of, show_outcome
-from loadstone.errors import UserError
+from loadstone.errors import NoPlace, UserError
 from loadstone.output import terminal
 from loadstone.report.formats import DEFAULT_FORMATS
-from loadstone.runs import RUNS, folder_to_resume
+from loadstone.runs import LATEST, RUNS, folder_to_resume
 from loadstone.secrecy.text import HIDDEN
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from loadstone.analyse.model import Analysis
+    from loadstone.analyse.objectives import Objective
     from loadstone.commands.ad_hoc_load import AdHoc, Capacities
     from loadstone.options import RunOptions
-    from loadstone.run import Outcome
+    from loadstone.run import Outcome, Show
+
+
+_TEMPORARY = "loadstone-"
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class AdHocOutput:
     """How the run is kept and its outcome printed, as both commands take it."""
 
     out: Path | None = None
-    """Where the run's folder is kept, with the usual reports; None: it is removed."""
+    """Where the run's folder is kept, with the usual reports; None: among the newest of `runs`."""
     resume: Path | None = None
     secret_files: tuple[str, ...] = ()
     allow_any_command: bool = False
@@ -49,6 +56,8 @@ class AdHocOutput:
     """The arguments as they may be recorded."""
     wait: bool = False
     """Until no other run measures on this machine."""
+    keep: bool = True
+    """Whether the run's folder stays."""
 
 
 def check_output(output: AdHocOutput) -> None:
@@ -56,11 +65,19 @@ def check_output(output: AdHocOutput) -> None:
     for one, other in (("quiet", "verbose"), ("json", "csv")):
         if getattr(output, one) and getattr(output, other):
             raise UserError(f"--{one}, --{other}: leave one of them out")
-    if output.open and output.out is None:
-        raise UserError("--open: needs a report to open; add --out DIR")
+    for option, given in (("--out", output.out is not None), ("--open", output.open)):
+        if given and not output.keep:
+            raise UserError(f"--no-keep, {option}: leave one of them out")
     for option, path in (("--json-out-file", output.json_file), ("--hdr-file-prefix", output.hdr_prefix)):
         if path is not None and not Path(path).absolute().parent.is_dir():
             raise UserError(f"{option} {path}: there is no folder {Path(path).parent}; make it, or name another")
+
+
+@dataclass(frozen=True)
+class _Measured:
+    outcome: "Outcome"
+    refused: str = ""
+    """Why its folder could not be made in `runs`, and so goes at the end; empty if it could."""
 
 
 def carry_out(ad_hoc: "AdHoc", output: AdHocOutput) -> None:
@@ -72,16 +89,17 @@ def carry_out(ad_hoc: "AdHoc", output: AdHocOutput) -> None:
     if ad_hoc.load.needs_capacity and output.resume is not None:
         raise UserError("--resume: rates that are shares of a capacity were measured then; begin again")
     options = _options(ad_hoc, output)
-    capacities = _capacities(ad_hoc, options) if ad_hoc.load.needs_capacity else None
+    capacities = _capacities(ad_hoc, options, output) if ad_hoc.load.needs_capacity else None
     options = replace(options, built=experiment_of(ad_hoc, capacities))
-    formats = DEFAULT_FORMATS if output.out is not None else ()
-    outcome = carried_out(options, objectives, json_=output.json, formats=formats, show_result=_Shown(output).show)
-    _write_files(outcome, output)
-    if output.out is None:
-        _remove(outcome.folder)
-        if not (output.quiet or output.csv or output.json):
-            terminal.remark("this run is not kept; --out DIR keeps its folder, with a report")
-    show_outcome(outcome, json_=output.json, open_=output.open)
+    formats = DEFAULT_FORMATS if output.out is not None or output.open else ()
+    measured = _measured(options, output, objectives, formats, _Shown(output).show)
+    _write_files(measured.outcome, output)
+    try:
+        show_outcome(measured.outcome, json_=output.json, open_=output.open)
+    finally:
+        line = _settled(measured, output)
+        if line and not output.quiet:
+            terminal.remark(line)
 
 
 @dataclass(frozen=True)
@@ -115,6 +133,48 @@ class _Shown:
                 results.print(line, markup=False, soft_wrap=True)
 
 
+def _measured(
+    options: "RunOptions",
+    output: AdHocOutput,
+    objectives: "Sequence[Objective]",
+    formats: "Sequence[str]",
+    show: "Show",
+) -> _Measured:
+    """Carry it out; where `runs` takes no folder, in a temporary one of the system's. Raises LoadstoneError."""
+
+    def carry(options: "RunOptions") -> "Outcome":
+        return carried_out(options, objectives, json_=output.json, formats=formats, show_result=show)
+
+    try:
+        return _Measured(carry(options))
+    except NoPlace as error:
+        if output.out is not None or output.resume is not None:
+            raise
+        refused = str(error)
+    elsewhere = Path(tempfile.mkdtemp(prefix=_TEMPORARY))
+    try:
+        return _Measured(carry(replace(options, out=elsewhere, newest_kept=False)), refused)
+    finally:
+        with contextlib.suppress(OSError):  # it holds the run
+            elsewhere.rmdir()
+
+
+def _settled(measured: _Measured, output: AdHocOutput) -> str:
+    """What becomes of the run's folder, and the line that says so; empty where nothing need be said."""
+    folder = measured.outcome.folder
+    if output.out is not None:
+        return ""
+    if measured.refused or not output.keep:
+        _remove(folder)
+        return f"this run is not kept: {measured.refused}" if measured.refused else ""
+    from loadstone.record.newest_runs import NEWEST, remove_old
+
+    remove_old(RUNS, folder)
+    if output.resume is not None:
+        return f"kept: {folder}"
+    return f"kept: {folder} (the newest {NEWEST} are); its report: loadstone report {LATEST}"
+
+
 def _options(ad_hoc: "AdHoc", output: AdHocOutput) -> "RunOptions":
     from loadstone.options import RunOptions
 
@@ -125,6 +185,7 @@ def _options(ad_hoc: "AdHoc", output: AdHocOutput) -> "RunOptions":
         blocks=ad_hoc.load.repeat if ad_hoc.compares else None,
         seed=output.seed,
         out=out,
+        newest_kept=output.out is None and output.keep,
         resume=None if output.resume is None else folder_to_resume(output.resume, out),
         allow_any_command=output.allow_any_command,
         prometheus=output.prometheus,
@@ -136,14 +197,14 @@ def _options(ad_hoc: "AdHoc", output: AdHocOutput) -> "RunOptions":
     )
 
 
-def _capacities(ad_hoc: "AdHoc", options: "RunOptions") -> "Capacities":
+def _capacities(ad_hoc: "AdHoc", options: "RunOptions", output: AdHocOutput) -> "Capacities":
     """What each row of each target does at full speed, measured now. Raises UserError where one is not known."""
     from loadstone.commands.ad_hoc_load import FACTOR, TARGET_FACTOR, experiment_of
 
     if not options.quiet:
         terminal.remark("measuring full speed, of which the rates are shares")
-    measured = replace(options, built=experiment_of(ad_hoc), quiet=True)
-    outcome = carried_out(measured, (), json_=False, formats=(), show_result=lambda *_: None)
+    measured = replace(options, built=experiment_of(ad_hoc), newest_kept=False, quiet=True)
+    outcome = _measured(measured, replace(output, json=False), (), (), lambda *_: None).outcome
     _remove(outcome.folder)
     found: dict[tuple[str, str], float] = {}
     for row in (row for table in outcome.analysis.tables for row in table.rows):
@@ -186,8 +247,8 @@ def _remove(folder: Path) -> None:
         return
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):  # it holds other runs, or is not ours
-        if folder.parent == RUNS:
-            RUNS.rmdir()
+        if folder.parent == RUNS or folder.parent.name.startswith(_TEMPORARY):
+            folder.parent.rmdir()
 
 
 def without_password(arguments: tuple[str, ...], option: str, switches: str) -> tuple[str, ...]:

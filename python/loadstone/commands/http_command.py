@@ -106,6 +106,7 @@ def http_command(
     budget: opt.Budget = None,
     seed: opt.Seed = None,
     out: of.Out = None,
+    no_keep: of.NoKeep = False,
     resume: of.Resume = None,
     share_machine: opt.ShareMachine = False,
     wait: opt.Wait = False,
@@ -167,6 +168,6 @@ def http_command(
             out, resume, tuple(secret_file or ()), seed=seed, wait=wait, share_machine=share_machine,
             prometheus=prometheus,
             fail_if=tuple(fail_if or ()), quiet=quiet, verbose=verbose, json=json_, csv=csv, json_file=json_out_file,
-            hdr_prefix=hdr_file_prefix, open=open_, command=tuple(sys.argv[1:]),
+            hdr_prefix=hdr_file_prefix, open=open_, keep=not no_keep, command=tuple(sys.argv[1:]),
         ),
     )  # fmt: skip

@@ -155,8 +155,13 @@ Timeout = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Keep the run's folder there, with its reports; else it is removed."),
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Keep the run's folder there, with its reports; else the newest 20 are kept in ./runs.",
+    ),
 ]
+NoKeep = Annotated[bool, typer.Option("--no-keep", help="Remove the run's folder at the end.")]
 Resume = Annotated[
     Path | None, typer.Option("--resume", metavar="RUN", help="Continue this run, which was interrupted.")
 ]

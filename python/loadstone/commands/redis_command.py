@@ -278,6 +278,7 @@ def redis_command(
     budget: opt.Budget = None,
     seed: opt.Seed = None,
     out: of.Out = None,
+    no_keep: of.NoKeep = False,
     resume: of.Resume = None,
     share_machine: opt.ShareMachine = False,
     wait: opt.Wait = False,
@@ -393,6 +394,6 @@ def redis_command(
         AdHocOutput(
             out, resume, tuple(secret_file or ()), allow_any_command, seed, share_machine, prometheus,
             tuple(fail_if or ()), quiet, verbose, json_, csv, json_out_file, hdr_file_prefix, open_,
-            wait=wait, command=without_password(tuple(sys.argv[1:]), PASSWORD, SWITCHES),
+            wait=wait, keep=not no_keep, command=without_password(tuple(sys.argv[1:]), PASSWORD, SWITCHES),
         ),
     )  # fmt: skip

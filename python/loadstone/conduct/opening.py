@@ -39,6 +39,7 @@ from loadstone.record.file_names import LOGS, PLAN
 from loadstone.record.folder import RunFolder, new_directory
 from loadstone.record.ledger import RunLedger
 from loadstone.record.ledger_reading import is_needed
+from loadstone.record.newest_runs import mark, unmark
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.resume import require_same_run
 from loadstone.secrecy.command import hidden_arguments
@@ -146,16 +147,17 @@ def _open_folder(
 def _folder_of_run(options: RunOptions, experiment: Experiment) -> Iterator[Path]:
     """Where the run's folder is to be, for the logs of what is started first.
 
-    Removed if the run never began, and left nothing on a server that its ledger must name.
+    Removed if it is a new one and the run never began, and left nothing on a server that its ledger must name.
     """
-    if options.resume is not None:
-        yield options.resume
-        return
-    path = new_directory(options.out, experiment.name)
+    path = options.resume or new_directory(options.out, experiment.name)
+    newest_kept = options.newest_kept if options.resume is None else unmark(path)
     try:
         yield path
     finally:
-        if not is_file(path / PLAN) and not is_needed(path):
+        began = is_file(path / PLAN)
+        if began and newest_kept:
+            mark(path)
+        elif not began and options.resume is None and not is_needed(path):
             shutil.rmtree(path, ignore_errors=True)
 
 

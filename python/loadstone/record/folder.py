@@ -21,7 +21,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from loadstone.bounds.beneath import make_folder
 from loadstone.drive.outcome import Interval
-from loadstone.errors import LoadstoneError, UserError
+from loadstone.errors import LoadstoneError, NoPlace, UserError
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
 from loadstone.record.file_names import (
@@ -238,7 +238,7 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
     """A new folder of its owner's alone, named by time and experiment; a second one within a second gets a number.
 
     Raises:
-        UserError: `out_root` cannot be written.
+        NoPlace: `out_root` cannot be written.
     """
     stem = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{experiment_name}"
     for number in range(1, 1000):
@@ -248,7 +248,7 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise UserError(f"--out {out_root}: cannot be written: {error.strerror}; give another folder") from None
+            raise NoPlace(f"--out {out_root}: cannot be written: {error.strerror}; give another folder") from None
         return path
     raise LoadstoneError(f"{out_root}: holds a thousand runs of this second")
 

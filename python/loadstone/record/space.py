@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from loadstone.bounds.files import is_there
-from loadstone.errors import UserError
+from loadstone.errors import NoPlace
 from loadstone.plan.drive_plan import Phases, Plan
 from loadstone.plan.run_plan import RunPlan, in_tables
 
@@ -48,14 +48,14 @@ def check_space(path: Path, needed_bytes: int) -> None:
     """Refuse to begin what would not fit. `path` need not exist yet.
 
     Raises:
-        UserError: there is less room than `needed_bytes` where `path` is or would be.
+        NoPlace: there is less room than `needed_bytes` where `path` is or would be.
     """
     place = next((p for p in (path, *path.absolute().parents) if is_there(p)), None)
     if place is None:
         return
     free = shutil.disk_usage(place).free
     if free < needed_bytes:
-        raise UserError(
+        raise NoPlace(
             f"--out {path}: {_size(free)} free and {_size(needed_bytes)} needed; free some space or give another folder"
         )
 

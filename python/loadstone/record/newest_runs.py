@@ -1,0 +1,124 @@
+"""Ad hoc runs without `--out`: of those in a folder the newest are kept, and older ones are removed.
+
+Which runs these are is written into each of them when it ends: `kept.json`. It names the folder by its name and its
+number in the file system, so that a copy, and a folder that was renamed to keep it, are not taken for it. A folder is
+removed through its file descriptor, with the lock of those who write to it, and nothing below it is reached by a link.
+What cannot be removed stays, and is tried again with the next run.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from loadstone.bounds.beneath import open_file
+from loadstone.record.file_names import KEPT, PLAN
+from loadstone.record.ledger_reading import is_needed
+from loadstone.record.lines import FORMAT
+
+NEWEST = 20
+"""So many are kept."""
+_NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d+))?")
+_MARK_BYTES_MAX = 4096
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def mark(folder: Path) -> None:
+    """From now on the run is one of those of which the newest are kept. Where it cannot be noted, it stays for good."""
+    with contextlib.suppress(OSError):
+        note = json.dumps({"format": FORMAT, **_identity(folder.name, folder.lstat())}) + "\n"
+        with os.fdopen(open_file(folder / KEPT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, folder), "w") as file:
+            file.write(note)
+
+
+def unmark(folder: Path) -> bool:
+    """Whether it was one of them: it is none while it is written to, see `mark`."""
+    with contextlib.suppress(OSError), _opened(None, str(folder)) as opened:
+        if _is_marked(opened, folder.name):
+            os.unlink(KEPT, dir_fd=opened)
+            return True
+    return False
+
+
+def remove_old(root: Path, spared: Path, newest: int = NEWEST) -> None:
+    """Remove all but the newest runs that are marked below `root`, but never `spared`, nor one that is needed.
+
+    Needed is what another process writes to, and what names things that are left on a server (`loadstone clean`).
+    """
+    with contextlib.suppress(OSError):
+        within = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            status = os.fstat(within)
+            if status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE:
+                for name in [name for name in _marked(within) if name != spared.name][newest - 1 :]:
+                    _remove(within, name, root / name)
+        finally:
+            os.close(within)
+
+
+def _marked(within: int) -> list[str]:
+    """The names of the runs that are marked, the newest first."""
+    found: list[tuple[str, int, str]] = []
+    for name in os.listdir(within):
+        if begun := _NAME.fullmatch(name):
+            with contextlib.suppress(OSError), _opened(within, name) as opened:
+                if _is_marked(opened, name):
+                    found.append((begun["time"], int(begun["number"] or 1), name))
+    return [name for *_, name in sorted(found, reverse=True)]
+
+
+def _remove(within: int, name: str, folder: Path) -> None:
+    with contextlib.suppress(OSError), _opened(within, name) as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held by who writes to it, or removes it
+        if not _is_marked(opened, name) or is_needed(folder):
+            return
+        # Without its plan it is listed no more; the mark goes last, so that what was interrupted is gone on with.
+        entries = os.listdir(opened)  # noqa: PTH208 (of a file descriptor)
+        for entry in sorted(entries, key=lambda entry: (entry == KEPT, entry != PLAN)):
+            if stat.S_ISDIR(os.stat(entry, dir_fd=opened, follow_symlinks=False).st_mode):
+                shutil.rmtree(entry, dir_fd=opened)
+            else:
+                os.unlink(entry, dir_fd=opened)
+        os.rmdir(name, dir_fd=within)
+
+
+@contextmanager
+def _opened(within: int | None, name: str) -> Iterator[int]:
+    """A folder, which is no link. Raises OSError."""
+    opened = os.open(name, _FOLDER, dir_fd=within)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
+
+def _is_marked(opened: int, name: str) -> bool:
+    """Whether a run of this user's in an open folder of this name is one of those of which the newest are kept."""
+    status = os.fstat(opened)
+    if status.st_uid != os.geteuid():
+        return False
+    try:
+        mark = os.open(KEPT, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=opened)
+    except FileNotFoundError:
+        return False
+    with os.fdopen(mark, "rb") as file:
+        of_mark = os.fstat(mark)
+        if not stat.S_ISREG(of_mark.st_mode) or of_mark.st_uid != os.geteuid():
+            return False
+        try:
+            note = json.loads(file.read(_MARK_BYTES_MAX))
+        except (ValueError, RecursionError):
+            return False
+    expected = _identity(name, status)
+    return isinstance(note, dict) and note.get("format") == FORMAT and expected.items() <= note.items()
+
+
+def _identity(name: str, status: os.stat_result) -> dict[str, str | int]:
+    return {"name": name, "inode": status.st_ino}
