@@ -44,7 +44,10 @@ def _renew(name: str) -> None:
 
 
 def _take(run: Path, name: str) -> None:
-    """Keep what was measured, without what is made of it, and without what names the machine."""
+    """Keep what was measured, without what is made of it, and without what names the machine.
+
+    Latencies of a trial are the largest part, and most of them stand in no result: those stay out.
+    """
     files: Files = {}
     for path in sorted(run.rglob("*")):
         within = path.relative_to(run)
@@ -56,6 +59,26 @@ def _take(run: Path, name: str) -> None:
     files["environment.json"] = json.dumps(environment, indent=1).encode()
     (FROZEN / name).mkdir(parents=True, exist_ok=True)
     archive(FROZEN / name / RUN, files)
+    read = _opened(name)
+    archive(
+        FROZEN / name / RUN,
+        {one: content for one, content in files.items() if one in read or not one.startswith("latency/")},
+    )
+
+
+def _opened(name: str) -> set[str]:
+    """The files of the frozen run that are read when everything is made of it."""
+    opened: set[str] = set()
+
+    def heard(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and arguments[1] != "w":  # that is how it is unpacked
+            opened.add(str(arguments[0]))
+
+    sys.addaudithook(heard)
+    with TemporaryDirectory() as folder:
+        made_of(name, Path(folder))
+        run = Path(folder, name)
+        return {str(path.relative_to(run)) for path in run.rglob("*") if {str(path), path.name} & opened}
 
 
 if __name__ == "__main__":
