@@ -28,6 +28,7 @@ calibrate: setup-dev
 docs: setup-dev
 	@.venv/bin/python scripts/schemas.py
 	@.venv/bin/python scripts/metrics.py
+	@.venv/bin/python scripts/faults.py
 
 clean:
 	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache

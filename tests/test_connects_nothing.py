@@ -208,6 +208,9 @@ def witnessed(folder: Path, commands: list[list[str]]) -> list[tuple[list[str], 
     return [(arguments, status, said, seen) for arguments, status, said, seen in json.loads(out.read_text())]
 
 
+@pytest.mark.fault(
+    "`show` of an experiment with any server URL", "it connects to nothing and resolves no name", area="foreign"
+)
 def test_show_connects_to_nothing_whatever_it_shows(tmp_path: Path, listening: Listening) -> None:
     files = hostile_files(tmp_path, listening)
     outcomes = witnessed(tmp_path, [["show", file, *quick] for file in files for quick in ([], ["--quick"])])
@@ -218,6 +221,7 @@ def test_show_connects_to_nothing_whatever_it_shows(tmp_path: Path, listening: L
     assert not [name for name in ("built", "started", "driven") if (tmp_path / name).exists()]
 
 
+@pytest.mark.fault("other commands that only describe", "they connect to nothing", area="foreign")
 def test_other_commands_that_describe_connect_to_nothing(tmp_path: Path, listening: Listening) -> None:
     file = hostile_files(tmp_path, listening)[4 * len(HOSTS)]
     assert "cluster=yes" in Path(file).read_text()
@@ -246,6 +250,7 @@ def test_doctor_reaches_nothing_beyond_this_machine(tmp_path: Path) -> None:
     assert [one for one in reached if one[0] in ("socket.connect", "socket.getaddrinfo")] == []
 
 
+@pytest.mark.fault("a describing command tries to connect", "it fails before anything is sent", area="foreign")
 def test_what_connects_while_describing_is_a_defect(listening: Listening) -> None:
     """The guard behind the rule: also where a library's connection or look-up slips in."""
     with describing(), pytest.raises(Connected, match=r"socket\.connect"):

@@ -44,6 +44,7 @@ def ended_by(error: BaseException | None, monkeypatch: pytest.MonkeyPatch) -> in
     return ended.value.code
 
 
+@pytest.mark.fault("a defect of loadstone", "status 70, one line, the traceback in a file of mode 0600", area="input")
 @pytest.mark.parametrize(
     "error",
     [KeyError("x"), ValueError("a\x1b[31mb\nc"), RuntimeError("x" * 9999), AssertionError(), None, Unspeakable()],
@@ -65,6 +66,7 @@ def test_any_other_error_is_70_one_line_and_a_file(
     assert "Traceback" in file.read_text() or isinstance(error, Unspeakable)
 
 
+@pytest.mark.fault("no memory is left", "reported", area="input")
 def test_no_memory_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert ended_by(MemoryError(), monkeypatch) == 70
     assert "the memory that loadstone may use is used up" in capsys.readouterr().err
@@ -95,6 +97,7 @@ def test_the_traceback_is_shown_to_who_wants_it(
     assert "Traceback" in capsys.readouterr().err
 
 
+@pytest.mark.fault("a defect with a secret, or in a thread", "hidden; one line", area="input")
 def test_what_is_secret_is_in_no_file(
     own_place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,6 +107,7 @@ def test_what_is_secret_is_in_no_file(
     assert "hunter2" not in file.read_text() + capsys.readouterr().err
 
 
+@pytest.mark.fault("a defect with a secret, or in a thread")
 def test_a_defect_in_a_thread_is_reported_in_the_same_way(
     own_place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,6 +109,9 @@ def nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
+@pytest.mark.fault(
+    "absurd values for any option of any command", "status 2 and one short line before anything starts", area="input"
+)
 @pytest.mark.parametrize("path", COMMANDS)
 def test_a_value_that_no_one_means_is_one_line(
     path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

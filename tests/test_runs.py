@@ -86,6 +86,7 @@ def test_a_password_is_requested_again(tmp_path: Path) -> None:
     assert command_of(path, ["--server", "redis=redis://:secret@host:1/0"]) == ["run", "tiny", "--quick"]
 
 
+@pytest.mark.fault("resuming a command whose `--set` held a secret", "the missing option is named", area="interrupted")
 def test_a_setting_that_is_not_kept_is_requested_by_its_own_option(tmp_path: Path) -> None:
     for number, option in enumerate(("--set a.environment.PW=***", "--set=a.environment.PW=***")):
         path = run(tmp_path, str(number), f"loadstone run tiny {option} --quick")
@@ -107,6 +108,7 @@ def test_what_is_no_run_and_what_does_not_say_how_it_was_started(tmp_path: Path)
         command_of(run(tmp_path, "a", ""))
 
 
+@pytest.mark.fault("a run's folder says where to write a file", "`--resume` ignores it and says so", area="disk")
 @pytest.mark.parametrize("written", ["--json-out-file {}/a", "--json-out-file={}/a", "--hdr-file-prefix {}/a"])
 def test_where_to_write_is_not_taken_from_a_folder(written: str, tmp_path: Path) -> None:
     option = written.replace("=", " ").split()[0]
@@ -123,6 +125,7 @@ def test_files_that_options_put_into_the_load() -> None:
     assert files_sent(["redis", "--commands", "f", "-n", "10"]) == ["f"]
 
 
+@pytest.mark.fault("`analysis.json` is too large", "`runs` says so", area="disk")
 def test_an_analysis_that_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before, it was taken for a run that had not ended."""
     monkeypatch.setattr("loadstone.runs.DOCUMENT_BYTES", 10_000)

@@ -88,6 +88,7 @@ const SHORT_MS: u32 = 100;
 const LONG_MS: u32 = 30_000;
 const MIB: usize = 1024 * 1024;
 
+/// Fault (replies): a reply announces a huge length: it takes no memory; more than the plan expects is an error
 #[test]
 fn a_size_that_is_only_announced_takes_no_memory() {
     let _turn = alone();
@@ -103,6 +104,7 @@ fn a_size_that_is_only_announced_takes_no_memory() {
     }
 }
 
+/// Fault: a reply announces a huge length
 #[test]
 fn more_than_the_plan_expects_is_an_error_at_once() {
     let _turn = alone();
@@ -136,6 +138,7 @@ fn a_large_reply_that_does_come_is_taken() {
     assert!(peak < 5 * 32 * MIB, "{} MiB", peak / MIB);
 }
 
+/// Fault (replies): HTTP length, chunk or head beyond the limits: `malformed_reply`
 #[test]
 fn an_http_body_has_a_limit_where_it_is_kept() {
     let _turn = alone();

@@ -92,6 +92,7 @@ fn drive(back_end: &str, timeouts: &str, give: impl Fn(usize, &mut dyn FnMut()) 
     record
 }
 
+/// Fault (limits): the engine gets no CPU for a while: replies that came meanwhile count by their arrival
 /// What came in time, and the request that follows it: that has not been sent when the engine looks for what is late.
 #[test]
 fn what_came_in_while_the_engine_had_no_cpu_came_in_time() {
@@ -121,6 +122,7 @@ fn what_came_in_while_the_engine_had_no_cpu_came_in_time() {
     }
 }
 
+/// Fault: a server stops answering in a trial
 /// A server that stands still while requests wait is told apart from that.
 #[test]
 fn nothing_that_came_while_the_engine_ran_is_the_servers_standing_still() {

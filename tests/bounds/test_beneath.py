@@ -52,6 +52,7 @@ def test_a_link_to_a_file_is_refused_with_what_helps(folder: Path, target: str, 
     assert inside(folder.parent / "theirs") == ["below", "file"]
 
 
+@pytest.mark.fault("links and pipes planted in a run's folder")
 @pytest.mark.parametrize("flags", [os.O_RDONLY, APPEND])
 def test_a_link_on_the_way_is_refused(folder: Path, flags: int) -> None:
     (folder / "latency").symlink_to("../theirs")
@@ -108,6 +109,9 @@ def test_a_folder_where_a_file_was_expected(folder: Path) -> None:
     assert inside(folder) == ["logs"]
 
 
+@pytest.mark.fault(
+    "a hard link to another's file in a run's folder", "it is not written, and not read unless you own it", area="users"
+)
 def test_a_file_with_a_second_name_is_not_written_to(folder: Path) -> None:
     os.link(folder.parent / "theirs" / "file", folder / "both")
     with pytest.raises(NotOfFolder, match=r"a second name elsewhere .* put a copy of it there"):
@@ -117,6 +121,7 @@ def test_a_file_with_a_second_name_is_not_written_to(folder: Path) -> None:
     assert (folder.parent / "theirs" / "file").read_text() == "theirs"
 
 
+@pytest.mark.fault("a hard link to another's file in a run's folder")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_second_name_of_anothers_file_is_not_read(folder: Path) -> None:
     os.link(folder.parent / "theirs" / "file", folder / "both")
@@ -135,6 +140,7 @@ def test_a_file_is_replaced_whole_for_its_owner_alone(folder: Path) -> None:
     assert inside(folder) == ["logs", "page"]
 
 
+@pytest.mark.fault("a folder becomes a link between two steps", "it leads nowhere", area="users")
 def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another one puts a link in the folder's place after it was opened, and before the file in it is."""
     step = beneath._step
@@ -163,6 +169,7 @@ def test_no_file_descriptor_stays_open(folder: Path) -> None:
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 
+@pytest.mark.fault("a directory in the place of a file", "named with the remedy", area="disk")
 def test_a_folder_in_the_place_of_a_file_is_named_with_what_helps(folder: Path) -> None:
     says = "logs: it is a folder, and a file is expected there; move it away"
     for attempt in (lambda: opened(folder / "logs", os.O_RDONLY), lambda: replace_file(folder / "logs", b"")):

@@ -69,6 +69,7 @@ class Server:
         self.thread.join()
 
 
+@pytest.mark.fault("the disk hangs", "the load ends in time and loses no figure", area="disk")
 def test_the_load_goes_on_and_ends_while_a_write_hangs_and_no_figure_is_lost(disk: Disk) -> None:
     server = Server()
     plan = Plan(

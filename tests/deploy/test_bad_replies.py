@@ -115,6 +115,7 @@ CALLS: dict[str, Callable[[RedisControl], object]] = {
 }
 
 
+@pytest.mark.fault("malformed replies on a control connection", "an answer or one typed line", area="replies")
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("call", CALLS)
 def test_every_question_gets_an_answer_or_one_typed_line(call: str, bad: str, serve: Serve) -> None:
@@ -127,6 +128,7 @@ def test_every_question_gets_an_answer_or_one_typed_line(call: str, bad: str, se
                 one_line(error, endpoint)
 
 
+@pytest.mark.fault("`INFO` is nonsense")
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("command", GOOD)
 def test_a_server_that_cannot_be_understood_is_refused_in_one_line(command: bytes, bad: str, serve: Serve) -> None:
@@ -139,6 +141,7 @@ def test_a_server_that_cannot_be_understood_is_refused_in_one_line(command: byte
             raise
 
 
+@pytest.mark.fault("malformed replies on a control connection")
 @pytest.mark.parametrize(
     ("bad", "came"),
     [
@@ -160,6 +163,7 @@ def test_the_line_names_server_command_and_what_came(bad: str, came: str, serve:
     assert caught.value.exit_status == 3
 
 
+@pytest.mark.fault("`SCAN` stands still", "one typed line", area="replies")
 def test_a_scan_that_stands_still_is_left() -> None:
     control, left = RedisControl(Endpoint()), [[b"7", []]] * 5
     control.call = lambda *_: left.pop()  # type: ignore[method-assign]
@@ -175,6 +179,7 @@ def test_a_process_that_cannot_be_is_none(number: int, serve: Serve) -> None:
     assert inspect_server(serve(lambda name: known.get(name, b"+OK\r\n")), timeout_s=20.0).process_id is None
 
 
+@pytest.mark.fault("a monitored server answers nonsense", "the monitor says so; the run goes on", area="replies")
 @pytest.mark.parametrize("bad", BAD)
 def test_a_monitor_says_that_it_does_not_answer(bad: str, serve: Serve) -> None:
     with RedisControl(serve(lambda _: BAD[bad]), 20.0) as control:
@@ -183,6 +188,7 @@ def test_a_monitor_says_that_it_does_not_answer(bad: str, serve: Serve) -> None:
     assert all(isinstance(value, float) for value in observed.values())
 
 
+@pytest.mark.fault("a cluster answers nonsense", "one line", area="replies")
 @pytest.mark.parametrize("bad", BAD)
 def test_a_cluster_that_answers_nonsense_is_one_line(bad: str, serve: Serve) -> None:
     endpoint = serve(lambda _: BAD[bad]).model_copy(update={"slots": ((0, 16383),)})
@@ -193,6 +199,7 @@ def test_a_cluster_that_answers_nonsense_is_one_line(bad: str, serve: Serve) -> 
     control.close()
 
 
+@pytest.mark.fault("a control reply without end", "cut off, not kept", area="replies")
 def test_a_reply_without_end_is_not_kept(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_connection, "REPLY_MAX_BYTES", 1 << 20)
     endpoint = serve(lambda _: b"$9000000\r\n" + b"x" * 9_000_000)
@@ -206,6 +213,7 @@ def test_a_reply_to_data_is_short(sent: bytes) -> None:
         Replies().take(sent)
 
 
+@pytest.mark.fault("a cluster answers nonsense")
 def test_data_that_is_answered_with_nonsense_is_one_line(serve: Serve) -> None:
     endpoint = serve(lambda _: b"*1\r\n:1\r\n")
     with RedisControl(endpoint, 20.0) as control, pytest.raises(BadReply) as caught, Pipe(control) as pipe:
@@ -229,6 +237,7 @@ class Dripping:
         return 1
 
 
+@pytest.mark.fault("a control reply comes byte by byte", "the exchange's deadline ends it", area="replies")
 def test_what_drips_ends_with_the_exchange_and_not_with_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr("loadstone.bounds.bounded_socket.time.monotonic", lambda: clock[0])
@@ -251,6 +260,7 @@ def test_more_than_is_expected_ends_the_exchange() -> None:
             bounded.makefile().read(11)
 
 
+@pytest.mark.fault("an application answers its start with nonsense")
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
@@ -270,6 +280,7 @@ def test_an_answer_of_http_is_bounded(answer: bytes, error: type[Exception], ser
         exchange(endpoint.host, endpoint.port, "/", within_s=20.0, body_max_bytes=1000)
 
 
+@pytest.mark.fault("an application answers its start with nonsense", "one line", area="replies")
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 30_000, b"\x1b]52;c;AAAA\x07\r\n\r\n", b""])
 def test_a_subject_that_answers_nonsense_is_one_line(answer: bytes, serve: Serve, tmp_path: Path) -> None:
     endpoint = serve(lambda _: answer)
@@ -313,6 +324,7 @@ def test_a_first_answer_in_drops_is_no_other_software(monkeypatch: pytest.Monkey
         probe_module.probe(Endpoint(port=port))
 
 
+@pytest.mark.fault("`rediss://` leads to a Redis without TLS", "refused at once", area="replies")
 def test_a_server_without_tls_is_found_out_without_waiting_for_its_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits for the end of a line, and says nothing."""
     monkeypatch.setattr(probe_module, "PROBE_S", 60.0)

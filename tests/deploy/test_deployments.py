@@ -212,6 +212,7 @@ def test_a_server_that_others_restarted_gets_its_data_again(run: Deployments) ->
     assert second.control.count("SCARD loadstone:posts") == 100
 
 
+@pytest.mark.fault("an application that loadstone started dies")
 def test_a_dead_subject_is_started_again_and_is_cold(
     run: Deployments, shop: RequiredSubject, reported: list[str]
 ) -> None:
@@ -313,6 +314,7 @@ def test_the_subjects_keys_leave_the_users_redis(
         assert client.keys("*") == ["theirs"]
 
 
+@pytest.mark.fault("your server is gone at the end", "the run still ends", area="servers")
 def test_a_users_redis_that_is_gone_does_not_keep_the_run_from_ending(
     shop: RequiredSubject, user_redis: Callable[..., UserRedis], run: Deployments, reported: list[str]
 ) -> None:
@@ -358,6 +360,7 @@ def test_the_users_mariadb_is_left_as_it_was(shop: RequiredSubject, context: Dep
         theirs.stop()
 
 
+@pytest.mark.fault("your MariaDB holds databases and tables of others")
 @needs_mariadb
 def test_tables_of_the_user_are_neither_emptied_nor_removed(
     shop: RequiredSubject, context: DeployContext, tmp_path: Path

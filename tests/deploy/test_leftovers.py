@@ -194,6 +194,7 @@ def test_tables_in_a_database_that_was_there_go_and_no_others(
     assert everything(mariadb) == before
 
 
+@pytest.mark.fault("a planted ledger names databases or tables of others", "they stay", area="leftovers")
 @needs_mariadb
 def test_a_planted_ledger_removes_nothing_from_mariadb(
     mariadb: Endpoint, context: DeployContext, run_folder: Path
@@ -253,6 +254,7 @@ def address(server: UserRedis, database: int = 0) -> Place:
     return Place("redis", f"redis://127.0.0.1:{server.port}/{database}", False)
 
 
+@pytest.mark.fault("a planted ledger names keys of others", "no such key is removed", area="leftovers")
 def test_keys_that_are_not_ours_are_never_removed(theirs: UserRedis, run_folder: Path) -> None:
     things = [
         *(
@@ -289,6 +291,7 @@ def test_what_a_pattern_would_match_is_taken_for_its_letters(theirs: UserRedis, 
         assert client.exists("loadstone:a:1")
 
 
+@pytest.mark.fault("a planted ledger names addresses", "no secret is sent there", area="leftovers")
 @pytest.mark.parametrize(
     "odd",
     [
@@ -325,6 +328,7 @@ def test_an_address_of_another_machine_is_not_followed(theirs: UserRedis, run_fo
         assert not client.exists("loadstone:1")
 
 
+@pytest.mark.fault("a ledger is a link, a pipe, damaged or writable by others", "it is not used", area="leftovers")
 def test_ledgers_that_cannot_be_trusted_are_not_used(theirs: UserRedis, run_folder: Path) -> None:
     path = plant(run_folder, address(theirs), [Made("key", "loadstone:1")])
     text, elsewhere = path.read_text(), run_folder.parent / "elsewhere"
@@ -349,6 +353,7 @@ def test_ledgers_that_cannot_be_trusted_are_not_used(theirs: UserRedis, run_fold
         assert client.exists("loadstone:1")
 
 
+@pytest.mark.fault("a ledger belongs to another user", "it is not used", area="leftovers")
 @pytest.mark.skipif(os.geteuid() != 0, reason="to give a file to another user needs root")
 def test_a_ledger_of_another_user_is_not_used(theirs: UserRedis, run_folder: Path) -> None:
     path = plant(run_folder, address(theirs), [Made("key", "loadstone:1")])
@@ -372,6 +377,7 @@ def test_keys_that_a_run_beside_it_uses_stay(theirs: UserRedis, run_folder: Path
         assert not client.exists("loadstone:1")
 
 
+@pytest.mark.fault("the ledger cannot be written", "nothing is made on the server", area="leftovers")
 def test_nothing_is_made_that_cannot_be_noted(theirs: UserRedis, run_folder: Path, context: DeployContext) -> None:
     class Full(RunLedger):
         def makes(self, place: Place, things: object) -> None:  # noqa: ARG002 (the seam's signature)
@@ -397,6 +403,9 @@ def test_nothing_is_made_that_cannot_be_noted(theirs: UserRedis, run_folder: Pat
 HALVES = ("loadstone:00000001:\ud800", "loadstone:\udfff", "\ud800")
 
 
+@pytest.mark.fault(
+    "a ledger name holds half a character", "that line is left; later lines are removed", area="leftovers"
+)
 @pytest.mark.parametrize("name", HALVES)
 def test_half_a_character_in_a_name_stops_no_removal_behind_it(name: str, user_redis: Callable[..., UserRedis]) -> None:
     theirs = user_redis()
@@ -413,6 +422,7 @@ def test_half_a_character_in_a_name_stops_no_removal_behind_it(name: str, user_r
     assert theirs.client().keys() == []
 
 
+@pytest.mark.fault("a ledger name holds half a character")
 @pytest.mark.parametrize(("field", "value"), [("address", "redis://\ud800:1/0"), ("server", "\udfff")])
 def test_half_a_character_in_an_address_sends_nothing(field: str, value: str, run_folder: Path) -> None:
     path = plant(run_folder, Place("redis", "redis://127.0.0.1:1/0", False), [Made("key", "loadstone:1")])

@@ -89,6 +89,7 @@ def test_rows_are_made_once_and_forgotten_when_no_one_uses_them(tmp_path: Path) 
     assert (part.parent.parent / "0123456789abcdef.making").exists(), "another run may be at it"
 
 
+@pytest.mark.fault("the cache's checksum of rows is damaged, a link or a pipe", "the rows are made again", area="disk")
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"rows": 5}', "link", "pipe"])
 def test_rows_whose_sum_is_damaged_are_made_again(damage: str, tmp_path: Path) -> None:
     data = required()
@@ -244,12 +245,14 @@ def test_a_command_that_is_not_ours_is_refused(command: str, said: str, serve: S
     assert redis_of(servers).keys() == 0
 
 
+@pytest.mark.fault("a server has no room for the data", "one line with the remedy", area="data")
 def test_a_redis_that_is_full_is_one_line(serve: Serve) -> None:
     servers = serve(kind="embedded", settings={"maxmemory": "3mb"})
     with pytest.raises(UserError, match=r"^data\.posts: server .*OOM command not allowed.*give it more room"):
         DataWriter(DeployContext()).write([required(50_000, commands=("SET loadstone:post:{id} {json}",))], servers)
 
 
+@pytest.mark.fault("your Redis holds keys of others")
 def test_the_users_redis_keeps_its_own_keys(user_redis: Callable[..., UserRedis]) -> None:
     theirs = user_redis()
     with theirs.client() as client:

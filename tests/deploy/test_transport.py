@@ -34,6 +34,9 @@ def test_hosts_that_are_this_machine(host: str) -> None:
     assert is_loopback(host)
 
 
+@pytest.mark.fault(
+    "a host imitates a loopback address (`127.0.0.1%2e.example.org`)", "it counts as another host", area="transport"
+)
 @pytest.mark.parametrize(
     "host",
     [
@@ -113,6 +116,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mariadb_url, "is_loopback", lambda _: False)
 
 
+@pytest.mark.fault("MariaDB on another host", "TLS with verified certificate and name, or refused", area="transport")
 @needs_mariadb
 @pytest.mark.usefixtures("elsewhere")
 def test_a_mariadb_of_another_host_is_verified_without_an_option(
@@ -129,6 +133,7 @@ def test_a_mariadb_of_another_host_is_verified_without_an_option(
         assert control.query("SHOW SESSION STATUS LIKE 'Ssl_version'")[0][1].startswith("TLS")
 
 
+@pytest.mark.fault("MariaDB on another host")
 @needs_mariadb
 @pytest.mark.usefixtures("elsewhere")
 def test_a_mariadb_of_another_host_without_tls_is_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -150,6 +155,7 @@ def test_a_mariadb_of_this_machine_needs_no_option(with_tls: LocalMariaDb) -> No
     assert not [line for line in remarks if isinstance(line, Remark)]
 
 
+@pytest.mark.fault("an attacker removes TLS on the network path", "no login is sent", area="transport")
 def test_one_in_between_that_takes_tls_away_gets_no_log_in() -> None:
     """The server's greeting is not protected: one in between may strike the word TLS out of it."""
     with rogue() as server:
@@ -159,6 +165,7 @@ def test_one_in_between_that_takes_tls_away_gets_no_log_in() -> None:
         assert server.capabilities == []
 
 
+@pytest.mark.fault("MariaDB requests a readable password")
 @pytest.mark.parametrize("verify", [False, True])
 def test_only_a_verified_certificate_gives_a_right_to_read_the_password(
     verify: bool, certificates: Certificates
@@ -174,6 +181,7 @@ def test_only_a_verified_certificate_gives_a_right_to_read_the_password(
         assert server.given == ([b"secret\0"] if verify else [])
 
 
+@pytest.mark.fault("a password goes to another host without verified TLS")
 @pytest.mark.parametrize(
     ("endpoint", "said"),
     [
@@ -190,6 +198,7 @@ def test_a_password_that_others_can_read_is_a_remark(endpoint: Endpoint, said: s
     assert (said is None and reported is None) or (said is not None and reported is not None and said in reported)
 
 
+@pytest.mark.fault("a password goes to another host without verified TLS", "a remark says so", area="transport")
 @pytest.mark.parametrize("kind", ["redis", "mariadb", "subject"])
 def test_the_run_says_it_before_it_connects(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And goes on: many private networks do without TLS. Nothing listens there; the remark comes first."""
@@ -220,6 +229,7 @@ def test_an_application_connects_as_safely_as_loadstone() -> None:
             options(tls)
 
 
+@pytest.mark.fault("an application is not given its server's TLS")
 def test_the_spring_application_is_given_tls() -> None:
     manifest, _ = read_manifest(Path(__file__).parents[2] / "subjects" / "spring")
     servers = {
@@ -237,6 +247,7 @@ def test_the_spring_application_is_given_tls() -> None:
 BEHIND_LINE = {"db": Address("127.0.0.1", "4", encryption=Tls(server_name="db.example"), behind_line=True)}
 
 
+@pytest.mark.fault("an application would verify the link's address", "refused with the remedy", area="transport")
 @pytest.mark.parametrize(
     ("given", "remedy"),
     [
@@ -281,6 +292,9 @@ def test_the_nest_application_verifies_a_redis_behind_a_line_and_refuses_a_maria
         require_verifiable(manifest.environment, {"mariadb": behind}, "nest")
 
 
+@pytest.mark.fault(
+    "an application is not given its server's TLS", "a remark says so; the Spring application gets it", area="transport"
+)
 def test_an_application_that_is_not_given_tls_is_a_remark() -> None:
     manifest = Manifest.model_validate(
         {"name": "app", "run": {"command": "x"}, "environment": {"DB": "${db.address}", "R": "${r.host}"}}

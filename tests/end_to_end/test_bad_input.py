@@ -70,6 +70,7 @@ def test_a_mistake_in_the_file_is_shown_with_its_place(lab: Lab, change: str, sa
     assert lab.runs() == []
 
 
+@pytest.mark.fault("a wrong password", "reported and not shown", area="secrets")
 def test_a_wrong_password_is_said_and_not_shown(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     _, url = users_redis
     wrong = url.replace(url.split(":")[2].split("@")[0], "wrong-password")
@@ -79,6 +80,7 @@ def test_a_wrong_password_is_said_and_not_shown(lab: Lab, users_redis: tuple[Loc
     assert "wrong-password" not in done.err
 
 
+@pytest.mark.fault("no room for the run", "refused before anything starts", area="disk")
 def test_no_room_on_the_disk_is_said_before_the_run(lab: Lab) -> None:
     done = lab.loadstone("run", lab.experiment(measure="100000000 s"))
     assert done.status == 2

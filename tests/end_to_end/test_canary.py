@@ -245,6 +245,11 @@ def arguments(pid: int) -> bytes:
     return "\n".join(words).encode()
 
 
+@pytest.mark.fault(
+    "a secret in experiment, manifest, command line or environment",
+    "in no file, output, metric, log or child's arguments",
+    area="secrets",
+)
 def test_no_canary_is_in_what_a_run_leaves(lab: Lab, theirs: Theirs) -> None:
     port = free_port()
     command = lab.begin(
@@ -329,6 +334,11 @@ REFUSED: dict[str, Callable[[Theirs], list[str]]] = {
 }
 
 
+@pytest.mark.fault(
+    "bad URL, refused input, or an application that prints its password",
+    "one line without the password",
+    area="secrets",
+)
 @pytest.mark.parametrize("refused", REFUSED)
 def test_no_canary_is_in_what_a_refused_run_says(lab: Lab, theirs: Theirs, refused: str) -> None:
     done = lab.loadstone("run", "--trust", experiment(lab, theirs), *OPTIONS, *REFUSED[refused](theirs), **ENVIRONMENT)
@@ -337,6 +347,7 @@ def test_no_canary_is_in_what_a_refused_run_says(lab: Lab, theirs: Theirs, refus
     assert left(lab, done) == {}
 
 
+@pytest.mark.fault("a secret's variable or file is missing", "one line with the remedy", area="secrets")
 @pytest.mark.parametrize(
     ("missing", "said"),
     [
@@ -352,6 +363,7 @@ def test_a_variable_that_is_missing_is_one_clear_line(lab: Lab, theirs: Theirs, 
     assert "'${secret:FILED}': no file was named for it; add --secret-file FILED=PATH" in done.error_line
 
 
+@pytest.mark.fault("a factor's level is a secret", "refused with the remedy", area="secrets")
 def test_a_level_that_is_a_secret_is_refused_with_its_remedy(lab: Lab, theirs: Theirs) -> None:
     path = experiment(lab, theirs)
     text = path.read_text().replace('"${env:LOGIN_A}", "${env:LOGIN_B}"', "alpha-Cnry7Levelq9Z, beta")

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from loadstone import __version__
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.plan.design.run_design import make_run_plan
@@ -45,6 +47,7 @@ def test_every_command_explains_itself(lab: Lab) -> None:
         assert lab.loadstone(command, "-h") == done
 
 
+@pytest.mark.fault("stdout's reader goes away", "no traceback", area="input")
 def test_a_reader_that_goes_away_gives_no_traceback(lab: Lab) -> None:
     for command in ("list", "doctor", "show json-documents"):
         line = f"{sys.executable} -m loadstone.cli {command} | true; echo ${{PIPESTATUS[0]}}"

@@ -33,6 +33,11 @@ def sent(client: redis.Redis) -> set[str]:
     return {name.removeprefix("cmdstat_") for name in client.info("commandstats")}
 
 
+@pytest.mark.fault(
+    "`FLUSHALL`, `CONFIG SET`, `EVAL` or a foreign key in a workload",
+    "refused, status 2; the server is unchanged",
+    area="commands",
+)
 @pytest.mark.parametrize(
     ("change", "operation", "why"),
     [
@@ -72,6 +77,7 @@ def test_show_refuses_it_too(lab: Lab, theirs: tuple[redis.Redis, str]) -> None:
     assert "--allow-any-command: operation 'set' sends 'FLUSHALL' to redis" in done.out
 
 
+@pytest.mark.fault("the same by `--set`", "refused", area="commands")
 @pytest.mark.parametrize("value", ["FLUSHALL", "SET other x"])
 def test_what_set_changes_passes_the_same_gate(lab: Lab, theirs: tuple[redis.Redis, str], value: str) -> None:
     _, url = theirs
@@ -88,6 +94,9 @@ def test_the_prefix_of_keys_cannot_be_set(lab: Lab, theirs: tuple[redis.Redis, s
     assert "is set by loadstone, which touches only keys of its own" in done.error_line
 
 
+@pytest.mark.fault(
+    "a command that only the server knows", "the server's own description decides; no load was sent", area="commands"
+)
 def test_what_only_the_server_knows_is_refused_before_anything_is_sent(
     lab: Lab, theirs: tuple[redis.Redis, str]
 ) -> None:
@@ -100,6 +109,7 @@ def test_what_only_the_server_knows_is_refused_before_anything_is_sent(
     assert lab.runs() == []
 
 
+@pytest.mark.fault("a workload makes keys other than `{key}`", "they are removed at the end", area="commands")
 def test_keys_beside_the_plans_are_removed_at_the_end(lab: Lab, theirs: tuple[redis.Redis, str]) -> None:
     client, url = theirs
     commands = f'{SET} => "SADD loadstone:tags {{value}}"}}, {{args: "SET {{key}}:other x"'
@@ -111,6 +121,7 @@ def test_keys_beside_the_plans_are_removed_at_the_end(lab: Lab, theirs: tuple[re
     assert "sadd" in sent(client)
 
 
+@pytest.mark.fault("a run's folder contains `--allow-any-command`", "`--resume` ignores it", area="commands")
 def test_whoever_means_it_may_and_says_so_each_time(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     _, url = users_redis
     with redis.Redis.from_url(url, decode_responses=True) as client:

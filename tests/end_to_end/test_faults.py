@@ -19,6 +19,9 @@ from tests.end_to_end.conftest import MANY, Lab, lab_in, reason_of
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
 
 
+@pytest.mark.fault(
+    "Redis that loadstone started dies in a trial", "the trial is invalid, the rest runs, status 3", area="servers"
+)
 def test_a_killed_redis_of_ours_spoils_one_trial_and_the_rest_goes_on(lab: Lab) -> None:
     command = lab.begin("run", lab.experiment(measure="1500 ms", many=MANY))
     lab.until(lambda: lab.runs() and lab.trials())
@@ -35,6 +38,9 @@ def test_a_killed_redis_of_ours_spoils_one_trial_and_the_rest_goes_on(lab: Lab) 
     assert "Traceback" not in done.err
 
 
+@pytest.mark.fault(
+    "your Redis dies", "finished trials are reported, status 3; loadstone never restarts it", area="servers"
+)
 def test_a_killed_redis_of_the_users_ends_the_run_with_status_3(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     server, url = users_redis
     command = lab.begin("run", lab.experiment(measure="1500 ms"), "--server", f"redis={url}")
@@ -47,6 +53,11 @@ def test_a_killed_redis_of_the_users_ends_the_run_with_status_3(lab: Lab, users_
     assert (lab.run() / "report.html").is_file()
 
 
+@pytest.mark.fault(
+    "loadstone gets SIGKILL",
+    "no process, folder or control group stays; `--resume` finishes the run",
+    area="interrupted",
+)
 def test_a_killed_loadstone_leaves_no_server_and_resume_finishes(lab: Lab) -> None:
     path = lab.experiment(measure="700 ms")
     command = lab.begin("run", path)
@@ -63,6 +74,7 @@ def test_a_killed_loadstone_leaves_no_server_and_resume_finishes(lab: Lab) -> No
     assert json.loads((lab.run() / "analysis.json").read_text())["complete"]
 
 
+@pytest.mark.fault("Ctrl-C", "finished trials are reported, status 130, with the command to resume", area="interrupted")
 def test_ctrl_c_keeps_what_was_finished_and_says_how_to_go_on(lab: Lab) -> None:
     command = lab.begin("run", lab.experiment(measure="700 ms"))
     lab.until(lambda: lab.runs() and lab.trials())
@@ -76,6 +88,7 @@ def test_ctrl_c_keeps_what_was_finished_and_says_how_to_go_on(lab: Lab) -> None:
     assert 1 <= analysis["trials_done"] < 6
 
 
+@pytest.mark.fault("Ctrl-C with your Redis", "no key of the run stays there", area="interrupted")
 def test_ctrl_c_leaves_no_key_on_a_users_redis(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     _, url = users_redis
     command = lab.begin("run", lab.experiment(measure="3 s"), "--server", f"redis={url}")
@@ -86,6 +99,7 @@ def test_ctrl_c_leaves_no_key_on_a_users_redis(lab: Lab, users_redis: tuple[Loca
         assert client.keys("*") == []
 
 
+@pytest.mark.fault("Ctrl-C twice", "loadstone ends at once without traceback or lost line", area="interrupted")
 def test_ctrl_c_twice_ends_at_once(lab: Lab) -> None:
     command = lab.begin("run", lab.experiment(measure="700 ms"))
     lab.until(lambda: lab.runs() and lab.trials())
@@ -108,6 +122,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield lab
 
 
+@pytest.mark.fault("resuming with another experiment or machine", "refused with the difference", area="interrupted")
 def test_resume_refuses_another_experiment(finished: Lab) -> None:
     run = finished.run()
     done = finished.loadstone("run", finished.experiment(), *ONE, "operation=get", "--resume", run)
@@ -115,6 +130,7 @@ def test_resume_refuses_another_experiment(finished: Lab) -> None:
     assert "conditions differ" in done.error_line
 
 
+@pytest.mark.fault("resuming with another experiment or machine")
 def test_resume_refuses_another_machine(finished: Lab) -> None:
     environment = finished.run() / "environment.json"
     text = environment.read_text()
@@ -127,6 +143,7 @@ def test_resume_refuses_another_machine(finished: Lab) -> None:
     assert "another machine" in done.error_line
 
 
+@pytest.mark.fault("the disk of the run's folder is full", "finished trials are whole and readable", area="disk")
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
 def test_a_full_disk_loses_nothing_that_was_finished(lab: Lab, tmp_path: Path) -> None:
     small = tmp_path / "small"
@@ -162,6 +179,9 @@ def _trials(small: Path) -> str:
     return next(small.glob("runs/*/trials.jsonl")).read_text()
 
 
+@pytest.mark.fault(
+    "another program takes the generator's or server's core", "the trial names the program", area="users"
+)
 @pytest.mark.alone
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset")
 def test_a_hot_loop_on_the_generators_core_is_observed(lab: Lab) -> None:

@@ -51,6 +51,7 @@ def run(words: list[str], here: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *words], cwd=here, capture_output=True, text=True, check=False, timeout=100)
 
 
+@pytest.mark.fault("ad hoc runs accumulate")
 def test_only_the_newest_are_kept_and_those_of_out_for_good(here: Path) -> None:
     kept = loadstone(*SHORT, "-q", "--out", "runs", folder=here)
     assert kept.returncode in DONE, kept.stderr
@@ -109,6 +110,9 @@ def without_room(request: pytest.FixtureRequest, here: Path) -> Iterator[Path]:
         subprocess.run(["umount", here], check=True)
 
 
+@pytest.mark.fault(
+    "the folder for an ad hoc run is read-only or full", "figures are printed, with the reason", area="disk"
+)
 def test_the_figures_are_printed_where_there_is_no_room_for_the_run(
     without_room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,11 @@ def lines_left(lab: Lab) -> list[psutil.Process]:
     return left
 
 
+@pytest.mark.fault(
+    "the link to a server dies in a trial",
+    "the trial is invalid, later trials use a new link, status 3",
+    area="servers",
+)
 def test_one_trial_is_spoiled_and_says_why_and_the_rest_goes_on(lab: Lab) -> None:
     command = lab.begin("run", behind_a_line(lab, "2500 ms", many=MANY))
     lab.until(lambda: lab.runs() and lab.trials())
@@ -67,6 +72,7 @@ def test_one_trial_is_spoiled_and_says_why_and_the_rest_goes_on(lab: Lab) -> Non
     lab.until(lambda: not lines_left(lab))
 
 
+@pytest.mark.fault("the link to a server dies in a trial")
 def test_rows_that_took_turns_are_spoiled_together(lab: Lab) -> None:
     path = behind_a_line(lab, "2 s", turns="rounds: never} => rounds: auto}")
     command = lab.begin("run", path)
@@ -81,6 +87,7 @@ def test_rows_that_took_turns_are_spoiled_together(lab: Lab) -> None:
     lab.until(lambda: not lines_left(lab))
 
 
+@pytest.mark.fault("loadstone is killed while a link runs", "the link ends", area="servers")
 def test_a_killed_loadstone_leaves_no_line(lab: Lab) -> None:
     command = lab.begin("run", behind_a_line(lab, "1500 ms", many=MANY))
     lab.until(command.under_load)

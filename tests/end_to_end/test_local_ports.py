@@ -33,6 +33,7 @@ def few_ports(lab: Lab) -> Callable[..., Done]:
     return run
 
 
+@pytest.mark.fault("a plan needs more connections than local ports", "refused, status 2", area="limits")
 def test_a_plan_that_needs_more_ports_than_there_are_is_refused(lab: Lab, few_ports: Callable[..., Done]) -> None:
     more = lab.experiment(pool=f"pool: {{connections: 4}} => pool: {{connections: {PORTS + 1}}}")
     done = few_ports("run", more, *ONE)
@@ -42,6 +43,7 @@ def test_a_plan_that_needs_more_ports_than_there_are_is_refused(lab: Lab, few_po
     assert lab.runs() == []
 
 
+@pytest.mark.fault("all local ports are in TIME_WAIT", "the trial is invalid, with figures", area="limits")
 def test_ports_in_time_wait_make_the_trial_invalid_and_are_named(lab: Lab, few_ports: Callable[..., Done]) -> None:
     path = lab.experiment(measure="1 s", pool=RECONNECTING, users='users: "${workers}" => users: 40')
     done = few_ports("run", path, *ONE, "--only", "workers=1")

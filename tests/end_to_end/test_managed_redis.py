@@ -76,6 +76,9 @@ def arguments(command: Command) -> bytes:
     return "\n".join(found).encode()
 
 
+@pytest.mark.fault(
+    "managed Redis with `${env:NAME}`", "neither user nor password is in a file, output or argument", area="secrets"
+)
 @pytest.mark.parametrize("link", ["none", "1 ms"])
 def test_neither_user_nor_password_is_in_what_a_run_leaves(lab: Lab, managed: Managed, link: str) -> None:
     command = lab.begin("run", "--trust", experiment(lab, link), "--verbose", MANAGED_REDIS=managed.url())
@@ -99,6 +102,7 @@ def test_neither_user_nor_password_is_in_what_a_run_leaves(lab: Lab, managed: Ma
     assert left(lab, reported) == []
 
 
+@pytest.mark.fault("managed Redis with `${env:NAME}`")
 @pytest.mark.parametrize("link", ["none", "1 ms"])
 def test_nor_in_what_it_says_where_the_server_refuses(lab: Lab, managed: Managed, link: str) -> None:
     path = experiment(lab, link)

@@ -52,6 +52,8 @@ def written(lab: Lab, experiment: str) -> Path:
     return path
 
 
+@pytest.mark.fault("a command names one key twice", "a warning shows how to name another key", area="load")
+@pytest.mark.fault("all reads of a comparison miss because nothing was stored")
 def test_keys_that_nothing_writes_are_said_before_anything_is_measured(lab: Lab) -> None:
     shown = plain(lab.loadstone("show", written(lab, TWICE)).out)
     assert "mget: MGET names {key} 10 times, which is the same key each time; use {key2} for another" in shown
@@ -62,6 +64,11 @@ def test_keys_that_nothing_writes_are_said_before_anything_is_measured(lab: Lab)
     assert "way is compared by keys, not by operations (keys an operation: mget 10, get 1)." in loaded
 
 
+@pytest.mark.fault(
+    "all reads of a comparison miss because nothing was stored",
+    "the comparison is invalid, status 3; `show` and `run` warn before",
+    area="load",
+)
 def test_a_comparison_whose_reads_all_find_nothing_is_invalid(lab: Lab) -> None:
     done = lab.loadstone("run", written(lab, NOT_LOADED), "--quick")
     assert done.status == 3, done.err
@@ -129,6 +136,7 @@ def test_a_row_whose_reads_all_find_nothing_is_invalid_unless_that_is_meant(here
     assert "Reads that found nothing" not in meant.stdout
 
 
+@pytest.mark.fault("every reply has a wrong type", "the first screen says so", area="load")
 def test_wrong_types_stand_on_the_first_screen(lab: Lab) -> None:
     wrong = EXPERIMENT.replace("MGET {keys:10}", "HGET {key} field")
     done = lab.loadstone("run", written(lab, wrong), "--quick")

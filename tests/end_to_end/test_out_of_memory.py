@@ -9,6 +9,7 @@ from tests.end_to_end.conftest import Lab, check_of, reason_of
 pytestmark = pytest.mark.timeout(300)
 
 
+@pytest.mark.fault("the OOM killer ends a part", "the trial is invalid and says so", area="limits")
 def test_a_server_that_outgrows_its_memory_limit_is_named(lab: Lab) -> None:
     path = lab.experiment(
         measure="20 s",

@@ -34,6 +34,9 @@ def small_cache(users_redis: tuple[LocalRedis, str]) -> tuple[str, redis.Redis]:
     return url, client
 
 
+@pytest.mark.fault(
+    "your Redis evicts, and the plan may not fit beside foreign keys", "refused, status 2; no key is lost", area="data"
+)
 def test_what_may_not_fit_beside_foreign_keys_is_refused(lab: Lab, small_cache: tuple[str, redis.Redis]) -> None:
     url, client = small_cache
     size = "documents: {payload_bytes: 100 B => documents: {payload_bytes: 200 kB"
@@ -45,6 +48,7 @@ def test_what_may_not_fit_beside_foreign_keys_is_refused(lab: Lab, small_cache: 
     assert lab.runs() == []
 
 
+@pytest.mark.fault("your Redis evicts, and the plan fits", "the run takes place; no key is lost", area="data")
 def test_what_fits_runs_and_no_foreign_key_is_lost(lab: Lab, small_cache: tuple[str, redis.Redis]) -> None:
     url, client = small_cache
     done = lab.loadstone("run", lab.experiment(), "--only", "operation=set", "--server", f"redis={url}")
@@ -53,6 +57,7 @@ def test_what_fits_runs_and_no_foreign_key_is_lost(lab: Lab, small_cache: tuple[
     assert client.dbsize() == FOREIGN
 
 
+@pytest.mark.fault("your Redis evicts under load", "the run ends with status 3 and its keys are removed", area="data")
 def test_the_first_eviction_ends_the_run(lab: Lab, small_cache: tuple[str, redis.Redis]) -> None:
     """Somebody else fills the server while it is loaded, so that it throws keys away."""
     url, client = small_cache
@@ -78,6 +83,7 @@ def writes(client: redis.Redis) -> int:
     return sum(one["calls"] for name, one in stats.items() if name.lower().endswith(("_set", ".set")))
 
 
+@pytest.mark.fault("your Redis restarts in a trial", "the trial is invalid, reason `restarted`", area="servers")
 def test_a_redis_that_was_killed_and_came_back_is_invalid(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     server, url = users_redis
     patience = "  keys: {count: 100} =>   keys: {count: 100}\n  timeouts: {gone_s: 60}"

@@ -38,6 +38,9 @@ def deserved(lab: Lab) -> int:
     return 3 if "invalid" in rows or set(rows) == {"missing"} else 0
 
 
+@pytest.mark.fault(
+    "the disk is full at the report", "the result is printed, status 2; `loadstone report` writes it later", area="disk"
+)
 def test_a_full_disk_at_the_report_hides_no_result(lab: Lab) -> None:
     full = f'ulimit -f {SPACE_BLOCKS}; exec "$@"'
     done = shell(lab, full, "run", lab.experiment(), "--only", "operation=set", "--json")
@@ -57,6 +60,7 @@ def test_a_full_disk_at_the_report_hides_no_result(lab: Lab) -> None:
     assert (lab.run() / "report.html").is_file(), "the earlier one stays as it was"
 
 
+@pytest.mark.fault("stderr is closed, full or without reader", "the run goes on with its status", area="input")
 @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", ">&- 2>&-"])
 def test_a_run_without_stderr_has_the_status_that_its_data_deserve(lab: Lab, closed: str) -> None:
     done = shell(lab, f'exec "$@" {closed}', "run", lab.experiment(), "--only", "operation=set", "--only", "workers=1")
@@ -67,6 +71,7 @@ def test_a_run_without_stderr_has_the_status_that_its_data_deserve(lab: Lab, clo
         assert all(json.loads(line) for line in path.read_text().splitlines()), "nobody else wrote into it"
 
 
+@pytest.mark.fault("stderr is closed, full or without reader")
 def test_a_reader_of_the_progress_that_goes_away_ends_nothing(lab: Lab) -> None:
     command = lab.begin("run", lab.experiment(), "--only", "operation=set", "--only", "workers=1", "--verbose")
     assert command.process.stderr is not None
@@ -78,6 +83,7 @@ def test_a_reader_of_the_progress_that_goes_away_ends_nothing(lab: Lab) -> None:
     assert "Does the whole way work?" in out
 
 
+@pytest.mark.fault("terminal escapes in names, errors or replies", "none reaches the terminal", area="input")
 def test_errors_and_questions_hold_nothing_that_a_terminal_obeys(lab: Lab) -> None:
     path = lab.experiment(question=f'question: Does the whole way work? => question: "{HOSTILE}"')
     run = lab.loadstone("run", path, "--only", "operation=set", "--only", "workers=1")
@@ -130,6 +136,7 @@ def rogue() -> Iterator[int]:
     thread.join()
 
 
+@pytest.mark.fault("`INFO` is nonsense", "one line names the server, status 2", area="replies")
 def test_a_server_that_answers_nonsense_is_named_in_one_line(lab: Lab, rogue: int) -> None:
     done = lab.loadstone("run", lab.experiment(), "--server", f"redis=redis://127.0.0.1:{rogue}")
     assert done.status == 2
@@ -138,6 +145,7 @@ def test_a_server_that_answers_nonsense_is_named_in_one_line(lab: Lab, rogue: in
     assert lab.runs() == []
 
 
+@pytest.mark.fault("a defect of loadstone")
 def test_a_defect_is_70_and_leaves_its_traceback_in_a_file(lab: Lab) -> None:
     broken = lab.folder / "sitecustomize.py"
     broken.write_text("import loadstone.spec.built_in\nloadstone.spec.built_in.questions = lambda: 1 / 0\n")

@@ -28,6 +28,11 @@ def _stopped(lab: Lab, which: str, *changes: str) -> tuple[list[dict[str, Any]],
     return lab.trials(), done.out + done.err
 
 
+@pytest.mark.fault(
+    "a server stops answering in a trial",
+    "the row counts the timeouts, and a line gives duration, waiting requests and cause",
+    area="servers",
+)
 def test_a_server_that_is_stopped_stands_in_its_row_with_the_length_and_the_reason(lab: Lab) -> None:
     (trial,), printed = _stopped(lab, "redis", f"{KEYS} =>   timeouts: {{request_ms: 1 s}}\n{KEYS}")
     stalls = check_of(trial, "stalls")
@@ -41,6 +46,9 @@ def test_a_server_that_is_stopped_stands_in_its_row_with_the_length_and_the_reas
     assert "Nothing was answered for" in printed.replace("\n", " ")
 
 
+@pytest.mark.fault(
+    "loadstone is stopped by SIGSTOP in a trial", "the report blames loadstone, not the server", area="servers"
+)
 def test_loadstone_that_is_stopped_says_that_it_was_itself(lab: Lab) -> None:
     (trial,), _ = _stopped(lab, "loadstone")
     own = check_of(trial, "own_stalls")

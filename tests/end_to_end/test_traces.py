@@ -109,6 +109,7 @@ def test_runs_on_servers_of_our_own_have_no_ledger(lab: Lab) -> None:
     assert not (lab.run() / "ledger.jsonl").exists()
 
 
+@pytest.mark.fault("SIGHUP, SIGINT or SIGTERM", "the run leaves nothing", area="interrupted")
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_signals_leave_nothing(lab: Lab, theirs: tuple[redis.Redis, str, int], number: signal.Signals) -> None:
     client, url, _ = theirs
@@ -120,6 +121,7 @@ def test_signals_leave_nothing(lab: Lab, theirs: tuple[redis.Redis, str, int], n
     assert foreign(client) == THEIRS
 
 
+@pytest.mark.fault("the terminal is closed", "the run ends in order and leaves nothing", area="interrupted")
 def test_a_terminal_that_is_closed_leaves_nothing(lab: Lab, theirs: tuple[redis.Redis, str, int]) -> None:
     client, url, _ = theirs
     command = [sys.executable, "-m", "loadstone.cli", "run", str(experiment(lab, "30 s")), "--server", f"redis={url}"]
@@ -153,6 +155,7 @@ def drained(terminal: int) -> bool:
     return True
 
 
+@pytest.mark.fault("SIGHUP under `nohup`", "the run goes on", area="interrupted")
 def test_a_run_under_nohup_goes_on_when_the_terminal_is_closed(lab: Lab, theirs: tuple[redis.Redis, str, int]) -> None:
     client, url, _ = theirs
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -168,6 +171,9 @@ def test_a_run_under_nohup_goes_on_when_the_terminal_is_closed(lab: Lab, theirs:
     assert ours(client) == []
 
 
+@pytest.mark.fault(
+    "`kill -9`, then `loadstone clean`", "everything the run made is removed; no password was stored", area="leftovers"
+)
 def test_after_kill_9_clean_removes_what_is_left(lab: Lab, theirs: tuple[redis.Redis, str, int]) -> None:
     client, url, _ = theirs
     killed(lab, client, url)
@@ -192,6 +198,7 @@ def test_after_kill_9_clean_removes_what_is_left(lab: Lab, theirs: tuple[redis.R
     assert password not in (lab.run() / "ledger.jsonl").read_text() + left.out + dry.out + other.out + done.out
 
 
+@pytest.mark.fault("`kill -9`, then `--resume`", "leftovers are removed first", area="leftovers")
 def test_after_kill_9_resume_removes_what_is_left_and_goes_on(lab: Lab, theirs: tuple[redis.Redis, str, int]) -> None:
     client, url, _ = theirs
     killed(lab, client, url)
@@ -203,6 +210,7 @@ def test_after_kill_9_resume_removes_what_is_left_and_goes_on(lab: Lab, theirs: 
     assert foreign(client) == THEIRS
 
 
+@pytest.mark.fault("`clean` of a live run, or of a copy of its folder", "refused", area="leftovers")
 def test_a_run_that_goes_on_is_not_cleaned(lab: Lab, theirs: tuple[redis.Redis, str, int]) -> None:
     client, url, _ = theirs
     command = begun(lab, client, url)
@@ -222,6 +230,9 @@ def command_folder(lab: Lab) -> str:
     return next(path.name for path in lab.runs() if path.name != "copy")
 
 
+@pytest.mark.fault(
+    "your server freezes for good", "a line names what stays and the command that removes it later", area="leftovers"
+)
 def test_a_server_that_froze_is_cleaned_later(lab: Lab, theirs: tuple[redis.Redis, str, int]) -> None:
     client, url, pid = theirs
     command = begun(lab, client, url)
@@ -241,6 +252,7 @@ def test_a_server_that_froze_is_cleaned_later(lab: Lab, theirs: tuple[redis.Redi
     assert foreign(client) == THEIRS
 
 
+@pytest.mark.fault("your server freezes for a moment", "loadstone waits, and nothing stays", area="leftovers")
 def test_a_server_that_freezes_for_a_moment_is_waited_for(lab: Lab, theirs: tuple[redis.Redis, str, int]) -> None:
     client, url, pid = theirs
     command = begun(lab, client, url, "--verbose")

@@ -84,6 +84,11 @@ def kill(lab: Lab, mariadb: Endpoint, *arguments: str | Path) -> None:
     assert query(mariadb, "SELECT COUNT(*) FROM loadstone_lab.post")[0][0] == 500
 
 
+@pytest.mark.fault(
+    "`kill -9` with your MariaDB",
+    "a new run is refused; `--resume` continues, `clean` drops the database",
+    area="leftovers",
+)
 def test_after_kill_9(lab: Lab, mariadb: Endpoint) -> None:
     before = databases(mariadb)
     url = f"mariadb=mariadb://{mariadb.username}:{mariadb.password}@{mariadb.label}/loadstone_lab"

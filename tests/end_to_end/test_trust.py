@@ -2,6 +2,8 @@
 
 import shutil
 
+import pytest
+
 from .conftest import Lab
 
 TYPED = ("--set", "servers.redis.settings.enable-debug-command=yes")
@@ -10,6 +12,7 @@ RAN = (0, 3)
 """The statuses of a run that measured: on a busy machine its figures may be invalid."""
 
 
+@pytest.mark.fault("`--resume` takes options from someone's folder")
 def test_the_options_of_a_resumed_folder_ask_unless_the_run_began_here(lab: Lab) -> None:
     cache = lab.folder / "cache"
     here = {"XDG_CACHE_HOME": str(cache)}

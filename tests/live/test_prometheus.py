@@ -224,6 +224,7 @@ def test_the_port_is_free_again_after_the_run() -> None:
         assert again.port == port
 
 
+@pytest.mark.fault("another user reaches a server that loadstone started")
 def test_only_this_machine_may_ask(exporter: LiveExporter) -> None:
     assert exporter._server.server_address[0] == "127.0.0.1"
 

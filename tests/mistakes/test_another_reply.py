@@ -74,6 +74,7 @@ def judged() -> Iterator[Callable[..., dict[str, CheckResult]]]:
         yield judge
 
 
+@pytest.mark.fault("a server answers another request, or once too often")
 def test_a_reply_too_many_makes_the_trial_invalid_though_one_of_a_thousand_is_below_the_limit_of_errors(
     judged: Callable[..., dict[str, CheckResult]],
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_reply_too_many_makes_the_trial_invalid_though_one_of_a_thousand_is_be
     assert found["trial"].verdict == "invalid"
 
 
+@pytest.mark.fault("a server answers another request, or once too often")
 def test_a_reply_too_many_is_found_without_verifying(judged: Callable[..., dict[str, CheckResult]]) -> None:
     found = judged(lambda number: OK * (2 if number == 500 else 1), "any", replies=False)
     assert found["replies"].verdict == "invalid"

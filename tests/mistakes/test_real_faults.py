@@ -172,6 +172,7 @@ def test_without_a_fault_nothing_is_found(bench: Bench, operation: dict[str, Any
     assert found.part != "unknown" or "other programs" in said, said
 
 
+@pytest.mark.fault("another client changes keys of the run", "the trial is invalid", area="data")
 def test_another_client_that_writes_to_our_keys(bench: Bench) -> None:
     def overwrite(client: redis.Redis) -> None:
         for number in range(KEYS):
@@ -197,6 +198,7 @@ def test_what_was_answered_as_stored_is_there(bench: Bench) -> None:
     assert (found.verdict, found.measured) == ("valid", 0)
 
 
+@pytest.mark.fault("another client changes keys of the run")
 def test_rows_that_somebody_else_stored_or_removed(bench: Bench) -> None:
     def stores(client: redis.Redis) -> None:
         for number in range(5):
@@ -210,6 +212,7 @@ def test_rows_that_somebody_else_stored_or_removed(bench: Bench) -> None:
         assert (found.verdict, found.measured) == ("invalid", 5)
 
 
+@pytest.mark.fault("a server's connections grow without end", "the trial is suspect", area="load")
 def test_connections_that_are_opened_and_never_given_back(bench: Bench) -> None:
     phases = {"warm_up_s": 0.2, "measure_s": 4.0, "drain_s": 1.0}
     leaked: list[socket.socket] = []
@@ -230,6 +233,7 @@ def test_connections_that_are_opened_and_never_given_back(bench: Bench) -> None:
             connection.close()
 
 
+@pytest.mark.fault("another client changes keys of the run")
 def test_keys_that_vanish(bench: Bench) -> None:
     trial = bench.trial(GET, fault=lambda client: client.unlink(*map(key, range(KEYS // 2))))
     assert check_of(trial, "key_count").measured == KEYS // 2
@@ -237,6 +241,7 @@ def test_keys_that_vanish(bench: Bench) -> None:
     assert check_of(trial, "errors").verdict == "valid"
 
 
+@pytest.mark.fault("a server evicts keys in a trial", "the trial is invalid", area="data")
 def test_a_server_that_evicts(bench: Bench) -> None:
     def shrink(client: redis.Redis) -> None:
         client.config_set("maxmemory-policy", "allkeys-random")
@@ -265,6 +270,7 @@ def test_somebody_who_watches_every_command(bench: Bench) -> None:
     assert check_of(bench.trial(fault=begin), "monitor_clients").measured == 1
 
 
+@pytest.mark.fault("a server does not answer", "its operations are timeouts, all accounted for", area="load")
 def test_a_paused_server(bench: Bench) -> None:
     trial = bench.trial(
         fault=lambda client: client.client_pause(400),
@@ -276,6 +282,9 @@ def test_a_paused_server(bench: Bench) -> None:
     assert check_of(trial, "connections").verdict == "suspect"
 
 
+@pytest.mark.fault(
+    "arrivals meet a paused server", "unsent arrivals are dropped and counted; the trial is invalid", area="load"
+)
 def test_arrivals_that_find_a_paused_server(bench: Bench) -> None:
     open_model = {"kind": "open", "rate_per_s": 500.0, "backlog_max": 10}
     trial = bench.trial(fault=lambda client: client.client_pause(400), model=open_model)
@@ -283,6 +292,7 @@ def test_arrivals_that_find_a_paused_server(bench: Bench) -> None:
     assert check_of(trial, "conservation").verdict == "valid"
 
 
+@pytest.mark.fault("a server cuts connections", "counted; the trial is suspect", area="load")
 def test_connections_that_are_cut(bench: Bench) -> None:
     def cut(client: redis.Redis) -> None:
         own = client.client_id()
@@ -302,6 +312,7 @@ def test_a_server_that_writes_everything_down(bench: Bench, name: str, value: st
     assert check_of(bench.trial(), check).verdict == "suspect"
 
 
+@pytest.mark.fault("another program takes the generator's or server's core")
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs processes that can be pinned")
 def test_a_hot_loop_on_the_servers_core(bench: Bench) -> None:
     cpus = set(place().server_cpus)

@@ -151,6 +151,7 @@ def test_samples_of_a_moment_and_part_share_a_line(synthetic: ModuleType, tmp_pa
     assert [s for s in read_run(path).samples["b01-001"] if s.part == "redis" and s.metric == "cpu_s"]
 
 
+@pytest.mark.fault("two writers of one run's folder", "the second is refused", area="disk")
 def test_a_second_writer_is_refused(synthetic: ModuleType, tmp_path: Path) -> None:
     with create(synthetic, tmp_path) as folder, pytest.raises(UserError, match="another loadstone is writing"):
         RunFolder.resume(folder.path)

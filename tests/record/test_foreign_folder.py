@@ -30,6 +30,7 @@ FILES += ["looks.jsonl", "crashes.jsonl"]
 THEIRS = b"a line of another's\nand half a li"
 
 
+@pytest.mark.fault("links and pipes planted in a run's folder", "nothing outside is read, written or cut", area="users")
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe"])
 def test_lines_are_written_to_a_file_of_the_folder_alone(kind: str, tmp_path: Path) -> None:
     theirs, planted = tmp_path / "theirs", tmp_path / "trials.jsonl"
@@ -47,6 +48,7 @@ def test_lines_are_written_to_a_file_of_the_folder_alone(kind: str, tmp_path: Pa
         assert len(set(Path("/proc/self/fd").iterdir())) == len(before)
 
 
+@pytest.mark.fault("`--resume` of a folder that others own or may write", "refused", area="users")
 def test_only_its_own_user_goes_on_with_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "20261122T101112Z-shop"
     folder.mkdir(mode=0o755)
@@ -85,6 +87,7 @@ def reported(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.fault("links and pipes planted in a run's folder")
 @pytest.mark.parametrize("name", FILES)
 def test_a_link_in_the_place_of_a_file_is_not_read(name: str, run: Path, tmp_path: Path) -> None:
     theirs = tmp_path / "theirs" / "x"
@@ -103,6 +106,7 @@ def test_a_link_in_the_place_of_a_file_is_not_read(name: str, run: Path, tmp_pat
     assert not (run / "analysis.json").exists()
 
 
+@pytest.mark.fault("links and pipes planted in a run's folder")
 def test_a_link_in_the_place_of_charts_has_nothing_written_behind_it(run: Path, tmp_path: Path) -> None:
     (tmp_path / "theirs" / "checks.svg").write_text("theirs")
     (run / "charts").symlink_to(tmp_path / "theirs")
@@ -122,6 +126,7 @@ def test_a_link_in_the_place_of_a_report_is_replaced(run: Path, tmp_path: Path) 
     assert (tmp_path / "theirs" / "page").read_text() == "theirs"
 
 
+@pytest.mark.fault("links and pipes planted in a run's folder")
 @pytest.mark.parametrize("place", ["latency", "latency/b01-001.hlog"])
 def test_latencies_behind_a_link_are_not_read(place: str, run: Path, tmp_path: Path) -> None:
     (run / place).rename(tmp_path / "theirs" / "moved")
@@ -131,6 +136,7 @@ def test_latencies_behind_a_link_are_not_read(place: str, run: Path, tmp_path: P
             read(run, "b01-001", "response")
 
 
+@pytest.mark.fault("links and pipes planted in a run's folder")
 def test_latencies_are_not_written_behind_a_link(run: Path, synthetic: ModuleType, tmp_path: Path) -> None:
     (run / "latency").rename(run / "before")
     (run / "latency").symlink_to(tmp_path / "theirs")
@@ -141,6 +147,7 @@ def test_latencies_are_not_written_behind_a_link(run: Path, synthetic: ModuleTyp
     assert len(read_run(run).trials) == 2
 
 
+@pytest.mark.fault("a link in the place of a log", "neither loadstone nor its guard writes behind it", area="users")
 @pytest.mark.parametrize("place", ["logs", "logs/redis.log", "logs/2"])
 def test_logs_are_not_written_behind_a_link(place: str, run: Path, tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
@@ -155,6 +162,7 @@ def test_logs_are_not_written_behind_a_link(place: str, run: Path, tmp_path: Pat
     assert not list(tmp_path.glob("loadstone-*"))
 
 
+@pytest.mark.fault("a link in the place of a log")
 def test_a_link_that_appears_later_is_not_followed_by_the_guard(run: Path, tmp_path: Path) -> None:
     context = DeployContext(work_root=tmp_path, log_folder=run / "logs", run_folder=run)
     process, _ = guarded("server", "redis", Limits(), context, lambda _: (("echo", "ours"), NONE))
@@ -174,6 +182,9 @@ def test_a_list_of_runs_shows_nothing_from_behind_a_link(run: Path, tmp_path: Pa
     assert SECRET not in "".join(run_lines(list_runs(run.parent)))
 
 
+@pytest.mark.fault(
+    "`./runs` is a link, and `--resume latest`", "the run behind the link continues, whatever `--out` was", area="disk"
+)
 def test_the_newest_run_is_found_behind_a_linked_folder_of_runs(run: Path, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "runs").symlink_to(tmp_path / "runs")
@@ -182,6 +193,7 @@ def test_the_newest_run_is_found_behind_a_linked_folder_of_runs(run: Path, tmp_p
     assert len(read_run(newest).trials) == 2
 
 
+@pytest.mark.fault("`./runs` is a link, and `--resume latest`")
 def test_a_run_that_goes_on_is_the_one_that_was_found_first(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +211,7 @@ def test_a_run_that_goes_on_is_the_one_that_was_found_first(
     assert "experiment 'small'" in done.stderr or "'small'" in done.stderr  # it is no built-in one: found, and read
 
 
+@pytest.mark.fault("a run's folder holds 100 MB of garbage")
 def test_half_a_character_is_shown_as_a_mark(run: Path) -> None:
     environment = json.loads((run / "environment.json").read_text())
     environment["kernel"] = {"release": "6.1 \ud800"}
@@ -212,6 +225,9 @@ def test_half_a_character_is_shown_as_a_mark(run: Path) -> None:
 EVIL = "=cmd|' /C calc'!A0 <script>alert(1)</script> [a](javascript:alert(1)) \x1b]0;owned\x07\x9b31m\u202e"
 
 
+@pytest.mark.fault(
+    "script, links, formulas or control characters in a planted folder", "escaped in every format", area="users"
+)
 def test_planted_texts_are_text_in_every_format(run: Path) -> None:
     """A name of a condition, a server's version, an error and a command, as someone else may have written them."""
     environment = json.loads((run / "environment.json").read_text())
@@ -251,6 +267,7 @@ def test_planted_texts_are_text_in_every_format(run: Path) -> None:
     assert not set(done.stdout + done.stderr) & set("\x1b\x07\x9b\u202e")
 
 
+@pytest.mark.fault("a run's folder contains a command without experiment", "one line", area="disk")
 @pytest.mark.parametrize("command", ["loadstone run", "loadstone run --resume ."])
 def test_a_command_that_names_no_experiment_is_one_line(command: str, tmp_path: Path) -> None:
     """It led to itself until the stack was full."""

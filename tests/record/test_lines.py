@@ -121,6 +121,7 @@ except UserError as error:
 """
 
 
+@pytest.mark.fault("the disk of the run's folder is full")
 @pytest.mark.parametrize("limit", [1000, 1023, 4096])
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path, limit: int) -> None:
     """A limit on the size of files makes short writes and then errors, as a full disk does."""

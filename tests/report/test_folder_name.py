@@ -3,9 +3,12 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from loadstone.report.summary import reproduce
 
 
+@pytest.mark.fault("a folder's name holds terminal escapes", "plain in the report", area="input")
 def test_the_folder_in_a_command_is_plain() -> None:
     analysis = SimpleNamespace(
         environment={"command": "loadstone run x"}, quick=False, as_published=False, experiment="x", run="run\x1b[31m"

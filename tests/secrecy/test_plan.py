@@ -36,6 +36,7 @@ def test_the_driver_gets_the_secret_and_the_experiment_keeps_the_reference(
     assert "Bearer ${env:PW}" in json.dumps(experiment.model_dump(mode="json"))
 
 
+@pytest.mark.fault("a secret is renewed before `--resume`", "the run continues", area="secrets")
 def test_a_renewed_secret_is_the_same_plan(app: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sets = [f"{HEADER}='Bearer ${{env:PW}}'", f"{VARIABLE}=${{env:PW}}"]
     monkeypatch.setenv("PW", "first-secret-1")

@@ -72,6 +72,7 @@ fn an_honest_store_has_no_error() {
     assert_eq!(outcome.record.connections.unrequested, 0);
 }
 
+/// Fault (replies): a server answers another request, or once too often: an error; the trial is invalid
 #[test]
 fn a_reply_too_many_answers_no_request_that_was_not_sent() {
     // In one piece with the correct one: by then the next request is encoded, and nothing of it sent.
@@ -95,6 +96,7 @@ fn a_reply_too_many_on_an_idle_connection_is_counted() {
     assert_eq!(record.total.ok, 20, "no user waited for a reply: {:?}", record.total);
 }
 
+/// Fault: a server answers another request, or once too often
 #[test]
 fn each_document_that_answers_another_request_is_wrong() {
     let late = one_late();
@@ -148,6 +150,7 @@ fn body(path: &str) -> String {
     http_server::text(200, "", &format!("{path};"))
 }
 
+/// Fault: a server answers another request, or once too often
 #[test]
 fn an_http_reply_too_many_is_an_error() {
     for verify in [json!({}), json!({"replies": false})] {

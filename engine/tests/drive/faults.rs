@@ -12,6 +12,7 @@ fn drive_with(fault: Fault, changes: Value) -> Outcome {
     drive(plan(server.port(), all))
 }
 
+/// Fault: a server cuts connections
 #[test]
 fn a_server_that_closes_connections() {
     for depth in [1, 7] {
@@ -24,6 +25,7 @@ fn a_server_that_closes_connections() {
     }
 }
 
+/// Fault: a server does not answer
 #[test]
 fn a_server_that_does_not_answer_a_command() {
     let changes = json!({"timeouts": {"request_ms": 2_000.0}, "pipeline_depth": 3});
@@ -33,6 +35,7 @@ fn a_server_that_does_not_answer_a_command() {
     assert!(outcome.record.total.ok > 20);
 }
 
+/// Fault (load): a server is silent when a drive ends or stops: the drive ends in time
 #[test]
 fn a_server_that_is_silent_when_the_drive_ends() {
     let changes = json!({
@@ -51,6 +54,7 @@ fn a_server_that_answers_an_error() {
     assert_eq!(outcome.record.connections.lost, 0);
 }
 
+/// Fault (replies): garbage instead of replies: counted by kind; no panic
 #[test]
 fn a_server_that_answers_garbage() {
     let outcome = drive_with(Fault::Garbage { nth: 10 }, json!({}));
@@ -58,6 +62,7 @@ fn a_server_that_answers_garbage() {
     assert_eq!(outcome.record.connections.lost, 1);
 }
 
+/// Fault (replies): a connection ends within a reply: an error of that operation, by kind
 #[test]
 fn a_server_that_breaks_off_within_a_reply() {
     let outcome = drive_with(Fault::HalfThenClose { nth: 10 }, json!({}));
@@ -75,6 +80,7 @@ fn a_first_command_that_fails_ends_an_operation_of_two() {
     assert_eq!((record.commands["GET"].sent, record.commands["PING"].sent), (100, 99));
 }
 
+/// Fault: a server goes away while the engine drives
 #[test]
 fn a_server_that_goes_away_ends_the_drive() {
     let server = server(|_| {});
@@ -89,6 +95,7 @@ fn a_server_that_goes_away_ends_the_drive() {
     assert!(outcome.record.total.unsent > 0, "users were waiting: {:?}", outcome.record.total);
 }
 
+/// Fault (servers): a server goes away while the engine drives: lost connections are counted and made again; a server that stays away ends the drive
 #[test]
 fn a_server_that_comes_back_in_time_is_used_again() {
     let first = server(|_| {});

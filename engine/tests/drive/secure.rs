@@ -79,6 +79,7 @@ fn a_drive_over_tls_with_and_without_verification() {
     }
 }
 
+/// Fault: a certificate of another CA or name
 #[test]
 fn a_certificate_that_cannot_be_verified_is_refused() {
     let server = server(|_| {});
@@ -96,6 +97,7 @@ fn a_file_that_is_not_there_is_named_with_its_field() {
     assert!(error.message.contains("/no/such/file.pem"), "{error}");
 }
 
+/// Fault: a certificate of another CA or name
 #[test]
 fn a_drive_of_http_over_tls_is_verified_before_anything_is_sent() {
     let server = server(|options| options.protocol = NullProtocol::Http1);
@@ -111,6 +113,7 @@ fn a_drive_of_http_over_tls_is_verified_before_anything_is_sent() {
     assert_eq!(server.commands(), before);
 }
 
+/// Fault: an attacker removes TLS on the network path
 #[test]
 fn a_service_without_tls_is_refused_at_the_start() {
     let server = server(|options| options.protocol = NullProtocol::Http1);

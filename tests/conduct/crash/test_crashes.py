@@ -132,6 +132,7 @@ def test_what_each_mode_keeps_is_counted_exactly(crash: Crash, mode: str) -> Non
         assert (found.present, found.lost) == (found.keys, 0), "what was acknowledged was written before"
 
 
+@pytest.mark.fault("a server is killed to test durability", "every acknowledged key is looked up", area="servers")
 def test_a_loss_is_counted_to_the_key(crash: Crash, monkeypatch: pytest.MonkeyPatch) -> None:
     """In several batches of the look-up: small ones, since a busy machine stores few keys in half a second."""
     monkeypatch.setattr(look_up, "BATCH", 10)

@@ -117,6 +117,7 @@ def test_a_process_that_has_the_number_now_is_no_run(place: Path, sleeper: subpr
     assert enter() == []
 
 
+@pytest.mark.fault("a run in a container shares the lock's folder", "its note stays", area="users")
 def test_a_note_of_a_container_that_shares_the_folder_stays(place: Path) -> None:
     space = machine_lock._process_space() + 1
     theirs = write_note(place, 2**22 + 1, started=1, space=space)
@@ -173,6 +174,7 @@ def test_a_note_of_this_user_that_names_anothers_process_is_not_believed(place: 
     assert enter() == []
 
 
+@pytest.mark.fault("an ordinary user holds the machine's lock", "root's run goes on", area="users")
 @as_root
 def test_an_ordinary_user_cannot_stop_roots_runs(place: Path) -> None:
     process = subprocess.Popen(["sleep", "600"], user=NOBODY, group=NOBODY)

@@ -91,6 +91,11 @@ APP = "subjects:\n  app: {manifest: subject.yaml}\n"
 OUTSIDE = "http://outside.example (subject web)"
 
 
+@pytest.mark.fault(
+    "an experiment starts, builds, connects or sends files",
+    "`show` lists each act, the most dangerous first",
+    area="foreign",
+)
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
@@ -227,6 +232,7 @@ def test_what_stays_on_this_machine_does_not_ask(acts: ActsOf, changes: Changes,
     assert not [act.line for act in found if act.asks]
 
 
+@pytest.mark.fault("an experiment starts, builds, connects or sends files")
 def test_the_most_dangerous_comes_first_on_one_line_each(acts: ActsOf) -> None:
     hostile = servers('{kind: process, binary: "/bin/e\\e[2Jvil\\u202e\\n  connects to localhost"}')
     found = acts({**over_http(subject=APP), **hostile})
@@ -235,6 +241,7 @@ def test_the_most_dangerous_comes_first_on_one_line_each(acts: ActsOf) -> None:
     assert all(act.line.isprintable() for act in found)
 
 
+@pytest.mark.fault("an experiment starts, builds, connects or sends files")
 def test_a_value_that_was_filled_in_gives_way_to_its_name(acts: ActsOf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY", "zq")  # too short to be searched for in every text
     lines = [act.line for act in acts(servers("{kind: process, binary: '/opt/${env:CANARY}/redis'}"))]
@@ -251,6 +258,7 @@ def test_what_the_user_typed_is_their_own_word(acts: ActsOf) -> None:
     ]
 
 
+@pytest.mark.fault("built-in experiments and `init`", "no consent is needed", area="foreign")
 @pytest.mark.parametrize("mode", [{}, {"quick": True}])
 @pytest.mark.parametrize("name", [*names(), "made.yaml"])
 def test_built_in_experiments_and_the_first_one_ask_nothing(

@@ -83,6 +83,9 @@ def options(file: Path, **more: object) -> RunOptions:
     return RunOptions(experiment=str(file), seed=1, out=file.parent / "runs", **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.fault(
+    "a first run without a terminal", "status 2 before anything starts; `--trust` runs and remembers", area="foreign"
+)
 def test_without_a_terminal_it_is_refused_until_it_is_trusted(theirs: Path) -> None:
     with pytest.raises(
         UserError, match=r"x\.yaml: it was not run here before as it is, and a run starts sh program"
@@ -95,6 +98,7 @@ def test_without_a_terminal_it_is_refused_until_it_is_trusted(theirs: Path) -> N
     prepare(options(theirs))
 
 
+@pytest.mark.fault("a byte of its files changed", "loadstone requests consent again", area="foreign")
 @pytest.mark.parametrize("name", FILES)
 def test_a_changed_byte_of_any_file_asks_again(theirs: Path, name: str) -> None:
     prepare(options(theirs, trust=True))
@@ -107,6 +111,7 @@ def test_a_changed_byte_of_any_file_asks_again(theirs: Path, name: str) -> None:
     prepare(options(theirs))
 
 
+@pytest.mark.fault("an act was not in the list", "loadstone requests consent again", area="foreign")
 def test_another_act_of_the_same_content_asks_again(theirs: Path) -> None:
     """What was off by default when it was answered, for example."""
     text = theirs.read_text().replace("levels: [10 B, 20 B]}", "levels: [10 B, 20 B], off_by_default: [20 B]}", 1)
@@ -126,6 +131,7 @@ def test_what_is_kept_is_private(theirs: Path) -> None:
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
+@pytest.mark.fault("a file is exchanged after consent", "it is not used; the run ends", area="foreign")
 def test_a_manifest_that_was_changed_after_the_answer_is_not_used(theirs: Path) -> None:
     prepare(options(theirs, trust=True))
     (theirs.parent / "subject.yaml").write_text(SUBJECT.replace("sh program.sh", "sh -c evil"))
@@ -133,6 +139,7 @@ def test_a_manifest_that_was_changed_after_the_answer_is_not_used(theirs: Path) 
         local_subject(theirs.parent)
 
 
+@pytest.mark.fault("a file is exchanged after consent")
 @pytest.mark.parametrize("name", ["sources/one.txt", "program.sh"])
 def test_code_that_was_changed_after_the_answer_is_not_run(theirs: Path, tmp_path: Path, name: str) -> None:
     prepare(options(theirs, trust=True))
@@ -144,6 +151,7 @@ def test_code_that_was_changed_after_the_answer_is_not_run(theirs: Path, tmp_pat
     assert not list(tmp_path.glob("**/started"))
 
 
+@pytest.mark.fault("`--resume` takes options from someone's folder", "they need consent", area="foreign")
 def test_typed_words_of_a_resumed_folder_are_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY", "c4naryValue99")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -153,6 +161,7 @@ def test_typed_words_of_a_resumed_folder_are_nobodys(tmp_path: Path, monkeypatch
         prepare(typed)
 
 
+@pytest.mark.fault("a driver's manifest from someone else", "`check driver` needs consent", area="foreign")
 def test_a_driver_of_someone_elses_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "driver.yaml").write_text(
@@ -164,6 +173,7 @@ def test_a_driver_of_someone_elses_asks(tmp_path: Path, monkeypatch: pytest.Monk
     assert not (tmp_path / "driven").exists()
 
 
+@pytest.mark.fault("a first run without a terminal")
 def test_the_command_line_refuses_before_it_connects(theirs: Path) -> None:
     came = socket.create_server(("127.0.0.1", 0))
     came.settimeout(0.2)
@@ -185,6 +195,7 @@ def test_the_command_line_refuses_before_it_connects(theirs: Path) -> None:
     came.close()
 
 
+@pytest.mark.fault("an experiment hides its command as a password", "the command is shown", area="foreign")
 def test_a_file_cannot_hide_its_command_as_a_secret(theirs: Path) -> None:
     """The redactor learns passwords from the file: a password that is spelled like the command would hide it."""
     text = SUBJECT.replace('"sh program.sh {port}"', "\"sh -c 'curl evil.example'\"")
@@ -209,6 +220,7 @@ def test_what_is_kept_of_an_answer_holds_no_password(theirs: Path, monkeypatch: 
     assert "program.sh" not in kept.read_text()
 
 
+@pytest.mark.fault("a first run at a terminal", "the list is shown; only yes runs it", area="foreign")
 @pytest.mark.parametrize(("answer", "status"), [("n", 2), ("", 2), ("maybe", 2), ("y", 2)])
 def test_on_a_terminal_it_shows_the_list_and_asks(theirs: Path, answer: str, status: int) -> None:
     long = "true; " * 400
@@ -263,6 +275,7 @@ def test_the_numbers_of_what_asks_stand_at_the_end_of_a_long_list() -> None:
     assert "asks about programs: 1;" in list(listing([long]))[-1]
 
 
+@pytest.mark.fault("a folder's option sends your file (`--body @FILE`)", "the question lists it", area="foreign")
 def test_a_file_that_an_option_of_a_folder_puts_into_the_load_is_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

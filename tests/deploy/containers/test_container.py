@@ -122,6 +122,7 @@ class TestOneThatStands:
         assert quota / period == 0.5
         assert abs(memory - 256_000_000) < 4096, "the kernel counts in pages"
 
+    @pytest.mark.fault("another user reaches a server that loadstone started")
     def test_only_this_machine_reaches_its_port(self, standing: ContainerServer) -> None:
         port = standing._endpoint.port
         others = [a.address for found in psutil.net_if_addrs().values() for a in found if a.family == socket.AF_INET]
@@ -171,6 +172,7 @@ def test_its_log_is_kept(server: ContainerServer, tmp_path: Path) -> None:
     assert "Ready to accept connections" in (tmp_path / "logs" / "redis.log").read_text()
 
 
+@pytest.mark.fault("a server in a container dies", "it comes back on its port with its data", area="servers")
 def test_what_was_killed_comes_back_with_its_data_on_its_port(server: ContainerServer) -> None:
     endpoint, killed = server._endpoint, server.pids["redis"]
     with server.control() as control:
@@ -233,6 +235,9 @@ def test_mariadb_serves_in_one(mariadb_image: str, podman_found: Podman, context
         server.stop()
 
 
+@pytest.mark.fault(
+    "loadstone is killed while a container runs", "container and network are removed", area="interrupted"
+)
 def test_killing_loadstone_removes_all(podman_found: Podman, tmp_path: Path) -> None:
     program = tmp_path / "orphan.py"
     program.write_text(ORPHAN.format(image=IMAGE))
@@ -291,6 +296,7 @@ def test_a_program_that_the_image_lacks_is_said(podman_found: Podman, context: D
     assert "valkey-server" in text
 
 
+@pytest.mark.fault("another program has the port")
 def test_a_port_that_another_took_is_left_to_it(
     podman_found: Podman,  # noqa: ARG001
     context: DeployContext,

@@ -36,6 +36,9 @@ def refusal(image: str, program: str, context: DeployContext) -> str:
     return str(refused.value)
 
 
+@pytest.mark.fault(
+    "an image floods its output, never serves, ignores SIGTERM", "it ends in time; the disk stays free", area="drivers"
+)
 @pytest.mark.parametrize("program", ["floods", "silent"])
 def test_one_that_never_serves_and_ignores_sigterm_ends_in_its_time(
     podman_found: Podman,
@@ -70,6 +73,7 @@ def test_one_that_never_serves_and_ignores_sigterm_ends_in_its_time(
     assert (tmp_path / "logs" / "redis.log").stat().st_size < 4 * FLOOD_BYTES
 
 
+@pytest.mark.fault("an image ends at once", "one line with the end of its output", area="drivers")
 def test_one_that_ends_at_once_says_why_in_one_line(
     podman_found: Podman, hostile_image: str, context: DeployContext
 ) -> None:
@@ -82,6 +86,7 @@ def test_one_that_ends_at_once_says_why_in_one_line(
     assert podman_found.ours() == []
 
 
+@pytest.mark.fault("options in the place of an image or program", "refused", area="drivers")
 @pytest.mark.parametrize(
     "image",
     [
@@ -102,6 +107,7 @@ def test_an_image_is_a_name_and_no_option(image: str) -> None:
         ContainerSettings(image=image)
 
 
+@pytest.mark.fault("options in the place of an image or program")
 def test_a_program_is_one_word_of_a_command_line(
     podman_found: Podman, hostile_image: str, context: DeployContext, tmp_path: Path
 ) -> None:
@@ -176,6 +182,7 @@ def lies(document: object) -> Answer:
     return answer
 
 
+@pytest.mark.fault("a container engine drips, never ends or answers nonsense", "one line in time", area="drivers")
 @pytest.mark.parametrize("answer", [drips, floods], ids=lambda answer: answer.__name__)
 def test_an_engine_that_never_comes_to_an_end_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer
@@ -192,6 +199,7 @@ def test_an_engine_that_never_comes_to_an_end_is_none(
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.fault("a container engine drips, never ends or answers nonsense")
 @pytest.mark.parametrize("document", [[], {}, "no", 7, None, {"Id": [1], "Config": 7, "State": "up"}])
 def test_an_engine_that_lies_is_one_line(
     tmp_path: Path, context: DeployContext, monkeypatch: pytest.MonkeyPatch, document: object
@@ -205,6 +213,7 @@ def test_an_engine_that_lies_is_one_line(
     assert len(said) < 1000
 
 
+@pytest.mark.fault("a container engine drips, never ends or answers nonsense")
 @pytest.mark.parametrize(
     "answer", [drips, floods, lambda _: iter([b"SSH-2.0-OpenSSH\r\n"])], ids=["drips", "floods", "ssh"]
 )
@@ -221,6 +230,7 @@ def test_a_removal_ends_in_its_time_whatever_the_engine_answers(
     assert time.monotonic() - began_s < PATIENCE_S
 
 
+@pytest.mark.fault("an image floods its output, never serves, ignores SIGTERM")
 def test_what_a_container_printed_is_kept_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(container_guard, "LOG_BYTES_MAX", 0)
 

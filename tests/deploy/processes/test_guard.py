@@ -81,6 +81,7 @@ def test_ctrl_c_twice_leaves_nothing(program: Program) -> None:
     program.assert_nothing_left()
 
 
+@pytest.mark.fault("the terminal is closed")
 def test_a_terminal_that_closes_leaves_nothing(program: Program) -> None:
     os.killpg(program.process.pid, signal.SIGHUP)
     program.assert_nothing_left()
@@ -91,6 +92,7 @@ def test_sigterm_to_the_guard_leaves_nothing(program: Program) -> None:
     program.assert_nothing_left()
 
 
+@pytest.mark.fault("a guard is killed", "its server ends and is started again", area="interrupted")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
 def test_kill_9_of_the_guard_ends_the_server(program: Program) -> None:
     os.kill(program.guard, signal.SIGKILL)
@@ -100,6 +102,7 @@ def test_kill_9_of_the_guard_ends_the_server(program: Program) -> None:
     program.assert_nothing_left()
 
 
+@pytest.mark.fault("loadstone and its guard are killed", "the next run removes what they left", area="interrupted")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
 def test_kill_9_of_loadstone_and_guard_leaves_a_folder_that_the_next_run_removes(
     program: Program, tmp_path: Path
@@ -128,6 +131,7 @@ def test_kill_9_of_the_server_is_observed_and_it_starts_again(context: DeployCon
         server.stop()
 
 
+@pytest.mark.fault("a guard is killed")
 def test_kill_9_of_the_guard_is_observed_and_the_server_starts_again(context: DeployContext) -> None:
     server = EmbeddedSettings().server("redis")
     try:
@@ -150,6 +154,7 @@ def guarded(root: Path, *command: str) -> Iterator[GuardedProcess]:
         process.close()
 
 
+@pytest.mark.fault("a part ignores SIGTERM", "it is killed", area="interrupted")
 def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     with guarded(tmp_path, "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done") as process:
         pid = process.start()
@@ -168,6 +173,7 @@ def test_what_the_process_started_ends_with_it(tmp_path: Path) -> None:
         wait_until(lambda: is_gone(grandchild))
 
 
+@pytest.mark.fault("a part starts processes in other sessions", "they end with it", area="interrupted")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to the guard")
 def test_what_left_the_session_ends_with_the_process_and_is_reaped_before(tmp_path: Path) -> None:
     script = "setsid sh -c 'sleep 600 & echo long $!'; setsid sh -c 'sleep 0.2 & echo short $!'; exec sleep 600"

@@ -22,6 +22,7 @@ FORMS = [("abcd", "1"), ("abcdef", "2"), ("xxab", "3"), ("aab", "4")]
 TEXTS = ["abcdef", "abcdxabcde", "xxabcd", "xxxabab", "aaab", "abcabcdabc", "xaabcdef", "abcde", "\n"]
 
 
+@pytest.mark.fault("a secret reaches a log in pieces", "hidden", area="secrets")
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_secret_in_pieces_is_found_as_in_one(text: str) -> None:
     whole = LogFilter(FORMS)
@@ -80,6 +81,9 @@ def test_the_last_lines_are_there_once_it_ended(tmp_path: Path) -> None:
     process.close()
 
 
+@pytest.mark.fault(
+    "guard or application is killed while it logs a secret", "the secret never reaches the disk", area="secrets"
+)
 @pytest.mark.parametrize("whom", ["guard", "process"])
 def test_a_killed_one_leaves_no_secret_in_its_log(tmp_path: Path, whom: str) -> None:
     learn("Hunter2secret")
@@ -91,6 +95,7 @@ def test_a_killed_one_leaves_no_secret_in_its_log(tmp_path: Path, whom: str) -> 
     process.close()
 
 
+@pytest.mark.fault("a log's disk is full", "the application is not delayed", area="secrets")
 def test_a_log_that_cannot_be_written_does_not_hold_it_up(tmp_path: Path) -> None:
     done = tmp_path / "done"
     program = f"import os; os.write(1, b'x' * 500_000); open({str(done)!r}, 'w').close()"

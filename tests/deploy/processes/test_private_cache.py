@@ -63,6 +63,7 @@ def test_another_users_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -
         cache_folder()
 
 
+@pytest.mark.fault("another user plants the cache", "refused with the remedy", area="users")
 @as_root
 def test_one_that_no_one_made_is_refused_by_root(root: Path) -> None:
     jar = planted(root)

@@ -66,6 +66,7 @@ def test_a_twentieth_of_a_cpu_is_a_twentieth_of_a_cpu(workspace: Workspace) -> N
     assert [group for group in limited.groups if group.exists()] == []
 
 
+@pytest.mark.fault("a part exceeds its memory limit", "the kernel ends that part alone", area="limits")
 def test_memory_beyond_the_limit_ends_the_process(workspace: Workspace) -> None:
     limited = in_force(Limits(memory=64 * 1024**2), workspace)
     process = run([sys.executable, "-c", "x = b'x' * 300_000_000; import time; time.sleep(600)"], workspace, limited)
@@ -116,6 +117,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.fault("loadstone gets SIGKILL")
 @pytest.mark.parametrize("also_the_guard", [False, True], ids=["loadstone", "loadstone and guard"])
 def test_kill_9_leaves_no_group(workspace: Workspace, tmp_path: Path, also_the_guard: bool) -> None:
     in_force(Limits(cpu=0.2), workspace)

@@ -36,6 +36,7 @@ def theirs(context: DeployContext) -> Iterator[Deployed]:
         own.stop()
 
 
+@pytest.mark.fault("a statement would change an existing table", "refused", area="commands")
 def test_no_statement_changes_a_table_that_was_there(theirs: Deployed, tmp_path: Path) -> None:
     for statement in (
         "INSERT INTO post VALUES (7)",

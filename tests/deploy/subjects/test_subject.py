@@ -239,6 +239,7 @@ def test_it_ends_with_what_left_its_session(
     assert is_gone(escaped)
 
 
+@pytest.mark.fault("an application that loadstone started dies", "it restarts on its port, cold", area="servers")
 def test_a_death_is_observed_and_it_starts_again_on_its_port(
     shop: Callable[..., LocalSubject], context: DeployContext
 ) -> None:

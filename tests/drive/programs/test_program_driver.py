@@ -211,6 +211,7 @@ NAN = json.dumps(INTERVAL).replace('"duration_s": 1.0', '"duration_s": NaN').enc
 HUGE = json.dumps(INTERVAL).replace('"users"', f'"users": {"9" * 10**6}, "others"').encode() + b"\n"
 
 
+@pytest.mark.fault("a driver reports impossible figures", "refused", area="drivers")
 @pytest.mark.parametrize(
     ("hostile", "said"),
     [
@@ -241,6 +242,7 @@ def test_figures_that_cannot_be_are_refused(hostile: object, said: str) -> None:
     assert len(str(failed.value)) < 400
 
 
+@pytest.mark.fault("a driver's intervals contradict its totals", "the trial is invalid", area="drivers")
 def test_intervals_are_of_times_that_passed_and_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plausible_record, "CLOCKS_OFF_S", 2.0)
     with pytest.raises(DriverImplausible, match=r"an interval ends 1e\+09 s after the load began, and"):
@@ -251,6 +253,7 @@ def test_intervals_are_of_times_that_passed_and_go_on(monkeypatch: pytest.Monkey
         drive(READY, without(INTERVAL, "duration_s", put=0.5), without(INTERVAL, "start_s", put=0.0))
 
 
+@pytest.mark.fault("a driver's intervals contradict its totals")
 @pytest.mark.parametrize("what", ["offered", "sent", "timeouts", "dropped"])
 def test_there_is_no_more_in_the_intervals_than_in_the_whole_drive(what: str) -> None:
     more = without(INTERVAL, "operations", "set", what, put=1000)
@@ -269,6 +272,7 @@ def test_a_load_that_ends_by_itself_has_no_more_operations_than_planned() -> Non
         drive(READY, *[INTERVAL] * 9, share=BY_ITSELF)
 
 
+@pytest.mark.fault("a driver's load never ends", "it is given up in the time of its plan", area="drivers")
 def test_a_load_that_ends_by_itself_and_does_not_go_on_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its intervals come for ever, and nothing else would end it."""
     monkeypatch.setattr(plausible_record, "_patience_s", lambda _: 0.0)
@@ -277,6 +281,7 @@ def test_a_load_that_ends_by_itself_and_does_not_go_on_is_given_up(monkeypatch: 
     assert drive(READY, INTERVAL, RECORD, share=SHARE).stopped is None
 
 
+@pytest.mark.fault("a driver's load never ends")
 def test_one_that_goes_on_after_an_order_to_stop_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_driver, "LATE_S", 0.0)
     program = ScriptedProgram([*lines(READY, INTERVAL), None, *lines(*[IDLE] * 50)])
@@ -286,6 +291,7 @@ def test_one_that_goes_on_after_an_order_to_stop_is_given_up(monkeypatch: pytest
     assert program.ended
 
 
+@pytest.mark.fault("a server leaves a client library waiting, or refuses it with 1 MB")
 def test_a_message_of_1_mb_becomes_its_beginning() -> None:
     with pytest.raises(DriverRefused) as refused:
         drive(FAILED | {"message": "ERR \x1b[2J" + "y" * 10**6})

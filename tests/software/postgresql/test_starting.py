@@ -43,6 +43,9 @@ RUNS = "import subprocess, sys, loadstone.registry; subprocess.run([sys.executab
 NOBODY = 65534
 
 
+@pytest.mark.fault(
+    "SQL reaches for files through PostgreSQL started by root", "the server has none of root's rights", area="users"
+)
 @as_root
 def test_it_has_no_right_of_roots(users: Users, tmp_path: Path) -> None:
     secret = tmp_path / "secret"

@@ -51,6 +51,7 @@ def test_settings_are_read_back(server: LocalRedis) -> None:
     assert server.settings_read_back["save"] == ""
 
 
+@pytest.mark.fault("passwords of servers that loadstone starts", "only in files of mode 0600", area="secrets")
 def test_the_password_is_needed_and_stands_in_no_command_line(server: LocalRedis) -> None:
     endpoint = server._endpoint
     assert endpoint.password is not None
@@ -91,6 +92,7 @@ def test_a_start_after_a_stop_is_another_server(server: LocalRedis, context: Dep
         assert control.call("DBSIZE") == 0
 
 
+@pytest.mark.fault("another program has the port", "loadstone takes another one", area="users")
 def test_a_taken_port_is_given_up(server: LocalRedis, context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
     free = free_port()
     answers = iter([server._endpoint.port, free])

@@ -64,16 +64,19 @@ def test_no_such_host() -> None:
     assert "no such host" in refusal("redis://no-such-host.invalid")
 
 
+@pytest.mark.fault("a server is not Redis, is silent, or hangs up", "one line before the run", area="replies")
 def test_something_that_is_not_redis(scripted: Script) -> None:
     text = refusal(scripted(b"HTTP/1.1 400 Bad Request\r\n\r\n").url)
     assert "not Redis (it said 'HTTP/1.1 400 Bad Request')" in text
 
 
+@pytest.mark.fault("a server is not Redis, is silent, or hangs up")
 def test_something_that_says_nothing(scripted: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "PROBE_S", 0.5)
     assert "does not answer" in refusal(scripted(None).url)
 
 
+@pytest.mark.fault("a server is not Redis, is silent, or hangs up")
 def test_something_that_hangs_up(scripted: Script) -> None:
     assert "closed the connection" in refusal(scripted(b"").url)
 
@@ -181,6 +184,7 @@ def test_tls_verified_by_its_ca(user_redis: Start, debian_redis: Path, certifica
     assert inspect_server(parse_url(f"rediss://127.0.0.1:{theirs.port}?verify=no")).role == "master"
 
 
+@pytest.mark.fault("a certificate of another CA or name", "refused before anything is sent", area="transport")
 def test_tls_of_another_ca(user_redis: Start, debian_redis: Path, certificates: Certificates) -> None:
     theirs = tls_redis(user_redis, debian_redis, certificates, clients="no")
     for url in (
@@ -217,6 +221,7 @@ def test_a_ca_file_that_is_not_there() -> None:
         inspect_server(parse_url("rediss://localhost?ca_file=/nowhere/ca.pem"))
 
 
+@pytest.mark.fault("a Redis is stopped before the run", "one line says how long it has not answered", area="replies")
 def test_a_server_that_stands_still_is_named_as_such(user_redis: Start) -> None:
     """SIGSTOP of a real one: it accepts, and answers nothing."""
     server = user_redis()

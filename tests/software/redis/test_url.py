@@ -105,6 +105,7 @@ def test_a_unix_socket_is_a_server_too(
     assert server.pids == {"redis": theirs.pid}
 
 
+@pytest.mark.fault("your Redis dies")
 def test_a_dead_server_of_the_user_s_is_gone_not_restarted(
     user_redis: Callable[..., UserRedis], context: DeployContext
 ) -> None:

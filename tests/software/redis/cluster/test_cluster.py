@@ -231,6 +231,7 @@ def test_a_slot_that_is_not_where_the_plan_has_it_is_found(cluster: RedisCluster
     assert all(endpoint.ok for endpoint in record.endpoints)
 
 
+@pytest.mark.fault("a cluster node dies", "the cluster comes back with its data", area="servers")
 def test_it_keeps_its_data_over_a_restart_after_a_node_died(context: DeployContext) -> None:
     cluster = kept(context, nodes=2)
     try:

@@ -153,6 +153,7 @@ def test_what_no_node_says_is_one_line(replies: dict[str, Any]) -> None:
     assert "\x1b" not in str(refused.value)
 
 
+@pytest.mark.fault("a cluster announces a million nodes, a Sentinel 300,000 replicas", "refused", area="replies")
 def test_more_nodes_than_a_cluster_has_are_refused_before_they_are_looked_at() -> None:
     many = b"".join(line(f"10.0.0.1:{1 + number % 60_000}@1", "slave") for number in range(20_000))
     with pytest.raises(UserError, match=r"it announces 20,000 nodes; at most 1,000 are loaded"):
@@ -162,6 +163,7 @@ def test_more_nodes_than_a_cluster_has_are_refused_before_they_are_looked_at() -
 HOSTS = {"10.0.0.0/24": True, "10.0.0.1,10.0.0.2": True, "10.0.0.1": False, "db-1.example,10.0.1.0/24": False}
 
 
+@pytest.mark.fault("a Sentinel or node names a host outside `?hosts=`")
 @pytest.mark.parametrize("hosts", HOSTS)
 def test_nodes_are_held_against_the_hosts_of_the_url(hosts: str) -> None:
     slots = [[0, 16_383, [b"10.0.0.2", 7000, b"a" * 40, []]]]

@@ -323,6 +323,7 @@ def naming(host: str, replicas: int = 0) -> rogues.Speak:
     return rogues.redis(answer)
 
 
+@pytest.mark.fault("a cluster announces a million nodes, a Sentinel 300,000 replicas")
 def test_more_replicas_than_a_primary_has_are_refused() -> None:
     with rogues.rogue(naming("127.0.0.1", 30_000)) as port:
         watched = parse_sentinel_url(f"redis+sentinel://127.0.0.1:{port}/{NAME}")
@@ -330,6 +331,9 @@ def test_more_replicas_than_a_primary_has_are_refused() -> None:
             ask(watched)
 
 
+@pytest.mark.fault(
+    "a Sentinel or node names a host outside `?hosts=`", "it gets no password; the run does not begin", area="replies"
+)
 def test_a_primary_at_a_host_that_the_url_does_not_allow_gets_no_password() -> None:
     got: list[bytes] = []
 

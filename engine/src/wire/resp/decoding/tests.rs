@@ -83,6 +83,7 @@ fn a_text_framed_as_the_last_one_was_is_what_decoding_finds() {
     }
 }
 
+/// Fault (replies): a reply comes in pieces: it counts at its last byte
 #[test]
 fn every_reply_cut_at_every_byte_is_incomplete() {
     for text in REPLIES {
@@ -189,6 +190,7 @@ fn many_small_elements_that_come_in_pieces_are_looked_at_a_few_times() {
     assert!(looks < 20, "{looks}");
 }
 
+/// Fault (replies): endless RESP attributes: no stack is taken
 #[test]
 fn attributes_without_end_take_no_stack() {
     let bytes = ["|0\r\n".repeat(1_000_000).as_bytes(), b"+OK\r\n"].concat();
@@ -241,6 +243,7 @@ proptest! {
         }
     }
 
+    /// Fault: garbage instead of replies
     #[test]
     fn noise_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = decode(&bytes);

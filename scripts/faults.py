@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Writes docs/faults.md from the tests that show each promise; `--check` only compares.
+
+In Python the test carries `@pytest.mark.fault("case", "promise", area="servers")`, in Rust a line
+`/// Fault (servers): case: promise` above `#[test]`. A further test of the same case names the case only.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "docs" / "faults.md"
+AREAS = {
+    "servers": "Servers and applications that die or restart",
+    "interrupted": "Loadstone is interrupted or killed",
+    "leftovers": "Leftovers on your servers",
+    "data": "Data of others on your servers",
+    "commands": "Commands and SQL for your servers",
+    "users": "Other users and processes of the machine",
+    "limits": "The machine's limits",
+    "disk": "The disk and the run's folder",
+    "load": "Load that stalls or breaks",
+    "replies": "Replies and parsers",
+    "drivers": "Drivers, images and container engines",
+    "transport": "Hostile databases, and the way to a server",
+    "secrets": "Secrets",
+    "foreign": "An experiment from someone else",
+    "input": "Input, terminal and defects",
+}
+"""Name in a marker -> heading, in the order of the page."""
+HEAD = """\
+# Faults
+
+For contributors and for users who ask what loadstone does when something breaks. `make docs` writes this page from the
+tests; each case links to the file of a test that provokes it, and `make test` runs them all.
+[checks.md](checks.md) lists what makes a trial invalid, [SECURITY.md](../SECURITY.md) what loadstone touches.
+"""
+RUST = re.compile(
+    r"///\s*Fault(?: \((?P<area>\w+)\))?: (?P<text>.+)\n(?P<between>(?:\s*(?:///|//|#\[).*\n)*)\s*fn (?P<name>\w+)"
+)
+
+
+class Mistake(Exception):
+    """A marker that cannot be used; the text names the file and the test."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a test says that it shows."""
+
+    file: str
+    test: str
+    case: str
+    promise: str = ""
+    area: str = ""
+
+
+@dataclass
+class Fault:
+    """A case, with what is promised and the files whose tests show it."""
+
+    case: str
+    promise: str
+    files: list[str] = field(default_factory=list)
+
+
+def marks_of_python(source: str, file: str) -> Iterator[Mark]:
+    """The markers of a module's tests.
+
+    Raises:
+        Mistake: a marker is not of the form above, or its test never runs.
+    """
+    module = ast.parse(source)
+    yield from _within(module.body, marks_of_module(module), file, "")
+
+
+def _within(body: list[ast.stmt], outer: list[ast.expr], file: str, prefix: str) -> Iterator[Mark]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _within(node.body, [*outer, *node.decorator_list], file, f"{node.name}::")
+        elif isinstance(node, ast.FunctionDef):
+            marks = [*outer, *node.decorator_list]
+            for mark in node.decorator_list:
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.fault":
+                    where = f"{file}::{prefix}{node.name}"
+                    if not node.name.startswith("test"):
+                        raise Mistake(f"{where} is no test")
+                    if any(map(never_runs, marks)) or gives_up_at_once(node):
+                        raise Mistake(f"{where} is skipped or may fail, whatever happens")
+                    yield _mark(mark, file, prefix + node.name)
+
+
+def _mark(call: ast.Call, file: str, test: str) -> Mark:
+    try:
+        texts = [str(ast.literal_eval(one)) for one in call.args]
+        named = {one.arg: str(ast.literal_eval(one.value)) for one in call.keywords}
+        return Mark(file, test, *texts, **named)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise Mistake(f"{file}::{test}: write fault('case', 'promise', area='...'), or fault('case')") from None
+
+
+def marks_of_rust(source: str, file: str) -> Iterator[Mark]:
+    """The markers of a file's tests, those of `proptest!` included.
+
+    Raises:
+        Mistake: what follows is no test, or it is ignored.
+    """
+    for found in RUST.finditer(source):
+        where, between = f"{file}::{found['name']}", found["between"]
+        if "#[test]" not in between:
+            raise Mistake(f"{where} is no test")
+        if "#[ignore" in between:
+            raise Mistake(f"{where} is ignored")
+        for text in [found, *re.finditer(r"///\s*Fault(?: \((?P<area>\w+)\))?: (?P<text>.+)", between)]:
+            case, _, promise = text["text"].partition(": ")
+            yield Mark(file, found["name"], case, promise, text["area"] or "")
+
+
+def marks_of_module(module: ast.Module) -> list[ast.expr]:
+    """Those of `pytestmark`, one or a list."""
+    for node in module.body:
+        if isinstance(node, ast.Assign) and any(ast.unparse(target) == "pytestmark" for target in node.targets):
+            return list(node.value.elts) if isinstance(node.value, ast.List) else [node.value]
+    return []
+
+
+def never_runs(mark: ast.expr) -> bool:
+    """`skip`, `skipif(True)`, or `xfail`: such a test cannot fail."""
+    call = ast.unparse(mark)
+    if re.match(r"pytest\.mark\.(skip|xfail)\b(?!if)", call):
+        return True
+    condition = mark.args[0] if isinstance(mark, ast.Call) and mark.args else None
+    return "pytest.mark.skipif" in call and isinstance(condition, ast.Constant) and bool(condition.value)
+
+
+def gives_up_at_once(function: ast.FunctionDef) -> bool:
+    """Whether its first statement skips under no condition, or it has no statement."""
+    body = [node for node in function.body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+    first = ast.unparse(body[0]) if body else "pass"
+    return first == "pass" or first.startswith(("pytest.skip(", "pytest.xfail("))
+
+
+def marks() -> Iterator[Mark]:
+    """All markers of the project, file by file."""
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        source = path.read_text(encoding="utf-8")
+        if "mark.fault(" in source:
+            yield from marks_of_python(source, str(path.relative_to(ROOT)))
+    for path in sorted((ROOT / "engine").rglob("*.rs")):
+        source = path.read_text(encoding="utf-8")
+        if "/// Fault" in source:
+            yield from marks_of_rust(source, str(path.relative_to(ROOT)))
+
+
+def faults(found: Iterable[Mark]) -> dict[str, list[Fault]]:
+    """Area -> its cases, in order of the files of their tests.
+
+    Raises:
+        Mistake: a case is promised twice, promised nothing, or of an area that the page does not have.
+    """
+    found = list(found)
+    cases: dict[str, Fault] = {}
+    areas: dict[str, list[Fault]] = {area: [] for area in AREAS}
+    for mark in found:
+        if mark.promise:
+            if mark.case.lower() in cases:
+                raise Mistake(f"{mark.file}::{mark.test}: '{mark.case}' is promised twice")
+            if mark.area not in AREAS:
+                raise Mistake(f"{mark.file}::{mark.test}: area '{mark.area}' is none of {', '.join(AREAS)}")
+            cases[mark.case.lower()] = one = Fault(mark.case, mark.promise, [mark.file])
+            areas[mark.area].append(one)
+    for mark in found:
+        if mark.case.lower() not in cases:
+            raise Mistake(f"{mark.file}::{mark.test}: '{mark.case}' is a case that no test promises anything of")
+        if mark.file not in (files := cases[mark.case.lower()].files):
+            files.append(mark.file)
+    return areas
+
+
+def page(areas: dict[str, list[Fault]]) -> str:
+    """The whole file."""
+    sections = [f"\n## {AREAS[area]}\n\n{''.join(map(_line, cases))}" for area, cases in areas.items()]
+    return HEAD + "".join(sections)
+
+
+def _line(fault: Fault) -> str:
+    first, *others = (f"../{file}" for file in fault.files)
+    more = "".join(f" [[{number}]]({file})" for number, file in enumerate(others, 2))
+    case = fault.case[:1].upper() + fault.case[1:]
+    return f"- [{case}]({first}): {fault.promise}{more}.\n"
+
+
+def main() -> int:
+    try:
+        text = page(faults(marks()))
+    except Mistake as mistake:
+        sys.stderr.write(f"{mistake}\n")
+        return 1
+    if "--check" not in sys.argv[1:]:
+        FILE.write_text(text, encoding="utf-8")
+    elif not FILE.exists() or FILE.read_text(encoding="utf-8") != text:
+        sys.stderr.write(f"{FILE} is not current; run `make docs`\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
