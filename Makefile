@@ -29,6 +29,7 @@ docs: setup-dev
 	@.venv/bin/python scripts/schemas.py
 	@.venv/bin/python scripts/metrics.py
 	@.venv/bin/python scripts/faults.py
+	@.venv/bin/python scripts/run_folder.py
 
 clean:
 	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache

@@ -1,29 +1,35 @@
-"""`docs/run-folder.md` names every key that is written."""
+"""`docs/run-folder.md` and its schema are made from the models, and name every key that is written."""
 
 import json
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
-from pydantic import BaseModel
 
 from loadstone import registry
-from loadstone.analyse.model import Analysis, CrashRow, CrashTable, LessonAnswer, ResultTable
 from loadstone.deploy.ledger import Kind, Made, Place
-from loadstone.record import environment, facts, machine
-from loadstone.record.crash import CrashRecord, LookedUp
+from loadstone.record import environment, machine
 from loadstone.record.ledger import RunLedger
-from loadstone.record.look import Look, Reason
-from loadstone.record.plan_summary import GroupLine
+from loadstone.record.look import Reason
 
-METRICS = Path(__file__).parents[2] / "docs" / "metrics.md"
-TEXT = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text()
+ROOT = Path(__file__).parents[2]
+METRICS = ROOT / "docs" / "metrics.md"
+TEXT = (ROOT / "docs" / "run-folder.md").read_text()
+SCHEMA = json.loads((ROOT / "docs" / "run-folder.schema.json").read_text())
 
 
 def documented(key: str) -> bool:
     return f"`{key}`" in TEXT
+
+
+def test_page_and_schema_are_current() -> None:
+    script = [sys.executable, str(ROOT / "scripts" / "run_folder.py"), "--check"]
+    checked = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
 
 
 @pytest.fixture(scope="module")
@@ -41,37 +47,58 @@ def test_keys_of_files(path: Path, name: str) -> None:
     assert [key for key in inner if not documented(key)] == []
 
 
-@pytest.mark.parametrize("model", [Look, GroupLine, CrashRecord])
-def test_looks_and_groups(model: type[BaseModel]) -> None:
-    assert [key for key in model.model_fields if not documented(key) and key != "format"] == []
-    assert [reason for reason in get_args(Reason) if not documented(reason)] == []
-
-
-def test_what_is_looked_up_after_a_crash() -> None:
-    assert [key for key in LookedUp.model_fields if not documented(f"looked_up.{key}")] == []
-
-
 def keys_within(value: object) -> list[str]:
     if isinstance(value, list):
         value = value[0]
     return list(value) if isinstance(value, dict) else []
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        *(facts.TrialFacts, facts.Ceiling, facts.HostFacts, facts.PartCpu, facts.ServerCounters, facts.SeriesPoint),
-        *(facts.StoredFacts, facts.SubjectFacts, facts.AvgMax),
-    ],
-)
-def test_facts(model: type[facts.Facts]) -> None:
-    assert [key for key in model.model_fields if not documented(key)] == []
+@pytest.mark.parametrize("name", ["trials.jsonl", "plan.json"])
+def test_the_schema_has_every_key_that_is_written(path: Path, name: str) -> None:
+    documents = [(path / name).read_text()] if name.endswith("json") else (path / name).read_text().splitlines()
+    for document in documents:
+        data = json.loads(document)
+        facts = data.pop("facts", {})
+        assert missing(data, SCHEMA["files"][name], name) == []
+        facts.pop("plan", None)  # which stands in plan.schema.json
+        assert missing(facts, {"$ref": "#/$defs/TrialFacts"}, "facts") == []
 
 
-@pytest.mark.parametrize("model", [Analysis, ResultTable, LessonAnswer, CrashTable, CrashRow])
-def test_the_analysis(model: type[BaseModel]) -> None:
-    left_out = {"condition", "label"}  # as everywhere
-    assert [key for key in model.model_fields if key not in left_out and not documented(key) and key != "format"] == []
+def missing(value: Any, schema: Any, place: str) -> list[str]:
+    """Keys of `value` that no form of `schema` names."""
+    forms = schemas(schema)
+    if isinstance(value, list):
+        items = [one.get("items", {}) for one in forms] + [
+            inner for one in forms for inner in one.get("prefixItems", [])
+        ]
+        return [key for one in value for key in missing(one, {"anyOf": items}, f"{place}[]")]
+    if not isinstance(value, dict):
+        return []
+    found = []
+    for key, inner in value.items():
+        named = [one["properties"][key] for one in forms if key in one.get("properties", {})]
+        free = [one["additionalProperties"] for one in forms if one.get("additionalProperties") not in (None, False)]
+        if True in free:
+            continue
+        found += missing(inner, {"anyOf": named or free}, f"{place}.{key}") if named or free else [f"{place}.{key}"]
+    return found
+
+
+def schemas(schema: Any) -> list[dict[str, Any]]:
+    """What a schema may stand for, references followed."""
+    if "$ref" in schema:
+        return schemas(SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]])
+    inner = [one for name in ("anyOf", "oneOf", "allOf") for part in schema.get(name, []) for one in schemas(part)]
+    return [schema, *inner]
+
+
+def test_a_key_that_the_schema_lacks_is_found() -> None:
+    line = {"trial": "b01-001", "counts": {"offered": 1, "other": 2}, "slices": [[0, 1]], "new": 1}
+    assert missing(line, SCHEMA["files"]["trials.jsonl"], "") == [".counts.other", ".new"]
+
+
+def test_every_reason_of_a_look_is_named() -> None:
+    assert [reason for reason in get_args(Reason) if not documented(reason)] == []
 
 
 def test_what_monitors_report() -> None:

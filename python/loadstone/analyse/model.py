@@ -388,7 +388,7 @@ class Analysis(Piece):
     families: list[Family] = []
     """The declared comparisons, in the order of the experiment."""
     effects: list[EffectsAnswer] = []
-    """The declared effects; the family of the same name has their pairs."""
+    """The declared effects of several factors; the family of the same name has their pairs."""
     elapsed_s: float = 0.0
     """From the first trial's start to the last one's end, all attempts."""
     budget_s: float = 0.0

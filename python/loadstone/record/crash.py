@@ -41,12 +41,9 @@ class CrashRecord(Line):
     unknown: int
     """Writes that were sent and not answered: stored or not."""
     found: int | None
-    """What it held after its restart, without what was there before; None: it was looked up, or could not be counted.
-
-    Below 0 where it lost some of what was there before, too: that is none of the acknowledged writes.
-    """
+    """Where writes were counted: what it held after its restart, without what was there before."""
     looked_up: LookedUp | None = None
-    """None: the writes were counted (`found`), which gives bounds of what was lost."""
+    """Every acknowledged key, looked up after the restart: exact. None: the writes were counted, which gives bounds."""
     restart_s: float | None
     """From its start until it served; None: it did not start."""
     killed_after_s: float

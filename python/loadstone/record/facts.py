@@ -321,29 +321,34 @@ class TrialFacts(Facts):
     failure: str | None = None
     """Why the trial could not be driven to its end, in one line; None if it was."""
     plan: Plan
+    """What the driver was given (`plan.schema.json`), without addresses."""
     drive: DriveRecord | None = None
-    """As the driver handed it over, with its histograms left out."""
+    """What the driver reported, without histograms: counts, threads, connections, redirections, failovers, stalls."""
     kinds: dict[str, str] = {}
-    """What each part is, of servers, subjects, the machine and the driver: a name in `registry.PART_KINDS`. What a
-    server or subject consists of (`app-1`, `app-2`) is of its kind, see `kind_of`."""
+    """What each part is: a software such as `redis`, `subject`, `host`, `driver`. Nodes and replicas (`app-1`) are of
+    the kind of their part."""
     servers: dict[str, ServerTrial] = {}
-    """Every server with such counters, by its name."""
+    """Server -> its own counters right before and after the drive."""
     starts: dict[str, PartStart] = {}
     """Every process that can be observed and every server, by its part."""
     ceiling: Ceiling | None = None
+    """What the same driver did against the null server."""
     series: tuple[SeriesPoint, ...] = ()
+    """The intervals of the measure phase."""
     response_dispersion: float | None = None
     """Mean square of the response times over the square of their mean: 1 if all are alike, 2 if exponential."""
     host: HostFacts = HostFacts()
     parts: dict[str, PartCpu] = {}
+    """CPU of each part as shares of one core."""
     stored: tuple[StoredFacts, ...] = ()
+    """What `workload.stored` counted before and after."""
     subjects: dict[str, SubjectFacts] = {}
     target: str | None = None
     """The server or subject that got the load; None: every server."""
     settings: dict[str, dict[str, str]] = {}
-    """Server -> settings that the experiment gives it, as read back right before the trial; none: not answered."""
+    """Server -> settings that the experiment gives it, as read back right before the trial."""
     unlike: dict[str, dict[str, str]] = {}
-    """Those of them that differ from what was requested: what was requested."""
+    """Server -> what was requested of those that differ."""
     limits: dict[str, PartLimits] = {}
     """Server -> the limits that it has, or was to have."""
     seen: dict[str, dict[str, AvgMax]] = {}
@@ -353,7 +358,7 @@ class TrialFacts(Facts):
     server_connections: dict[str, tuple[float, float, float]] = {}
     """Server -> connections that it had open, on average in each third of the measure phase."""
     ports: PortFacts | None = None
-    """None where the system does not tell."""
+    """Local ports of this machine right after the drive; None where the system does not tell."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: no one placed them."""
     stalls: tuple[StallFacts, ...] = ()
@@ -361,9 +366,9 @@ class TrialFacts(Facts):
     replica_of: tuple[int | None, ...] = ()
     """Where replicas are read from: the number of its primary of each of `drive.endpoints`; None: it is one."""
     company: CompanyFacts | None = None
-    """None: no other drive was on the servers."""
+    """What other drives did on the same servers in the block; None: there were none."""
     links: dict[str, LinkFacts] = {}
-    """Server -> its line, of those that have one."""
+    """Server -> its delay line: requested, and really added."""
     studied: tuple[Studied, ...] = ()
     """What of the generator differs between the conditions that this one stands with in a table or comparison."""
     misses: float | Literal["any"] | None = None

@@ -47,9 +47,11 @@ class Look(Line):
     verdicts: list[LookVerdict]
     """Of each pair on the primary metric, in the order of the group's pairs."""
     stop: bool
+    """Whether the group ends here."""
     reason: Reason
-    """decided: every pair is; last look, out of budget: no more blocks; spoiled: INVALID, too many blocks were
-    spoiled from outside; carry-over: these blocks give no verdict, and the group goes on with its next stage."""
+    """`go on`; `decided`: every pair is; `last look`; `out of budget`: no further whole block fits; `carry-over`:
+    something reached from one slice into the next, and the group goes on with longer slices; `spoiled`: of earlier
+    versions."""
     carried: Recorded | None = None
     """Of `carry-over`: what reached from one slice into the next, and by how much."""
 

@@ -145,7 +145,9 @@ class PlanSummary(BaseModel):
     quick: bool
     as_published: bool
     expected_s: float
+    """Until the tables are measured and every comparison had its first look, estimated."""
     budget_s: float = 0.0
+    """How long the run may last."""
     shortened_for_s: float = 0.0
     """The budget for which compared slices and trials were made shorter than usual; 0: they were not."""
     scale: float = 1.0
@@ -153,11 +155,14 @@ class PlanSummary(BaseModel):
     groups: tuple[GroupLine, ...] = ()
     """Empty in folders of versions that compared nothing."""
     trials: tuple[PlannedLine, ...]
+    """Each that may be needed, up to the last look; most runs end before."""
     crashes: tuple[CrashLine, ...] = ()
     at_rate: AtRateLine | None = None
+    """Rows that are measured at a fixed rate, too."""
     longer: tuple[StageLine, ...] = ()
-    """What is measured where slices must be made longer; nothing of it counts before."""
+    """Later stages of comparisons, with slices four times as long; once one begins, earlier trials do not count."""
     saturation: SaturationLine | None = None
+    """The conditions of which the saturation point is searched for."""
 
 
 def summarise_plan(run_plan: RunPlan) -> PlanSummary:

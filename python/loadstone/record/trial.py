@@ -79,46 +79,58 @@ class TrialRecord(Line):
     """Name within the run, e.g. `b01-007`; also the stem of its `.hlog`."""
     condition: dict[str, Level]
     group: str = "table"
-    """The conditions it is measured and judged together with (`plan.run_plan.Group`)."""
+    """The conditions it is measured and judged together with: `table`, or a comparison's name."""
     stage: int = 0
     """Of the group: how often its slices had been made longer."""
     saturation: SaturationStep | None = None
     """What it is for, of one that was measured to find where its condition saturates; None of all others."""
     block: int
+    """From 1; block 0 warms the machine up and is never used."""
     order: int
+    """Its place in its block."""
     drive: str = ""
-    """The name of the drive that it came from; empty: there was none."""
+    """The execution of the engine that it came from, by its name; empty: there was none."""
     slices: tuple[tuple[float, float], ...] = ()
     """Begin and end of each stretch of the measure phase within the drive, in seconds since `started_unix_ns`."""
     verdict: TrialVerdict
+    """valid, suspect or invalid: the worst of its checks."""
     counts: TrialCounts
+    """Operations intended in the measure phase, followed to their end: `sent` = `ok` + errors + `timeouts` +
+    `in_flight` (no reply when the drain ended); `offered` = `sent` + `dropped` (too many waited) + `unsent`."""
     duration_s: float
     """Length of the measure phase."""
     throughput_per_s: float
+    """All replies that came within the measure phase."""
     goodput_per_s: float
+    """The correct ones of them."""
     peak_per_s: float
+    """Replies in its best whole second."""
     units_per_s: float | None = None
-    """As goodput, by what operations are made of: keys, or what the experiment names. None: of an older version."""
+    """Goodput by what operations are made of: a MGET of ten keys is ten. None: of an older version."""
     units: Units | None = None
     response_ns: Quantiles
+    """Completed less intended; see 'Quantiles'."""
     service_ns: Quantiles
+    """Completed less sent."""
     pool_wait_ns: Quantiles
+    """Time queued for a connection."""
     schedule_lag_ns: Quantiles
+    """How late the driver itself was."""
     least_ns: Quantiles | None = None
-    """Response times without all that the driver itself may have added to each: the true quantile lies between this one
-    and that of `response_ns`. None of the closed model, of a client library's program, and as written before it was
-    measured."""
+    """Response times without all that the engine itself may have added: the true quantile lies between this one and
+    that of `response_ns`. None of the closed model and of client libraries."""
     notice_lag_ns: Quantiles | None = None
-    """How long replies lay before the driver noticed them, at most; None as `least_ns`."""
+    """How long replies lay before the engine noticed them, at most; None as `least_ns`."""
     cpu_s: dict[str, float]
-    """CPU seconds of each part within the measure phase."""
+    """CPU seconds within the measure phase: servers and subjects by name (`app-1`), `generator`, `loadstone`."""
     checks: list[CheckResult]
+    """Their `reason` is data: `kind` says which sentence, `figures` what stands in it."""
     phases: dict[str, tuple[float, float]]
     """Start and end of each phase in seconds since `started_unix_ns`."""
     started_unix_ns: int
+    """When the load started."""
     facts: dict[str, Any] = Field(default_factory=dict)
-    """Figures the checks were made from, so that they can be made again: the record of the
-    drive without histograms, the server's counters before and after, the ceiling trial."""
+    """All that the checks are made from, see below."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Fills the lists of keys in docs/run-folder.md and writes docs/run-folder.schema.json; `--check` only compares.
+
+Both come from the models of the record: a key's type is its annotation, its description the docstring below it.
+The page lists the keys of each line, and names those of the parts within; the schema describes all of them.
+"""
+
+import ast
+import inspect
+import json
+import re
+import sys
+import textwrap
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from loadstone.analyse.model import Analysis
+from loadstone.drive.outcome import Interval, IntervalOperation
+from loadstone.plan.drive_plan import Plan
+from loadstone.record.crash import CrashRecord
+from loadstone.record.facts import TrialFacts
+from loadstone.record.look import Look
+from loadstone.record.plan_summary import PlanSummary
+from loadstone.record.trial import TrialRecord
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE, SCHEMA = DOCS / "run-folder.md", DOCS / "run-folder.schema.json"
+LISTED: tuple[type[BaseModel], ...] = (
+    *(PlanSummary, TrialRecord, TrialFacts, Look, CrashRecord, Interval, IntervalOperation, Analysis),
+)
+"""Those whose keys the page lists."""
+NOT_WRITTEN = {
+    "Interval": {"operations"},
+    "IntervalOperation": {"response_histogram", "service_histogram", "least_histogram"},
+}
+"""Keys that the driver hands over, and that the folder holds elsewhere."""
+DEPTH = 20
+"""More than the record nests."""
+SHOWN = {"TrialFacts": 1, "Analysis": 2}
+"""To which depth the page names the keys of parts; the schema has all."""
+BLOCK = re.compile(r"(<!-- (keys|parts) of (\w+), by make docs -->\n).*?(<!-- end -->)", re.DOTALL)
+SCALARS = {int: "integer", float: "number", str: "text", bool: "boolean", type(None): "null", Any: "any", object: "any"}
+
+
+def own(model: type[BaseModel]) -> str:
+    """The model's own docstring in one line; empty where it only inherits one."""
+    return _one_line(str(model.__dict__.get("__doc__") or ""))
+
+
+def descriptions(model: type[BaseModel]) -> dict[str, str]:
+    """Key -> the docstring below it, in one line."""
+    found: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if issubclass(base, BaseModel) and base is not BaseModel:
+            (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+            assert isinstance(definition, ast.ClassDef)
+            for before, node in zip(definition.body, definition.body[1:], strict=False):
+                if isinstance(before, ast.AnnAssign) and isinstance(node, ast.Expr):
+                    found[ast.unparse(before.target)] = _one_line(str(ast.literal_eval(node.value)))
+    return found
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\bNone\b", "null", " ".join(text.split()))
+
+
+def type_of(annotation: Any) -> str:
+    """A type as the page writes it: `[T]` a list, `{T}` a map from names, `T?` a value that may be null."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return type_of(inner[0])
+    if origin is Literal:
+        return "text" if all(isinstance(one, str) for one in inner) else "integer"
+    if origin in (Union, types.UnionType):
+        kinds = list(dict.fromkeys(type_of(one) for one in inner if one is not type(None)))
+        return "/".join(kinds) + ("?" if type(None) in inner else "")
+    if origin in (list, tuple):
+        return f"[{'/'.join(dict.fromkeys(type_of(one) for one in inner if one is not ...))}]"
+    if origin is dict:
+        return f"{{{type_of(inner[1])}}}"
+    return SCALARS.get(annotation) or annotation.__name__
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that a type holds."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from models_in(inner)
+
+
+def parts_of(model: type[BaseModel], before: set[type[BaseModel]], depth: int = DEPTH) -> Iterator[type[BaseModel]]:
+    """The models below one, each once, but for the plan, which has a schema of its own."""
+    for field in model.model_fields.values():
+        for part in models_in(field.annotation):
+            if part not in before and part is not Plan and depth:
+                before.add(part)
+                yield part
+                yield from parts_of(part, before, depth - 1)
+
+
+def keys(model: type[BaseModel]) -> str:
+    """A line a key of the model."""
+    about = descriptions(model)
+    left_out = {"format", *NOT_WRITTEN.get(model.__name__, ())}
+    fields = [(name, type_of(field.annotation)) for name, field in model.model_fields.items() if name not in left_out]
+    lines = [f"- `{name}` ({kind}){f': {about[name]}' if name in about else ''}\n" for name, kind in fields]
+    return "".join(lines)
+
+
+def parts(model: type[BaseModel]) -> str:
+    """A line a part of the model that no other list has: the names of its keys."""
+    lines = []
+    for part in parts_of(model, set(LISTED), SHOWN.get(model.__name__, DEPTH)):
+        lines.append(f"- {part.__name__}: {', '.join(f'`{name}`' for name in part.model_fields)}\n")
+    return "".join(lines)
+
+
+def page(text: str) -> str:
+    """The page with its lists as the models have them."""
+    by_name = {model.__name__: model for model in LISTED}
+
+    def filled(found: re.Match[str]) -> str:
+        make = keys if found[2] == "keys" else parts
+        return f"{found[1]}{make(by_name[found[3]])}{found[4]}"
+
+    return BLOCK.sub(filled, text)
+
+
+def schema() -> dict[str, Any]:
+    """What each line or document of the folder holds, every part described."""
+    definitions: dict[str, Any] = {}
+    for model in LISTED:
+        made = model.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
+        inner = made.pop("$defs", {})
+        for name, one in {**inner, model.__name__: made}.items():
+            if definitions.setdefault(name, one) != one:
+                raise ValueError(f"two models are called {name}")
+    for model in {*LISTED, *(part for root in LISTED for part in parts_of(root, set()))}:
+        for key, text in descriptions(model).items():
+            if key in definitions[model.__name__]["properties"]:
+                definitions[model.__name__]["properties"][key]["description"] = text
+    files = {
+        "plan.json": "PlanSummary",
+        "trials.jsonl": "TrialRecord",
+        "looks.jsonl": "Look",
+        "crashes.jsonl": "CrashRecord",
+        "analysis.json": "Analysis",
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A run's folder: one document, or one line of a file, is what `files` names",
+        "files": {name: {"$ref": f"#/$defs/{model}"} for name, model in files.items()},
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def main() -> int:
+    made = {
+        PAGE: page(PAGE.read_text(encoding="utf-8")),
+        SCHEMA: json.dumps(schema(), indent=1, ensure_ascii=False) + "\n",
+    }
+    status = 0
+    for path, text in made.items():
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            sys.stderr.write(f"{path} is not current; run `make docs`\n")
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
