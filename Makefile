@@ -26,10 +26,12 @@ calibrate: setup-dev
 	@scripts/calibrate
 
 docs: setup-dev
+	@$(if $(RUN),scripts/freeze --take "$(RUN)" "$$(basename "$(RUN)" | cut -d- -f2-)" && scripts/freeze)
 	@.venv/bin/python scripts/schemas.py
 	@.venv/bin/python scripts/metrics.py
 	@.venv/bin/python scripts/faults.py
 	@.venv/bin/python scripts/run_folder.py
+	@.venv/bin/python scripts/shown.py
 
 clean:
 	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache

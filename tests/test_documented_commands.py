@@ -1,18 +1,30 @@
-"""Every command that the documentation names is one that the command line takes, as it stands there."""
+"""Every command that the documentation names is one that the command line takes, as it stands there.
+
+Of all pages the names of commands and options; of the guides, which users copy from, the values, too. What stands there
+as output is run (`test_shown_outputs.py`).
+"""
 
 import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from loadstone.cli import app
+from loadstone.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "README.ko.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")])
+GUIDES = [ROOT / "README.md", ROOT / "README.ko.md", ROOT / "docs" / "tutorial.md"]
+OURS = re.compile(r"(\.venv/bin/)?loadstone ")
+OTHERS = ("make ", "tail -f ")
+"""What else is typed in the guides."""
+MADE = re.compile(r"\bmake ([a-z-]+)\b")
 BLOCK = re.compile(r"^```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:\.venv/bin/)?loadstone [^`]+)`")
 ELLIPSIS = {"...", "…"}
@@ -24,7 +36,7 @@ def commands(page: str) -> Iterator[str]:
     for block in BLOCK.findall(page):
         for line in block.replace("\\\n", " ").splitlines():
             typed = line.removeprefix("$ ").strip()
-            if re.match(r"(\.venv/bin/)?loadstone ", typed):
+            if OURS.match(typed):
                 yield typed
     yield from INLINE.findall(BLOCK.sub("", page))
 
@@ -41,18 +53,30 @@ def words(command: str) -> list[str]:
     return found[1:]
 
 
-def parse(arguments: list[str]) -> None:
-    """As the command line does before it carries anything out. Raises what it raises of a wrong option."""
+def named(arguments: list[str]) -> tuple[Any, list[str]]:
+    """The command that these words name, and what follows it."""
     command = typer.main.get_command(app)
     while isinstance(command, TyperGroup) and arguments and not arguments[0].startswith("-"):
         name, arguments = arguments[0], arguments[1:]
         following = command.commands.get(name)
         assert following is not None, f"there is no command {name}"
         command = following
+    return command, arguments
+
+
+def parse(arguments: list[str]) -> None:
+    """As the command line does before it carries anything out. Raises what it raises of a wrong option."""
+    command, arguments = named(arguments)
     if arguments and not isinstance(command, TyperGroup):
         known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
         typed = [word.partition("=")[0] for word in arguments if re.match(r"--?[a-zA-Z3]", word)]
         assert [word for word in typed if word not in known | {"--help", "-h"}] == []
+
+
+def take(arguments: list[str]) -> None:
+    """The same with the values of options and arguments. Raises TyperException, UserError."""
+    command, arguments = named(arguments)
+    command.make_context("loadstone", arguments)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -66,6 +90,28 @@ def test_every_command_of_a_page_is_taken(path: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
+def test_every_command_of_a_guide_can_be_typed(path: Path) -> None:
+    wrong = []
+    for command in commands(path.read_text(encoding="utf-8")):
+        if ELLIPSIS.isdisjoint(command.split()):
+            try:
+                take(words(command))
+            except (TyperException, UserError, AssertionError) as error:
+                wrong.append(f"{command}: {error}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", [*GUIDES, ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
+def test_what_is_made_is_a_target_of_the_makefile(path: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    text = path.read_text(encoding="utf-8")
+    quoted = [*re.findall(r"`([^`\n]+)`", BLOCK.sub("", text)), *BLOCK.findall(text)]
+    named = {name for code in quoted for name in MADE.findall(code)}
+    assert named
+    assert named <= targets
+
+
 def test_the_pages_name_commands() -> None:
     assert len(list(commands((ROOT / "README.md").read_text()))) > 15
     assert len(list(commands((ROOT / "docs" / "load-commands.md").read_text()))) > 30
@@ -75,3 +121,19 @@ def test_the_pages_name_commands() -> None:
 def test_what_is_wrong_is_found(command: str) -> None:
     with pytest.raises(AssertionError):
         parse(words(command))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "loadstone run a.yaml --blocks many",
+        "loadstone run a.yaml --budget",
+        "loadstone run a.yaml b.yaml",
+        "loadstone report",
+        "loadstone redis -c 0.5",
+    ],
+)
+def test_a_wrong_value_is_found(command: str) -> None:
+    parse(words(command))
+    with pytest.raises((TyperException, UserError)):
+        take(words(command))
