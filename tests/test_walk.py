@@ -1,5 +1,6 @@
 """A stranger's walk: what ARCHITECTURE.md says one reads and touches to add a part, held against the tree."""
 
+import html
 import re
 from pathlib import Path
 
@@ -82,3 +83,17 @@ def test_other_files_of_a_page_are_there(page: Path) -> None:
 
 def test_the_page_is_short() -> None:
     assert len(TEXT.splitlines()) <= LINES
+
+
+def slugs(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", html.unescape(one).strip().lower()).replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_to_a_heading_lead_to_one(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", page.read_text())
+    wrong = [f"{path}#{anchor}" for path, anchor in links if anchor not in slugs(page.parent / path if path else page)]
+    assert wrong == []
