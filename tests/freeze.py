@@ -24,6 +24,8 @@ def main() -> int:
     if asked.take is not None:
         if len(asked.names) != 1:
             parser.error("--take RUN takes one NAME")
+        if not (asked.take / "environment.json").is_file():
+            parser.error(f"--take {asked.take}: no run's folder; it has no environment.json")
         _take(asked.take, asked.names[0])
     elif unknown := sorted({*asked.names} - {*names()}):
         parser.error(f"no frozen run {', '.join(unknown)}; there are {', '.join(names())}")

@@ -37,7 +37,7 @@ FROZEN = Path(__file__).parent / "examples" / "frozen"
 RUN, RESULTS = "run.tar.xz", "results.tar.xz"
 READ_AS_IT_IS = ("report.md", "tables.csv", "terminal.txt")
 """Beside the archive, so that a change of them is seen where changes are reviewed."""
-OTHER = {"resumed": "json-documents"}
+OTHER = {"redis-rate-again": "redis-rate", "resumed": "json-documents"}
 """Run -> another of the same study, with which `loadstone compare` compares it."""
 OBJECTIVES = (
     "p99 > 5ms",
