@@ -20,6 +20,7 @@ from typing import Literal
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.plan.drive_plan import (
     Closed,
@@ -104,7 +105,7 @@ def drive(case: Case, endpoint: Endpoint, cpus: tuple[int, ...], seconds: float,
         documents=Documents(payload_bytes=VALUE_BYTES, field_bytes=1),
         verify=Verify(read_back_max=0),
     )
-    record = NativeDriver().drive(plan, lambda _: None)
+    record = drive_alone(NativeDriver(), plan)
     done = record.operations["operation"]
     if record.total.ok != record.total.sent or record.back_end is None or record.back_end.name != back_end:
         sys.exit(f"{case}: {record.total}, {record.back_end}")

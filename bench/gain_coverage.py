@@ -55,6 +55,7 @@ import redis  # noqa: E402
 from loadstone import registry  # noqa: E402 (the engine must be in its place before)
 from loadstone.deploy.placement import Placement, place  # noqa: E402
 from loadstone.deploy.provider import DeployContext  # noqa: E402
+from loadstone.drive.driver import drive_alone  # noqa: E402
 from loadstone.drive.native import NativeDriver  # noqa: E402
 from loadstone.drive.outcome import Interval  # noqa: E402
 from loadstone.judge.statistics.signed_rank import signed_rank  # noqa: E402
@@ -134,7 +135,7 @@ class Bench:
                 intervals.append(interval)
 
             sampler.now()
-            drive = self._driver.drive(plan, take)
+            drive = drive_alone(self._driver, plan, take)
         planned = PlannedTrial("b01-001", {}, 1, 1, {"redis": {"kind": "embedded"}}, plan, None)
         driven = Drive(planned.name, plan, drive, intervals, samples)
         readings = PartReadings(counters={"redis": (None, None)})

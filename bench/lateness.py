@@ -28,6 +28,7 @@ from pathlib import Path
 
 from loadstone import _engine
 from loadstone.deploy.placement import place
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.drive_plan import SPIN_US, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
@@ -120,7 +121,7 @@ def driven(case: Case, seconds: float, cpus: dict[str, Sequence[int]]) -> tuple[
             keys=Keys(prefix="loadstone:lateness:"),
             timeouts=Timeouts(request_ms=5000, gone_s=10),
         )
-        record = NativeDriver().drive(plan, lambda _: None)
+        record = drive_alone(NativeDriver(), plan)
         return record, sorted(server.residence_ns()[-round(case.rate_per_s * seconds) :])
     finally:
         server.stop()

@@ -23,6 +23,7 @@ from loadstone.deploy.link.link_settings import LinkSettings
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.drive_plan import Command, Endpoint, Open, Operation, Phases, Plan, Pool
@@ -69,7 +70,7 @@ def pair(line: Line, plans: tuple[Plan, Plan], first: int) -> Pair:
     report: dict[str, Any] = {}
     for which in (first, 1 - first):
         line.report()
-        records[which] = NativeDriver().drive(plans[which], lambda _: None)
+        records[which] = drive_alone(NativeDriver(), plans[which])
         if which == 0:
             report = line.report() or {}
     through, beside = records

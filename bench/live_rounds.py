@@ -142,7 +142,7 @@ def _drive(driver: NativeDriver, sides: Sides, seed: int, dice: random.Random, r
     orders = tuple(tuple(dice.sample((0, 1), 2)) for _ in range(rounds))
     parts = tuple({"server": (pid,)} for pid in sides.pids)
     options = RoundsOptions(slice_s=SLICE_S - SETTLE_S, settle_s=SETTLE_S, orders=orders, parts=parts)
-    records = driver.drive_rounds(sides.plans(seed), options, lambda _drive, _interval: None)
+    records = driver.drive(sides.plans(seed), lambda _drive, _interval: None, options)
     for one in records:
         if one.stopped or len(one.slices) != rounds:
             sys.exit(f"a drive ended early: {one.stopped}")

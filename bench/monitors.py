@@ -13,6 +13,7 @@ import time
 
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
@@ -74,7 +75,7 @@ def watched(plan: Plan, pid: int, seconds: int) -> tuple[list[Sample], dict[str,
             for command in (of_vmstat, of_pidstat):
                 beside.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"LC_ALL": "C"}))
 
-    NativeDriver().drive(plan, begin)
+    drive_alone(NativeDriver(), plan, begin)
     sampler.stop()
     samples = [sample for sample in samples if sample.unix_s < began_s[0] + seconds + 0.5]
     vmstat, pidstat = (process.communicate()[0] for process in beside)

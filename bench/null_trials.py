@@ -10,6 +10,7 @@ from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
 from loadstone.judge.validity.trial_verdict import judge_trial
@@ -91,7 +92,7 @@ class NullBench:
                     sampler.now()
                 intervals.append(interval)
 
-            drive = self._driver.drive(planned.plan, take)
+            drive = drive_alone(self._driver, planned.plan, take)
         if self._ceiling is None:
             self._ceiling = self._gauge.measure(planned.plan)
         observation = Observation(

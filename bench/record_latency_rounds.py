@@ -61,7 +61,7 @@ def recorded(plans: list[Plan], rounds: int) -> Iterator[dict[str, object]]:
             found[interval.first_round, interval.last_round][drive].append(histogram)
 
     options = RoundsOptions(slice_s=MEASURED_S, settle_s=SETTLE_S, orders=orders)
-    records = NativeDriver().drive_rounds(plans, options, take)
+    records = NativeDriver().drive(plans, take, options)
     yield from (_group(span, found[span]) for span in sorted(found))
     yield from _rounds(records)
 

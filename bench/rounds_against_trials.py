@@ -24,6 +24,7 @@ import numpy as np
 from loadstone import registry
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
@@ -82,7 +83,7 @@ class Bench:
         for block in range(BLOCKS + 1):
             for side in dice.sample((0, 1), 2):
                 plan = self._plan(pair[side], side, Phases(warm_up_s=WARM_UP_S, measure_s=TRIAL_S), block)
-                record = self._driver.drive(plan, lambda _: None)
+                record = drive_alone(self._driver, plan)
                 if block:
                     rates[side].append(sum(one.window_ok for one in record.operations.values()) / record.measure_s)
         return block_evidence(*rates, Settings(alpha=LOOK_ALPHA)), time.monotonic() - began_s
@@ -96,7 +97,7 @@ class Bench:
         orders = tuple(tuple(dice.sample((0, 1), 2)) for _ in range(number))
         plans = [self._plan(one, side, Phases(warm_up_s=WARM_UP_S, measure_s=1.0), 0) for side, one in enumerate(pair)]
         options = RoundsOptions(slice_s=SLICE_S - SETTLE_S, settle_s=SETTLE_S, orders=orders)
-        records = self._driver.drive_rounds(plans, options, lambda _drive, _interval: None)
+        records = self._driver.drive(plans, lambda _drive, _interval: None, options)
         columns = [
             np.array(column[WARM_ROUNDS:], dtype=np.float64)
             for one in records
@@ -111,7 +112,7 @@ class Bench:
             write = SET if operation is UPDATE else operation
             phases = Phases(warm_up_s=0.0, measure_s=0.001, measure_max_s=60.0)
             plan = self._plan(write, side, phases, 0, users=LOAD_USERS)
-            self._driver.drive(plan.model_copy(update={"keys": _keys(side, write, "exactly_once")}), lambda _: None)
+            drive_alone(self._driver, plan.model_copy(update={"keys": _keys(side, write, "exactly_once")}))
 
     def _plan(self, operation: Operation, side: int, phases: Phases, seed: int, users: int = USERS) -> Plan:
         return Plan(

@@ -34,6 +34,7 @@ from saturation_run import ROOT, add_line, counted, estimate, read_lines, search
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.judge.statistics.saturation import TAIL_FROM
 from loadstone.judge.statistics.saturation_peak import Usl
@@ -187,7 +188,7 @@ def driven(endpoint: Endpoint, think_s: float, seconds: float) -> tuple[float, i
         phases=Phases(warm_up_s=0.1, measure_s=seconds, drain_s=1),
         operations=(Operation(name="get", requests=(HttpRequest(path="/"),)),),
     )
-    found = NativeDriver().drive(plan, lambda _: None).operations["get"].response_ns
+    found = drive_alone(NativeDriver(), plan).operations["get"].response_ns
     return found.mean / 1e9, found.count
 
 

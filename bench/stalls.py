@@ -14,6 +14,7 @@ import sys
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
 
@@ -77,7 +78,7 @@ def main() -> None:
             model = Closed(users=options.connections) if last else Open(rate_per_s=RATE_PER_S)
             seconds = EVERY_S * 2 if last else options.seconds
             todo = plan(endpoint, model, seconds, options.connections, placement.generator_cpus)
-            observed = NativeDriver().drive(todo, lambda _: None).operations["get"].response_ns
+            observed = drive_alone(NativeDriver(), todo).operations["get"].response_ns
             label = "closed" if last else f"open {number + 1}"
             print(f"{label:<10} {observed.p99 / 1e6:>7.1f} ms {observed.p999 / 1e6:>7.1f} ms", flush=True)
             if not last:

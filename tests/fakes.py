@@ -31,7 +31,7 @@ from loadstone.drive.outcome import (
     Slice,
     ThreadRecord,
 )
-from loadstone.drive.rounds import OnIntervalOf, RoundsOptions
+from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
@@ -75,7 +75,21 @@ class FakeDriver:
     stops: int = 0
     """How often it was stopped."""
 
-    def drive(self, share: Plan, on_interval: OnInterval) -> DriveRecord:
+    def drive(
+        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+    ) -> list[DriveRecord]:
+        """One after the other what the real one does in turns; the figures are spread over the slices then."""
+        if rounds is None:
+            return [self._one(shares[0], partial(on_interval, 0))]
+        self.rounds.append(rounds)
+        started_ns = steady_clock.unix_ns()
+        found = [self._one(share, partial(on_interval, place)) for place, share in enumerate(shares)]
+        return [
+            record.model_copy(update={"started_unix_ns": started_ns, "slices": _slices(record, place, rounds)})
+            for place, record in enumerate(found)
+        ]
+
+    def _one(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:
         self.shares.append(share)
         self._happens("begin")
         reached = [one for one in self.servers if any(one._endpoint.port == to.port for to in share.endpoints)]
@@ -89,18 +103,6 @@ class FakeDriver:
             run.interval(phase, length_s, on_interval)
         self._happens("end")
         return run.record("stopped on request" if self.stopped else run.ended)
-
-    def drive_rounds(
-        self, shares: Sequence[Plan], rounds: RoundsOptions, on_interval: OnIntervalOf
-    ) -> list[DriveRecord]:
-        """One after the other what the real one does in turns; the figures are spread over the slices."""
-        self.rounds.append(rounds)
-        started_ns = steady_clock.unix_ns()
-        found = [self.drive(share, partial(on_interval, place)) for place, share in enumerate(shares)]
-        return [
-            record.model_copy(update={"started_unix_ns": started_ns, "slices": _slices(record, place, rounds)})
-            for place, record in enumerate(found)
-        ]
 
     def stop(self) -> None:
         self.stopped = True
@@ -146,7 +148,7 @@ class _Run:
         self.ended: str | None = None
         self.written = 0
 
-    def interval(self, phase: Phase, length_s: float, on_interval: OnInterval) -> None:
+    def interval(self, phase: Phase, length_s: float, on_interval: Callable[[Interval], None]) -> None:
         share = self.share
         if PROTOCOLS[share.protocol].has_keys and not any(one.store.up for one in self.servers):
             self.ended = "no connection for 2 s: Connection refused"

@@ -3,13 +3,14 @@
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from rich.console import Console
 
-from loadstone.conduct.rounds import RoundsBlock
+from loadstone.conduct.block import Block
 from loadstone.conduct.saturation.saturating import Saturating
 from loadstone.drive.outcome import Interval, Latency
 from loadstone.live.progress import RunProgress
@@ -43,7 +44,12 @@ class ScriptedSystem:
         drive = self.synthetic.make_drive(self.synthetic.make_plan(), measure_intervals=1)
         self._interval: Interval = next(one for one in drive.intervals if one.phase == "measure")
 
-    def run(self, planned: PlannedTrial, on_interval: Any) -> TrialRecord:
+    def run(self, block: Block, on_interval: Any) -> list[TrialRecord]:
+        if block.rounds is not None:
+            return self._in_rounds(block, on_interval)
+        return [self._alone(block.trials[0], partial(on_interval, 0))]
+
+    def _alone(self, planned: PlannedTrial, on_interval: Any) -> TrialRecord:
         assert planned.saturation is not None
         users, rate = planned.saturation.users or 1, planned.saturation.rate_per_s
         record = self.system.trial(planned.saturation, planned.name)
@@ -56,7 +62,7 @@ class ScriptedSystem:
         on_interval(intervals[-1])
         return self._written(planned, record, intervals)
 
-    def run_rounds(self, block: RoundsBlock, on_interval: Any) -> list[TrialRecord]:
+    def _in_rounds(self, block: Block, on_interval: Any) -> list[TrialRecord]:
         steps = [one.saturation for one in block.trials if one.saturation is not None]
         users = [one.users or 1 for one in steps]
         each = steps[0].rounds_a_sweep

@@ -9,6 +9,7 @@ import json
 import resource
 import sys
 
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.plan.drive_plan import Plan
 
@@ -20,7 +21,7 @@ def main() -> None:
     for line in sys.stdin:
         plan = Plan.model_validate_json(line)
         before_s = _cpu_s()
-        record = NativeDriver().drive(plan, lambda _: None)
+        record = drive_alone(NativeDriver(), plan)
         cpu_s = _cpu_s() - before_s
         most_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         found = {"record": record.model_dump(mode="json"), "cpu_s": cpu_s, "memory_kib": most_kib}

@@ -11,6 +11,7 @@ from loadstone.conduct.clients.contract.lab import Lab, lab_of
 from loadstone.conduct.clients.driver_manifests import ChosenDriver, chosen_driver
 from loadstone.conduct.clients.drivers_of_run import client_driver
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.plan.drive_plan import Plan
 
@@ -27,7 +28,7 @@ def drive(context: DeployContext) -> Drive:
     """Drives a plan with a driver, to its record; `taken` gets each interval."""
 
     def driven(word: str, share: Plan, taken: Callable[[Interval], None] = lambda _: None) -> DriveRecord:
-        return client_driver(chosen_driver(word), context).driver.drive(share, taken)
+        return drive_alone(client_driver(chosen_driver(word), context).driver, share, taken)
 
     return driven
 

@@ -13,6 +13,7 @@ import pytest
 import redis
 
 from loadstone import registry
+from loadstone.conduct.block import Block
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.conductor import Conductor
@@ -132,7 +133,7 @@ class Rig:
         return next(trial for trial in self.run_plan.trials if trial.condition["operation"] == operation)
 
     def trial(self, on_interval: Callable[[Interval], None] = none_of, operation: str = "get") -> TrialRecord:
-        return self.conductor.run(self.planned(operation), on_interval)
+        return self.conductor.run(Block.alone(self.planned(operation)), lambda _, interval: on_interval(interval))[0]
 
     def recorded(self) -> list[TrialRecord]:
         """What stands in the folder."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.conduct.block import Block
 from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.conductor import Conductor
 from loadstone.conduct.measurement import Measurement
@@ -88,7 +89,7 @@ class FakeRig:
         return replace(found, target="app") if self.parts.subjects else found
 
     def trial(self, operation: str = "set", on_interval: Callable[[Interval], None] = ignored) -> TrialRecord:
-        return self.conductor.run(self.planned(operation), on_interval)
+        return self.conductor.run(Block.alone(self.planned(operation)), lambda _, interval: on_interval(interval))[0]
 
     def recorded(self) -> list[TrialRecord]:
         lines = (self.folder.path / "trials.jsonl").read_text().splitlines()

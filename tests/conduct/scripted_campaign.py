@@ -3,7 +3,6 @@
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 from rich.console import Console
 from tests.verdicts import verdict
 
+from loadstone.conduct.block import Block
 from loadstone.conduct.campaign import Campaign
-from loadstone.conduct.rounds import RoundsBlock
 from loadstone.errors import LoadstoneError
 from loadstone.judge.verdict import Verdict
 from loadstone.live.progress import RunProgress
@@ -101,11 +100,12 @@ class ScriptedConductor:
     rates: Callable[[PlannedTrial, int], float] | None = None
     """Correct replies a second of a trial at its nth attempt; None: the template's."""
 
-    def run_rounds(self, block: RoundsBlock, on_interval: Any) -> list[TrialRecord]:
-        self.rounds.append(len(block.orders))
-        return [self.run(planned, partial(on_interval, place)) for place, planned in enumerate(block.trials)]
+    def run(self, block: Block, on_interval: Any) -> list[TrialRecord]:  # noqa: ARG002 (the conductor's signature)
+        if block.rounds is not None:
+            self.rounds.append(len(block.orders))
+        return [self._one(planned) for planned in block.trials]
 
-    def run(self, planned: PlannedTrial, on_interval: Any) -> TrialRecord:  # noqa: ARG002 (the conductor's signature)
+    def _one(self, planned: PlannedTrial) -> TrialRecord:
         writer = self.folder.begin_trial(planned.name)
         happens = self.script(planned, writer.attempt)
         if isinstance(happens, LoadstoneError):

@@ -1,14 +1,16 @@
 """How often the ceiling is measured: once for each kind of load."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from types import ModuleType
 
 import pytest
 
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import OnInterval
 from loadstone.drive.native import NativeDriver
-from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.drive.outcome import DriveRecord
+from loadstone.drive.rounds import RoundsOptions
 from loadstone.plan.drive_plan import Plan
 
 
@@ -19,9 +21,11 @@ class CountingDriver(NativeDriver):
         super().__init__()
         self.drives = 0
 
-    def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:
+    def drive(
+        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+    ) -> list[DriveRecord]:
         self.drives += 1
-        return super().drive(share, on_interval)
+        return super().drive(shares, on_interval, rounds)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
 from loadstone.plan.drive_plan import Closed, Command, Endpoint, Operation, Phases, Plan, Pool
@@ -95,7 +96,7 @@ def test_the_load_goes_on_and_ends_while_a_write_hangs_and_no_figure_is_lost(dis
 
     repairing = threading.Thread(target=repair)
     repairing.start()
-    record = NativeDriver().drive(plan, write)
+    record = drive_alone(NativeDriver(), plan, write)
     repairing.join()
     server.close()
     assert ended_while_it_hung.is_set(), "the load waits for the disk"

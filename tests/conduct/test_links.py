@@ -14,6 +14,7 @@ from loadstone.conduct.ready_parts import failure, watch_of
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.drive_plan import Plan
@@ -36,7 +37,7 @@ def driven(one: Deployed) -> DriveRecord:
             "operations": [{"name": "ping", "commands": [{"args": ["PING"], "expect": "any"}]}],
         }
     )
-    return NativeDriver().drive(plan, lambda _: None)
+    return drive_alone(NativeDriver(), plan)
 
 
 def test_pings_say_what_it_adds_and_the_line_what_it_carried(linked: Deployed) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from loadstone.conduct.block import Block, drive_block, observe_block
 from loadstone.conduct.measurement import PreparedTrial
 from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.traces import Traces
@@ -46,10 +47,13 @@ def observed(rig: FakeRig, operation: str = "set", **changes: Any) -> tuple[Prep
     """All five steps."""
     steps, planned = rig.measurement, replace(rig.planned(operation), **changes)
     with steps.prepare(planned, rig.parts.need(planned)) as prepared, prepared.room:
-        before = steps.snapshot_before(prepared)
-        drive = steps.drive(prepared, ignored, monitored=True)
-        after = steps.snapshot_after(prepared, before)
-        return prepared, steps.assemble(prepared, before, drive, after, None)
+        return prepared, observe_block(steps, Block.alone(planned), [prepared], ignored)[0]
+
+
+def drive(rig: FakeRig, prepared: PreparedTrial, on_interval: Any = ignored, *, monitored: bool = True) -> Drive:
+    """The drive alone."""
+    block = Block.alone(prepared.planned)
+    return drive_block(rig.measurement, block, [prepared], on_interval, monitored=monitored)[0]
 
 
 def test_the_counters_are_read_last_before_the_drive_and_first_after_it(fake_rig: Open) -> None:
@@ -91,9 +95,9 @@ def test_a_drive_without_monitors_asks_no_one(fake_rig: Open) -> None:
     rig = fake_rig()
     planned = rig.planned()
     with rig.measurement.prepare(planned, rig.parts.need(planned)) as prepared:
-        drive = rig.measurement.drive(prepared, ignored, monitored=False)
-    assert drive.samples == []
-    assert len(drive.intervals) == 2
+        driven = drive(rig, prepared, monitored=False)
+    assert driven.samples == []
+    assert len(driven.intervals) == 2
 
 
 def test_where_a_part_is_not_ours_nothing_is_said_of_its_place(fake_rig: Open) -> None:
@@ -120,7 +124,7 @@ def test_keys_are_noted_before_they_are_made_and_struck_off_when_they_are_gone(f
     made = Made("numbered_keys", planned.plan.keys.prefix, planned.plan.keys.count)
     rig.driver.at = {"begin": lambda: ledger.lines.append(("drive", made))}
     with rig.measurement.prepare(planned, ready) as prepared:
-        rig.measurement.drive(prepared, ignored, monitored=True)
+        drive(rig, prepared)
         assert len(rig.server.store.keys) == 2 * DONE
     assert ledger.lines == [("makes", made), ("drive", made), ("removed", made)]
     assert rig.server.store.keys == {}
@@ -143,13 +147,13 @@ def test_keys_are_removed_whatever_ends_the_drive(fake_rig: Open, error: BaseExc
     rig = fake_rig()
     planned = rig.planned()
 
-    def breaks(interval: Any) -> None:
+    def breaks(_: int, interval: Any) -> None:
         if interval.phase == phase:
             assert rig.server.store.keys, "there is something to be removed"
             raise error
 
     with pytest.raises(type(error)), rig.measurement.prepare(planned, rig.parts.need(planned)) as prepared:
-        rig.measurement.drive(prepared, breaks, monitored=True)
+        drive(rig, prepared, breaks)
     assert rig.server.store.keys == {}
     assert prepared.gone is None
 
@@ -160,8 +164,8 @@ def test_of_keys_that_are_taken_in_order_those_that_were_offered_are_removed_and
     keys = planned.plan.keys.model_copy(update={"distribution": "exactly_once", "count": 50_000_000})
     planned = replace(planned, plan=planned.plan.model_copy(update={"keys": keys}))
     with rig.measurement.prepare(planned, rig.parts.need(planned)) as prepared:
-        drive = rig.measurement.drive(prepared, ignored, monitored=False)
-    offered = drive.record.total.offered
+        driven = drive(rig, prepared, monitored=False)
+    offered = driven.record.total.offered
     assert prepared.offered == offered > 1000
     assert rig.server.events.count("UNLINK") == -(-offered // 1000), "a command for each thousand"
     assert rig.server.store.keys == {}
@@ -200,7 +204,7 @@ def test_a_load_of_http_has_no_keys_to_remove(fake_rig: Open) -> None:
     plan = planned.plan.model_copy(update={"protocol": "http1", "operations": (post,)})
     planned = replace(planned, plan=plan, target=None)
     with rig.measurement.prepare(planned, rig.parts.need(planned)) as prepared:
-        found = rig.measurement.drive(prepared, ignored, monitored=False)
+        found = drive(rig, prepared, monitored=False)
     assert found.record.total.ok > 0
     assert "UNLINK" not in rig.server.events
 
@@ -220,7 +224,7 @@ def test_a_driver_that_reaches_no_one_leaves_nothing(fake_rig: Open) -> None:
     rig.driver.at = {"begin": rig.server.end}
     planned = rig.planned()
     with pytest.raises(DriveFailed), rig.measurement.prepare(planned, rig.parts.need(planned)) as prepared:
-        rig.measurement.drive(prepared, ignored, monitored=True)
+        drive(rig, prepared)
     assert prepared.offered is None
 
 

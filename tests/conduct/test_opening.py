@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from loadstone.conduct.block import Block
 from loadstone.conduct.opening import Opened, Seams, opened
 from loadstone.deploy.placement import Placement
 from loadstone.deploy.processes.ports import free_port
@@ -80,7 +81,7 @@ def test_a_run_is_open_with_its_parts_started_and_closed_with_them_stopped(world
         assert environment["servers"]["redis"]["version"] == "8.2.0"
         assert environment["command"] == "loadstone run faked"
         assert len(json.loads((parts.folder.path / "plan.json").read_text())["trials"]) == 2
-        assert parts.conductor.run(world.prepared.run_plan.trials[0], ignored).facts["failure"] is None
+        assert parts.conductor.run(Block.alone(world.prepared.run_plan.trials[0]), ignored)[0].facts["failure"] is None
         with pytest.raises(UserError, match="another loadstone is writing"), world.open(resume=parts.folder.path):
             pytest.fail("it was opened twice")
     assert server.events[-1] == "stop"
@@ -117,7 +118,7 @@ def test_the_first_signal_ends_the_run_in_order_and_a_second_one_at_once(world: 
         os.kill(os.getpid(), number)
         assert world.driver.stops == 1
         with pytest.raises(Interrupted):
-            parts.conductor.run(world.prepared.run_plan.trials[0], ignored)
+            parts.conductor.run(Block.alone(world.prepared.run_plan.trials[0]), ignored)
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), number)
     assert not world.servers["redis"].alive()
@@ -144,7 +145,7 @@ def test_a_server_of_the_users_is_left_as_it_was_and_the_ledger_says_what_was_ma
     theirs = world.server("redis", {"kind": "url"})
     theirs.store.keys["theirs"] = "x"
     with world.open() as parts:
-        parts.conductor.run(world.prepared.run_plan.trials[0], ignored)
+        parts.conductor.run(Block.alone(world.prepared.run_plan.trials[0]), ignored)
     assert theirs.store.keys == {"theirs": "x"}
     assert theirs.alive()
     kinds = [line for line in (parts.folder.path / "ledger.jsonl").read_text().splitlines() if "numbered_keys" in line]
@@ -163,7 +164,7 @@ def test_what_an_earlier_session_left_is_removed_when_the_run_goes_on(world: Wor
 
         world.driver.at = {"end": dies}
         with pytest.raises(Interrupted):
-            parts.conductor.run(world.prepared.run_plan.trials[1], ignored)
+            parts.conductor.run(Block.alone(world.prepared.run_plan.trials[1]), ignored)
     assert any("not everything that loadstone made could be removed" in one for one in world.progress.steps)
     theirs.store.up = True
     assert theirs.store.keys
@@ -188,7 +189,7 @@ def test_another_plan_does_not_go_on_and_the_folder_is_free_again(world: World, 
 def test_live_figures_are_offered_while_it_runs(world: World) -> None:
     world.port = free_port()
     with world.open() as parts:
-        parts.conductor.run(world.prepared.run_plan.trials[1], ignored)
+        parts.conductor.run(Block.alone(world.prepared.run_plan.trials[1]), ignored)
         with urllib.request.urlopen(f"http://127.0.0.1:{world.port}/metrics", timeout=10) as page:
             text = page.read().decode()
     assert "loadstone_requests_total" in text

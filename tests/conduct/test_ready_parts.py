@@ -23,6 +23,7 @@ from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import ServerFacts
+from loadstone.drive.driver import drive_alone
 from loadstone.observe.watch import Page
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.plan.required import StoredCount
@@ -108,7 +109,7 @@ def test_the_counts_stand_beside_what_the_driver_was_answered(
 ) -> None:
     rig = fake_rig()
     rig.trial()
-    drive = rig.measurement.driver.drive(rig.driver.shares[0], lambda _: None)
+    drive = drive_alone(rig.measurement.driver, rig.driver.shares[0])
     intervals = rig.live.intervals
     first = intervals[0].operations["set"].model_copy(update={"timeouts": 3, "errors": {"server_oom": 2}})
     intervals[0] = intervals[0].model_copy(update={"operations": {"set": first}})
@@ -172,7 +173,7 @@ def test_the_first_cause_is_the_failure(
 ) -> None:
     rig = fake_rig()
     rig.driver.stop()
-    drive = rig.driver.drive(replace(rig.planned()).plan.model_copy(update={"protocol": "http1"}), lambda _: None)
+    drive = drive_alone(rig.driver, replace(rig.planned()).plan.model_copy(update={"protocol": "http1"}))
     before = count_oom_kills(ready)
     if happens in ("application", "both"):
         ready.subjects["app"].subject.words = "no heap"  # type: ignore[attr-defined]
@@ -189,5 +190,5 @@ def test_a_drive_that_ended_in_order_on_parts_that_live_has_no_failure(
 ) -> None:
     rig = fake_rig()
     rig.trial()
-    drive = rig.driver.drive(rig.driver.shares[0], lambda _: None)
+    drive = drive_alone(rig.driver, rig.driver.shares[0])
     assert failure(drive, ready, count_oom_kills(ready)) is None

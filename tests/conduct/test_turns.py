@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.conduct.rounds import _watched
+from loadstone.conduct.block import _watched
 from loadstone.conduct.turns import alike, in_turn_with, paused_of, warm_up_each
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.machine.process_identity import started
@@ -17,7 +17,7 @@ from loadstone.plan.drive_plan import Endpoint
 from ..fake_redis import FakeServer
 from ..fakes import FakeSubject, deployed
 from .fake_rig import FakeRig
-from .test_rounds import Open
+from .test_block import Open
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are identified on Linux only")
 

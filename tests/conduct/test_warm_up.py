@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +15,9 @@ from tests.busy_loops import TESTS_RUN
 from loadstone.conduct.warm_up import FEW_USERS, GENTLY, LONGEST, QUIET_CORES, WINDOWS, warm_up
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.subjects.url import UrlSubject
-from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.drive.driver import OnInterval
+from loadstone.drive.outcome import DriveRecord
+from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed, Interrupted
 from loadstone.machine import process_table
 from loadstone.plan.drive_plan import Closed, Open, Plan
@@ -31,7 +33,13 @@ class Rates:
     rates: Sequence[int]
     driven: list[Plan] = field(default_factory=list)
 
-    def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:  # noqa: ARG002 (the seam's)
+    def drive(
+        self,
+        shares: Sequence[Plan],
+        on_interval: OnInterval,  # noqa: ARG002 (the seam's)
+        rounds: RoundsOptions | None = None,  # noqa: ARG002
+    ) -> list[DriveRecord]:
+        (share,) = shares
         rate = self.rates[min(len(self.of_all_users), len(self.rates) - 1)]
         self.driven.append(share)
         if not rate:
@@ -39,7 +47,7 @@ class Rates:
         name, operation = next(iter(self.template.operations.items()))
         length_s = share.phases.measure_s
         done = operation.model_copy(update={"window_ok": round(rate * length_s)})
-        return self.template.model_copy(update={"operations": {name: done}, "measure_s": length_s})
+        return [self.template.model_copy(update={"operations": {name: done}, "measure_s": length_s})]
 
     def stop(self) -> None:
         """Nothing runs."""

@@ -12,7 +12,7 @@ from loadstone import registry
 from loadstone.conduct.clients.driver_manifests import chosen_driver
 from loadstone.conduct.clients.drivers_of_run import client_driver
 from loadstone.deploy.provider import DeployContext, Server
-from loadstone.drive.driver import Driver
+from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed
@@ -65,7 +65,7 @@ def driver_of(name: str, context: DeployContext) -> Driver:
 
 def test_every_interval_is_passed_on_in_its_order_and_they_add_up(lab: Lab) -> None:
     taken: list[Interval] = []
-    record = lab.driver.drive(lab.plan(), taken.append)
+    record = drive_alone(lab.driver, lab.plan(), taken.append)
     assert [one.index for one in taken] == list(range(len(taken)))
     phases = [phase for phase, _ in itertools.groupby(one.phase for one in taken)]
     assert phases[:2] == ["warm_up", "measure"]
@@ -76,7 +76,7 @@ def test_every_interval_is_passed_on_in_its_order_and_they_add_up(lab: Lab) -> N
 
 
 def test_what_was_offered_is_followed_to_its_end(lab: Lab) -> None:
-    record = lab.driver.drive(lab.plan(), lambda _: None)
+    record = drive_alone(lab.driver, lab.plan())
     for counts in (record.total, record.operations["set"].counts):
         assert counts.offered == counts.sent + counts.dropped + counts.unsent
         assert counts.sent == counts.ok + sum(counts.errors.values()) + counts.timeouts + counts.in_flight
@@ -87,7 +87,7 @@ def test_what_was_offered_is_followed_to_its_end(lab: Lab) -> None:
 
 
 def test_a_key_space_that_is_taken_once_is_taken_to_its_last_key(lab: Lab) -> None:
-    record = lab.driver.drive(lab.plan(60.0, distribution="exactly_once"), lambda _: None)
+    record = drive_alone(lab.driver, lab.plan(60.0, distribution="exactly_once"))
     assert record.total.ok == 50
     with lab.server.control() as control:
         assert control.keys() == 50  # type: ignore[union-attr]
@@ -98,14 +98,14 @@ def test_a_key_space_that_is_taken_once_is_taken_to_its_last_key(lab: Lab) -> No
 def test_what_the_server_counted_is_what_was_sent(lab: Lab) -> None:
     with lab.server.control() as control:
         before = control.commandstats().get("set", 0)  # type: ignore[union-attr]
-        record = lab.driver.drive(lab.plan(), lambda _: None)
+        record = drive_alone(lab.driver, lab.plan())
         assert control.commandstats()["set"] - before == record.commands["SET"].replied  # type: ignore[union-attr]
 
 
 def test_where_no_one_listens_it_fails_in_one_line(lab: Lab) -> None:
     lab.server.stop()
     with pytest.raises(DriveFailed, match=r"^driver( [a-z-]+)?: ") as failed:
-        lab.driver.drive(lab.plan(), lambda _: None)
+        drive_alone(lab.driver, lab.plan())
     assert "\n" not in str(failed.value)
 
 
@@ -117,9 +117,9 @@ def test_it_ends_when_it_is_stopped_and_so_does_every_later_drive(lab: Lab) -> N
         lab.driver.stop()
         lab.driver.stop()
 
-    assert lab.driver.drive(lab.plan(100.0), stop).stopped is not None
+    assert drive_alone(lab.driver, lab.plan(100.0), stop).stopped is not None
     assert first.is_set()
-    assert lab.driver.drive(lab.plan(100.0), lambda _: None).stopped is not None
+    assert drive_alone(lab.driver, lab.plan(100.0)).stopped is not None
 
 
 def test_what_the_callback_raises_ends_the_drive(lab: Lab) -> None:
@@ -127,4 +127,4 @@ def test_what_the_callback_raises_ends_the_drive(lab: Lab) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        lab.driver.drive(lab.plan(100.0), full)
+        drive_alone(lab.driver, lab.plan(100.0), full)

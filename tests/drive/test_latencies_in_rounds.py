@@ -57,7 +57,7 @@ def driven(folder: Path, *delays_us: float) -> tuple[PairBlock, list[list[Interv
         plans = [plan(server.start(DeployContext())) for server in servers]
         orders = tuple((number % 2, 1 - number % 2) for number in range(ROUNDS))
         options = RoundsOptions(slice_s=SLICE_S, settle_s=0.02, orders=orders)
-        records = NativeDriver().drive_rounds(plans, options, lambda drive, one: intervals[drive].append(one))
+        records = NativeDriver().drive(plans, lambda drive, one: intervals[drive].append(one), options)
     finally:
         for server in servers:
             server.stop()

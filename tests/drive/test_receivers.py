@@ -9,6 +9,7 @@ import pytest
 from tests.servers import UserRedis, wait_until
 
 from loadstone import _engine
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, ReceiversRecord
 from loadstone.drive.rounds import RoundsOptions
@@ -40,7 +41,7 @@ def fields(port: int, args: list[str], receivers: dict[str, Any], channels: int 
 
 
 def driven(*args: Any, **changed: Any) -> tuple[DriveRecord, ReceiversRecord]:
-    record = NativeDriver().drive(Plan.model_validate(fields(*args, **changed)), lambda _: None)
+    record = drive_alone(NativeDriver(), Plan.model_validate(fields(*args, **changed)))
     assert record.receivers is not None
     return record, record.receivers
 

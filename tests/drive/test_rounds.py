@@ -57,7 +57,7 @@ def options(rounds: int = ROUNDS, **parts: object) -> RoundsOptions:
 
 
 def drive(shares: Sequence[Plan], rounds: RoundsOptions) -> list[DriveRecord]:
-    return NativeDriver().drive_rounds(shares, rounds, lambda _, __: None)
+    return NativeDriver().drive(shares, lambda _, __: None, rounds)
 
 
 def runtime_s(schedstat: Path) -> float:
@@ -103,7 +103,7 @@ def test_all_is_counted_as_the_servers_count_it(stores: Stores, model: str) -> N
     taken: list[tuple[int, Interval]] = []
     driver = NativeDriver()
     shares = [plan(store.endpoint, **MODELS[model]) for store in stores]
-    records = driver.drive_rounds(shares, options(), lambda number, interval: taken.append((number, interval)))
+    records = driver.drive(shares, lambda number, interval: taken.append((number, interval)), options())
     for number, (store, record) in enumerate(zip(stores, records, strict=True)):
         assert store.calls() - before[number] == record.commands["SET"].sent == record.total.ok
         assert (record.stopped, len(record.slices)) == (None, ROUNDS)
@@ -238,7 +238,7 @@ def test_a_stop_in_mid_slice_ends_all_and_every_later_drive_at_once(stores: Stor
     stopper.start()
     long = options(100, slice_s=60.0)
     begun = time.monotonic()
-    for records in (driver.drive_rounds(shares, long, lambda _, __: None) for _ in range(2)):
+    for records in (driver.drive(shares, lambda _, __: None, long) for _ in range(2)):
         for record in records:
             assert record.stopped == "stopped on request"
             assert record.total.sent == record.total.ok + record.total.in_flight
@@ -257,7 +257,7 @@ def test_a_server_that_dies_ends_the_rounds_and_its_drive_says_so(stores: Stores
 
     shares = [plan(store.endpoint, timeouts=Timeouts(gone_s=0.3)) for store in stores]
     before = stores[1].calls()
-    dead, alive = NativeDriver().drive_rounds(shares, options(10_000), kill)
+    dead, alive = NativeDriver().drive(shares, kill, options(10_000))
     assert str(dead.stopped).startswith("server gone: no connection for 0.3 s")
     assert alive.stopped == f"drive 0 of the rounds ended: {dead.stopped}"
     assert (alive.total.in_flight, alive.total.errors) == (0, {})
@@ -270,7 +270,7 @@ def test_what_the_callback_raises_ends_all_drives(stores: Stores) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        NativeDriver().drive_rounds([plan(store.endpoint) for store in stores], options(10_000), full)
+        NativeDriver().drive([plan(store.endpoint) for store in stores], full, options(10_000))
     calls = [store.calls() for store in stores]
     time.sleep(0.2)
     assert [store.calls() for store in stores] == calls

@@ -35,7 +35,7 @@ def plan(endpoints: tuple[Endpoint, ...], **parts: object) -> Plan:
 
 
 def drive(*shares: Plan) -> list[DriveRecord]:
-    records = NativeDriver().drive_rounds(shares, ROUNDS, lambda _, __: None)
+    records = NativeDriver().drive(shares, lambda _, __: None, ROUNDS)
     for record in records:
         assert (record.stopped, record.total.errors, record.connections.lost) == (None, {}, 0)
         assert record.total.offered == record.total.sent == record.total.ok

@@ -105,7 +105,7 @@ def test_what_closes_idle_connections_when_it_goes_on_loses_no_request(
             if ticks is not None
         ),
     )
-    records = NativeDriver().drive_rounds([plan(port) for port, _ in applications], options, lambda *_: None)
+    records = NativeDriver().drive([plan(port) for port, _ in applications], lambda *_: None, options)
     for record in records:
         assert record.operations["get"].counts.ok > 0
         assert record.total.errors == {}

@@ -17,6 +17,7 @@ from hdrh.histogram import HdrHistogram
 from prometheus_client.parser import text_string_to_metric_families
 
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval, IntervalOperation, Latency, Phase
 from loadstone.errors import UserError
@@ -283,7 +284,7 @@ def test_a_real_drive_is_reported_to_the_last_operation(exporter: LiveExporter, 
         reported = {**example, "phases": phases, "interval_s": 0.2, "start_at_unix_ns": None}
         plan = Plan.model_validate(reported).model_copy(update={"endpoints": (endpoint,)})
         with Sampler([ProcessMonitor("redis", pid) for pid in server.pids.values()], exporter.sample, 0.3):
-            drive = NativeDriver().drive(plan, exporter.observe)
+            drive = drive_alone(NativeDriver(), plan, exporter.observe)
     finally:
         server.stop()
     observed = scraped(exporter)

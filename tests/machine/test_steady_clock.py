@@ -8,6 +8,7 @@ import pytest
 
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
 from loadstone.machine import steady_clock
@@ -63,7 +64,7 @@ def test_a_drive_is_placed_by_the_steady_clock(monkeypatch: pytest.MonkeyPatch, 
             operations=(Operation(name="ping", commands=(Command(args=("PING",)),)),),
         )
         before = steady_clock.unix_ns()
-        record = NativeDriver().drive(plan, intervals.append)
+        record = drive_alone(NativeDriver(), plan, intervals.append)
     finally:
         server.stop()
     after = steady_clock.unix_ns()

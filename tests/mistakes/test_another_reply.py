@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
 from loadstone.judge.validity.trial_verdict import judge_trial
@@ -63,7 +64,7 @@ def judged() -> Iterator[Callable[..., dict[str, CheckResult]]]:
                 }
             )
             intervals: list[Interval] = []
-            drive = NativeDriver().drive(plan, intervals.append)
+            drive = drive_alone(NativeDriver(), plan, intervals.append)
             planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
             driven = Drive(planned.name, plan, drive, intervals)
             record = judge_trial(make_trial_record(planned, Observation(driven, measure_phase(drive))))

@@ -19,6 +19,7 @@ from loadstone import registry
 from loadstone.analyse.limiting.bottleneck import bottleneck_of
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
 from loadstone.judge.validity.trial_verdict import judge_trial
@@ -101,7 +102,7 @@ class Bench:
             watch = Watch(pids=self.server.pids, controls={"redis": {"redis": monitored}}, cpus=cpus)
             with Sampler(registry.monitors(watch), samples.extend, interval_s=0.3) as sampler:
                 sampler.now()
-                drive = NativeDriver().drive(plan, take)
+                drive = drive_alone(NativeDriver(), plan, take)
             for thread in faults:
                 thread.join()
             after, more = snapshot(control), control.keys()
@@ -127,7 +128,7 @@ class Bench:
             "phases": {"warm_up_s": 0.0, "measure_s": 5.0, "drain_s": 1.0},
         }
         load = plan_of(SET, **changes).model_copy(update={"endpoints": plan.endpoints, "seed": plan.seed})
-        assert NativeDriver().drive(load, lambda _: None).total.ok == KEYS
+        assert drive_alone(NativeDriver(), load).total.ok == KEYS
 
 
 @pytest.fixture(scope="module")
@@ -354,7 +355,7 @@ def test_a_server_that_dies(tmp_path: Path) -> None:
                     client.shutdown(nosave=True)
                 intervals.append(interval)
 
-            drive = NativeDriver().drive(plan, take)
+            drive = drive_alone(NativeDriver(), plan, take)
     finally:
         server.stop()
     planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)

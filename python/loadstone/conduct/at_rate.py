@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from loadstone.conduct.rounds import RoundsBlock
+from loadstone.conduct.block import Block
 from loadstone.judge.full_speed import capacity_of
 from loadstone.plan.at_rate import with_rate
 from loadstone.plan.at_rate_times import alike, rounds_at_rate, times_at_rate
@@ -32,13 +32,13 @@ class AtRateBlock:
     rounds: Rounds | None
     expected_s: float
 
-    def in_rounds(self, seed: int) -> RoundsBlock:
+    def in_rounds(self, seed: int) -> Block:
         """As the conductor takes it, in an order of its own in each round."""
         if self.rounds is None:
             raise ValueError("these rows are not measured in rounds")
         chance, places = random.Random(derived_seed(seed, self.trials[0].name)), range(len(self.trials))
         orders = tuple(tuple(chance.sample(places, len(places))) for _ in range(self.rounds.of(1)))
-        return RoundsBlock(self.trials, orders, self.rounds)
+        return Block(self.trials, orders, self.rounds)
 
 
 class FixedRates:

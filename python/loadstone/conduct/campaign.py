@@ -15,11 +15,11 @@ from functools import partial
 from typing import Protocol
 
 from loadstone.conduct.at_rate import AtRateBlock, FixedRates
+from loadstone.conduct.block import Block
 from loadstone.conduct.budget import Budget
 from loadstone.conduct.display import CampaignProgress
 from loadstone.conduct.equal_rate import at_equal_rate
 from loadstone.conduct.passes import Passes
-from loadstone.conduct.rounds import RoundsBlock
 from loadstone.conduct.shown_interval import show_interval
 from loadstone.conduct.tables.table_decks import TableDecks
 from loadstone.conduct.tables.table_trials import TableTrials
@@ -27,7 +27,6 @@ from loadstone.conduct.tables.trial_tables import TrialTables
 from loadstone.conduct.warm_rounds import WarmRounds
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
-from loadstone.drive.rounds import OnIntervalOf
 from loadstone.figures import slice_text
 from loadstone.judge.compare.sides import names_shown
 from loadstone.judge.validity.checks import forbidding
@@ -64,10 +63,9 @@ LEAST_SHARE = 0.05
 
 
 class TrialRunner(Protocol):
-    """What runs a trial and records it; see `conductor.Conductor`."""
+    """What measures a block and records its trials; see `conductor.Conductor`."""
 
-    def run(self, planned: PlannedTrial, on_interval: OnInterval) -> TrialRecord: ...
-    def run_rounds(self, block: RoundsBlock, on_interval: OnIntervalOf) -> list[TrialRecord]: ...
+    def run(self, block: Block, on_interval: OnInterval) -> list[TrialRecord]: ...
 
 
 class LookOutcome(Protocol):
@@ -260,7 +258,7 @@ class Campaign:
         else:
             self._announce(block.trials, f"{len(block.trials)} conditions", rates)
             show = partial(self._show_of, block.trials)
-            records = self.conductor.run_rounds(block.in_rounds(self.run_plan.seed), show)
+            records = self.conductor.run(block.in_rounds(self.run_plan.seed), show)
         for record in records:
             self._newest[record.trial] = record
             self.progress.finished(record.verdict, _reasons(record), in_block=True)
@@ -427,7 +425,7 @@ class Campaign:
         of_all = partial(self._show_of, trials)
         of_table = partial(self._show_round, group.name, rounds.of(block), trials)
         show = of_table if in_tables(group.name) else of_all
-        return self.conductor.run_rounds(RoundsBlock(trials, numbered, rounds), show)
+        return self.conductor.run(Block(trials, numbered, rounds), show)
 
     # All of them
 
@@ -442,9 +440,9 @@ class Campaign:
         self.progress.left(*self._left())
         self.progress.trial(planned.name, label_of(self.experiment, planned.condition), place)
         self._prepared |= preparation(planned).keys()
-        return self.conductor.run(planned, self._show)
+        return self.conductor.run(Block.alone(planned), self._show)[0]
 
-    def _show(self, interval: Interval) -> None:
+    def _show(self, _: int, interval: Interval) -> None:
         show_interval(self.progress, interval)
 
     def _show_of(self, trials: Sequence[PlannedTrial], place: int, interval: Interval) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import Driver
+from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.drive_plan import Closed, Operation, Phases, Plan
@@ -69,7 +69,7 @@ class CeilingGauge:
             null.stop()
 
     def _drive(self, plan: Plan) -> DriveRecord:
-        return self._driver.drive(plan, lambda _: None)
+        return drive_alone(self._driver, plan)
 
 
 def _options(plan: Plan, body_bytes: int) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""One measurement, in five steps: prepare, snapshot, drive, snapshot, assemble.
-
-Trials (`conductor.py`) and crashes (`crashes.py`) take these steps; there stands in which order, and what differs.
-"""
+"""What a measurement works on: the parts, the drivers and the display of a run, and its plan with its keys noted."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,25 +11,21 @@ from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.display import Live, NoLive, Progress
 from loadstone.conduct.load_endpoints import on_endpoints
 from loadstone.conduct.memory_ends import OomKills, count_oom_kills
-from loadstone.conduct.ready_parts import failure, targets_of, watch_of
-from loadstone.conduct.snapshots import After, Before, read_after, read_before, readings
+from loadstone.conduct.ready_parts import targets_of
 from loadstone.conduct.staying_awake import with_spin
 from loadstone.conduct.trial_keys import keys_of, numbered_keys
 from loadstone.deploy.capacity_watch import RoomWatch
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Parts, Ready
 from loadstone.deploy.placement import Placement
-from loadstone.drive.driver import Driver, OnInterval
+from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import Interval
 from loadstone.errors import Interrupted, ServerGone
-from loadstone.observe.sample import Monitor, Sample
-from loadstone.observe.sampler import Sampler
+from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.facts import Ceiling
-from loadstone.record.observation import Drive, Observation, measure_phase
 
 
 @dataclass
@@ -105,58 +98,6 @@ class Measurement:
     def placement_of(self, ready: Ready) -> Placement | None:
         """Which CPUs servers and driver were given; None where someone else placed a part."""
         return self.placement if _all_ours(ready) else None
-
-    def snapshot_before(self, prepared: PreparedTrial) -> Before:
-        """The parts right before the drive."""
-        return read_before(prepared.planned, prepared.ready, self.cpus)
-
-    def drive(self, prepared: PreparedTrial, on_interval: OnInterval, *, monitored: bool) -> Drive:
-        """Drive the load, with all monitors beside it or with none.
-
-        Raises:
-            DriveFailed: no load could be made.
-            Exception: what `on_interval` raises.
-        """
-        intervals: list[Interval] = []
-        samples: list[Sample] = []
-
-        def take(interval: Interval) -> None:
-            if not intervals or interval.phase != intervals[-1].phase:
-                sampler.now()
-            intervals.append(interval)
-            prepared.room.note_refused(refused(interval))
-            self.live.observe(interval)
-            on_interval(interval)
-
-        def deliver(observed: list[Sample]) -> None:
-            samples.extend(observed)
-            self.live.sample(observed)
-
-        watch = watch_of(prepared.ready, self.cpus, driving=self.drivers.pids)
-        watched = self.monitors(watch) if monitored else ()
-        with Sampler(watched, deliver) as sampler:
-            sampler.now()
-            record = self.drivers.of(prepared.planned.driver).drive(prepared.plan, take)
-        prepared.offered = record.total.offered
-        prepared.room.end()
-        return Drive(prepared.planned.name, prepared.plan, record, intervals, samples)
-
-    def snapshot_after(self, prepared: PreparedTrial, before: Before) -> After:
-        """The parts right after the drive."""
-        return read_after(prepared.planned, prepared.ready, self.cpus, before)
-
-    def assemble(
-        self, prepared: PreparedTrial, before: Before, drive: Drive, after: After, ceiling: Ceiling | None
-    ) -> Observation:
-        """The only observation of a drive of one condition."""
-        return Observation(
-            drive=drive,
-            slices=measure_phase(drive.record),
-            readings=readings(prepared.planned, prepared.ready, before, drive, after),
-            ceiling=ceiling,
-            placement=self.placement_of(prepared.ready),
-            failure=prepared.room.reason or failure(drive.record, prepared.ready, prepared.oom_before),
-        )
 
 
 def refused(interval: Interval) -> int:

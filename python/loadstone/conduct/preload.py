@@ -2,6 +2,7 @@
 
 from loadstone.conduct.load_endpoints import on_endpoints
 from loadstone.conduct.measurement import Measurement, PreparedTrial, refused
+from loadstone.drive.driver import drive_alone
 from loadstone.errors import DriveFailed
 
 
@@ -15,7 +16,7 @@ def preload(measurement: Measurement, prepared: PreparedTrial) -> None:
     if planned.load is None:
         return
     load = on_endpoints(planned.load, prepared.ready, planned.target)
-    done = measurement.driver.drive(load, lambda interval: prepared.room.note_refused(refused(interval)))
+    done = drive_alone(measurement.driver, load, lambda interval: prepared.room.note_refused(refused(interval)))
     if prepared.room.reason is not None:
         raise DriveFailed(prepared.room.reason)
     keys = planned.load.keys.count

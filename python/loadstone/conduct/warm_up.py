@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.processes.quiet import Quiet, await_quiet
 from loadstone.deploy.provider import Remark, Step
-from loadstone.drive.driver import Driver
+from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Closed, Plan, Pool
@@ -78,7 +78,7 @@ def _stretch(driver: Driver, plan: Plan, length_s: float) -> float:
         if not part_s:
             continue
         try:
-            done = driver.drive(_for(part, part_s), lambda _: None)
+            done = drive_alone(driver, _for(part, part_s))
         except DriveFailed:
             return 0.0
         rate_per_s = 0.0 if done.stopped else _rate_per_s(done)

@@ -36,9 +36,7 @@ class Deployments:
             ServerGone: one that is not ours does not answer any more.
             Interrupted: the user requested a stop; what runs goes on until `stop`.
         """
-        self._subjects.expect([planned.subjects])
-        ready = self._ready(planned)
-        return replace(ready, parked=self._hold_the_rest(ready.servers.values(), ready.subjects.values()))
+        return self.need_all([planned])[0]
 
     def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[Ready]:
         """What each of these trials runs on, all of it up at one time; equal parts are one part. Raises as `need`.

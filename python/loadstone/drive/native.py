@@ -2,16 +2,16 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from loadstone import _engine
+from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
-from loadstone.drive.rounds import OnIntervalOf, RoundsOptions
+from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed, UserError
 from loadstone.machine import steady_clock
 from loadstone.plan.drive_plan import Plan
 
-Running = TypeVar("Running", _engine.Engine, _engine.Rounds)
+Running = _engine.Engine | _engine.Rounds
 
 POLL_S = 0.2
 """How long one wait for an interval lasts: the time after which a signal is observed."""
@@ -49,38 +49,29 @@ class NativeDriver:
     """Drives one share at a time, or several by turns, with the native engine."""
 
     def __init__(self) -> None:
-        self._engine: _engine.Engine | _engine.Rounds | None = None
+        self._engine: Running | None = None
         self._stopped = threading.Event()
 
-    def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:
+    def drive(
+        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+    ) -> list[DriveRecord]:
         """See `Driver.drive`."""
         ahead_ns = steady_clock.set_ahead_of_wall_ns()
-        engine = self._started(lambda: _engine.Engine(share.model_dump_json()))
-        while not engine.finished():
-            text = engine.next_interval(POLL_S)
-            if text is not None:
-                on_interval(_interval(text, ahead_ns))
-        self._engine = None
-        return _record(engine.result(), ahead_ns)
-
-    def drive_rounds(
-        self, shares: Sequence[Plan], rounds: RoundsOptions, on_interval: OnIntervalOf
-    ) -> list[DriveRecord]:
-        """See `Driver.drive_rounds`."""
-        ahead_ns = steady_clock.set_ahead_of_wall_ns()
         plans = [share.model_dump_json() for share in shares]
-        engine = self._started(lambda: _engine.Rounds(plans, rounds.model_dump_json()))
+        engine = self._started(lambda: _engine_of(plans, rounds))
         try:
             while not engine.finished():
                 delivered = engine.next_interval(POLL_S)
                 if delivered is not None:
-                    number, text = delivered
+                    number, text = (0, delivered) if isinstance(delivered, str) else delivered
                     on_interval(number, _interval(text, ahead_ns))
         except BaseException:
             engine.stop()
             raise
         finally:
             self._engine = None
+        if isinstance(engine, _engine.Engine):
+            return [_record(engine.result(), ahead_ns)]
         return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
 
     def _started(self, make: Callable[[], Running]) -> Running:
@@ -100,6 +91,14 @@ class NativeDriver:
         self._stopped.set()
         if self._engine is not None:
             self._engine.stop()
+
+
+def _engine_of(plans: Sequence[str], rounds: RoundsOptions | None) -> Running:
+    """The engine for one plan alone, or for several that take turns. Raises ValueError."""
+    if rounds is not None:
+        return _engine.Rounds(list(plans), rounds.model_dump_json())
+    (plan,) = plans
+    return _engine.Engine(plan)
 
 
 def _interval(text: str, ahead_ns: int) -> Interval:

@@ -1,18 +1,11 @@
-"""Drives in rounds (`Driver.drive_rounds`): several shares of a plan become load by turns, a slice each in every round.
+"""Drives in rounds (`Driver.drive`): several shares of a plan become load by turns, a slice each in every round.
 
 All their pools are open at once. A slice is driven and not measured for a while (it settles), measured, and drained
 until nothing is in flight; then the drive is paused and the next one has its slice. Time paused does not exist for a
 drive: its think times, timeouts and arrivals go on where they stopped. Each has one ordinary record, with its slices.
 """
 
-from collections.abc import Callable
-
 from pydantic import BaseModel, ConfigDict, Field
-
-from loadstone.drive.outcome import Interval
-
-OnIntervalOf = Callable[[int, Interval], None]
-"""Gets each interval, with the number of its drive. What it raises ends all drives."""
 
 
 class ProcessOfDrive(BaseModel):

@@ -15,7 +15,7 @@ from loadstone.conduct.clients.driver_manifests import chosen_driver
 from loadstone.conduct.clients.drivers_of_run import client_driver
 from loadstone.deploy.processes.log_filter import LEFT_OUT, LOG_BYTES_MAX, START_BYTES
 from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import Driver
+from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.programs import plausible_record, program_driver
 from loadstone.drive.programs.faults import DriverBroken, DriverDied, DriverHung, DriverImplausible, DriverTooLarge
 from loadstone.errors import DriveFailed
@@ -79,7 +79,7 @@ def test_a_program_that_goes_wrong_is_ended_with_the_reason(
     tmp_path: Path, context: DeployContext, what: str, fault: type[DriveFailed], said: str
 ) -> None:
     with pytest.raises(fault) as failed:
-        driver(tmp_path, context, what).drive(SHARE, lambda _: None)
+        drive_alone(driver(tmp_path, context, what), SHARE)
     assert said in str(failed.value)
 
 
@@ -90,7 +90,7 @@ def test_one_that_obeys_no_order_is_killed(
     monkeypatch.setattr(program_driver, "LATE_S", 0.1)
     deaf = driver(tmp_path, context, "deaf")
     with pytest.raises(DriverHung, match=r"it goes on 0\.1 s after an order to stop"):
-        deaf.drive(SHARE, lambda _: deaf.stop())
+        drive_alone(deaf, SHARE, lambda _: deaf.stop())
 
 
 @pytest.mark.fault("a driver takes memory without end", "it is ended and named", area="drivers")
@@ -103,12 +103,12 @@ def test_one_that_takes_all_memory_is_ended_and_named(
     with pytest.raises(
         DriverTooLarge, match=r"^driver rogue: it takes 0\.\d+ GB of memory, and 0\.2 GB are the most; "
     ):
-        driver(tmp_path, context, "swells").drive(SHARE, lambda _: None)
+        drive_alone(driver(tmp_path, context, "swells"), SHARE)
 
 
 @pytest.mark.fault("a driver ignores orders or leaves processes")
 def test_what_it_started_ends_with_it(tmp_path: Path, context: DeployContext) -> None:
-    record = driver(tmp_path, context, "leaves", str(tmp_path / "pid")).drive(SHARE, lambda _: None)
+    record = drive_alone(driver(tmp_path, context, "leaves", str(tmp_path / "pid")), SHARE)
     assert record.total.ok == 5
     assert is_gone(int((tmp_path / "pid").read_text()))
 
@@ -117,7 +117,7 @@ def test_what_it_started_ends_with_it(tmp_path: Path, context: DeployContext) ->
 def test_its_log_holds_no_secret(tmp_path: Path, context: DeployContext) -> None:
     learn("a-long-secret-of-the-load")
     logged = replace(context, log_folder=tmp_path / "logs")
-    driver(tmp_path, logged, "prints").drive(SHARE, lambda _: None)
+    drive_alone(driver(tmp_path, logged, "prints"), SHARE)
     log = (tmp_path / "logs" / "driver-rogue.log").read_text()
     assert log.strip()
     assert "a-long-secret" not in log
@@ -126,7 +126,7 @@ def test_its_log_holds_no_secret(tmp_path: Path, context: DeployContext) -> None
 def test_it_has_its_cpus_and_its_environment(tmp_path: Path, context: DeployContext) -> None:
     cpu = min(os.sched_getaffinity(0))
     logged = replace(context, log_folder=tmp_path / "logs")
-    record = driver(tmp_path, logged, "cpus").drive(SHARE.model_copy(update={"cpus": (cpu,)}), lambda _: None)
+    record = drive_alone(driver(tmp_path, logged, "cpus"), SHARE.model_copy(update={"cpus": (cpu,)}))
     assert (tmp_path / "logs" / "driver-rogue.log").read_text().split("\n")[0] == f"[{cpu}] 1"
     assert [thread.cpu for thread in record.threads] == [cpu]
 
@@ -140,7 +140,7 @@ def test_of_loadstones_own_environment_it_gets_what_every_program_needs(
     monkeypatch.setenv("TZ", resolve("${env:REDIS_PASSWORD}"))
     monkeypatch.setattr(references, "_VARIABLES", {"REDIS_PASSWORD", "TZ"})
     logged = replace(context, log_folder=tmp_path / "logs")
-    driver(tmp_path, logged, "environment").drive(SHARE, lambda _: None)
+    drive_alone(driver(tmp_path, logged, "environment"), SHARE)
     names = (tmp_path / "logs" / "driver-rogue.log").read_text().split()
     assert {"PATH", "HOME", "OWN"} <= set(names)
     assert not {"REDIS_PASSWORD", "NODE_OPTIONS", "PYTHONPATH", "TZ"} & set(names)
@@ -153,14 +153,14 @@ def test_a_library_of_another_version_than_the_manifest_says_drives_nothing(
     with pytest.raises(
         DriverImplausible, match=r"drives with go-redis 9\.7\.0, and its driver\.yaml names go-redis 9\.8"
     ):
-        client_driver(chosen_driver(str(folder)), context).driver.drive(SHARE, lambda _: None)
+        drive_alone(client_driver(chosen_driver(str(folder)), context).driver, SHARE)
 
 
 def test_the_cpu_time_of_what_left_it_is_its_own(tmp_path: Path, context: DeployContext) -> None:
     """A process in a session of its own, whose parent ended, is below the guard still."""
     spent: list[float] = []
     busy = driver(tmp_path, context, "daemon", str(tmp_path / "pid"))
-    record = busy.drive(SHARE, lambda interval: spent.append(sum(interval.cpu_s)))
+    record = drive_alone(busy, SHARE, lambda interval: spent.append(sum(interval.cpu_s)))
     assert record.total.ok == 5
     assert max(spent) > 0.01
     assert is_gone(int((tmp_path / "pid").read_text()))
@@ -173,7 +173,7 @@ def test_a_flood_of_its_log_is_cut_off(tmp_path: Path, context: DeployContext) -
     log = tmp_path / "logs" / "driver-rogue.log"
     with log.open("wb") as file:
         file.truncate(LOG_BYTES_MAX)
-    driver(tmp_path, logged, "floods").drive(SHARE, lambda _: None)
+    drive_alone(driver(tmp_path, logged, "floods"), SHARE)
     assert log.stat().st_size == LOG_BYTES_MAX + START_BYTES + len(LEFT_OUT)
     assert log.read_bytes().endswith(LEFT_OUT)
 
@@ -181,7 +181,7 @@ def test_a_flood_of_its_log_is_cut_off(tmp_path: Path, context: DeployContext) -
 def test_a_command_that_is_not_there_is_named(tmp_path: Path, context: DeployContext) -> None:
     folder = manifest(tmp_path, run={"command": "/no/such/program"})
     with pytest.raises(DriveFailed, match=r"^driver rogue: it cannot be started .*No such file"):
-        client_driver(chosen_driver(str(folder)), context).driver.drive(SHARE, lambda _: None)
+        drive_alone(client_driver(chosen_driver(str(folder)), context).driver, SHARE)
 
 
 LOADSTONE = """
@@ -190,10 +190,11 @@ from pathlib import Path
 from loadstone.conduct.clients.driver_manifests import chosen_driver
 from loadstone.conduct.clients.drivers_of_run import client_driver
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.plan.drive_plan import Plan
 context = DeployContext(work_root=Path(sys.argv[2]))
 driver = client_driver(chosen_driver(sys.argv[1]), context).driver
-driver.drive(Plan.model_validate_json(sys.argv[3]), lambda _: print("driven", flush=True))
+drive_alone(driver, Plan.model_validate_json(sys.argv[3]), lambda _: print("driven", flush=True))
 """
 
 

@@ -12,6 +12,7 @@ from loadstone.deploy.link.line import Line
 from loadstone.deploy.link.link_settings import LinkSettings
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Operation, Phases, Plan, Pool
@@ -62,7 +63,7 @@ def test_a_verified_connection_is_loaded_through_the_line(
     control = one.control
     assert isinstance(control, RedisControl)
     before = control.commandstats().get("set", 0)
-    record = NativeDriver().drive(plan(one.endpoint), lambda _: None)
+    record = drive_alone(NativeDriver(), plan(one.endpoint))
     assert (record.stopped, record.total.errors, record.connections.lost) == (None, {}, 0)
     assert record.total.sent == record.total.ok > 0
     assert control.commandstats()["set"] - before == record.total.sent
@@ -118,7 +119,7 @@ def test_the_load_verifies_the_certificate_through_the_line_as_without_it(
     try:
         through = line.reach(parse_url(url(tls_redis(certificate), ca.format(odd_certificates))))
         with pytest.raises(DriveFailed) as failed:
-            NativeDriver().drive(plan(through), lambda _: None)
+            drive_alone(NativeDriver(), plan(through))
     finally:
         line.stop()
     text = str(failed.value)

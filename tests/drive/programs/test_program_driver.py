@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.outcome import Interval
 from loadstone.drive.programs import message_lines, plausible_record, program_driver
 from loadstone.drive.programs.faults import (
@@ -83,7 +84,7 @@ def drive(*messages: object, share: Plan = SHARE, taken: Callable[[Interval], No
     program = ScriptedProgram(lines(*messages))
     driver = ProgramDriver("go-redis", lambda _: program, {"mode": "fast"}, ready_within_s=0.2)
     try:
-        return driver.drive(share, taken)
+        return drive_alone(driver, share, taken)
     finally:
         assert program.ended
         assert [json.loads(line)["type"] for line in program.sent][:1] == ["plan"]
@@ -197,7 +198,7 @@ def test_a_program_that_reads_nothing_says_why_if_it_can() -> None:
     program = ScriptedProgram(lines(FAILED), refuses=True)
     driver = ProgramDriver("go-redis", lambda _: program, {}, ready_within_s=0.2)
     with pytest.raises(DriverRefused, match="WRONGPASS"):
-        driver.drive(SHARE, lambda _: None)
+        drive_alone(driver, SHARE)
     assert program.ended
 
 
@@ -287,7 +288,7 @@ def test_one_that_goes_on_after_an_order_to_stop_is_given_up(monkeypatch: pytest
     program = ScriptedProgram([*lines(READY, INTERVAL), None, *lines(*[IDLE] * 50)])
     driver = ProgramDriver("go-redis", lambda _: program, {}, ready_within_s=0.2)
     with pytest.raises(DriverHung, match="it goes on 0 s after an order to stop"):
-        driver.drive(SHARE, lambda _: driver.stop())
+        drive_alone(driver, SHARE, lambda _: driver.stop())
     assert program.ended
 
 
@@ -388,7 +389,7 @@ def test_a_load_without_an_end_of_its_own_has_no_more_intervals_than_there_is_ti
 def test_the_library_is_the_one_that_the_manifest_names() -> None:
     def driven(library: str) -> Any:
         program = ScriptedProgram(lines(READY, RECORD))
-        return ProgramDriver("go-redis", lambda _: program, {}, 0.2, library).drive(SHARE, lambda _: None)
+        return drive_alone(ProgramDriver("go-redis", lambda _: program, {}, 0.2, library), SHARE)
 
     assert driven("go-redis 9.7.0").program.version == "9.7.0"
     with pytest.raises(DriverImplausible, match=r"names go-redis 9\.8\.0; correct the one that is wrong"):
@@ -400,9 +401,9 @@ def test_an_order_to_stop_is_passed_on_once_and_later_drives_get_it_at_once() ->
     program = ScriptedProgram([*lines(READY, INTERVAL), None, None, *stopped])
     programs = [program, ScriptedProgram([None, *lines(READY), *stopped])]
     driver = ProgramDriver("go-redis", lambda _: programs.pop(0), {}, ready_within_s=0.2)
-    assert driver.drive(SHARE, lambda _: driver.stop()).stopped is not None
+    assert drive_alone(driver, SHARE, lambda _: driver.stop()).stopped is not None
     assert [json.loads(line)["type"] for line in program.sent] == ["plan", "stop"]
-    assert driver.drive(SHARE, lambda _: None).stopped is not None
+    assert drive_alone(driver, SHARE).stopped is not None
 
 
 def test_what_the_callback_raises_ends_the_program() -> None:
@@ -416,12 +417,12 @@ def test_what_the_callback_raises_ends_the_program() -> None:
 def test_it_takes_no_turns() -> None:
     driver = ProgramDriver("go-redis", lambda _: ScriptedProgram([]), {}, ready_within_s=0.2)
     with pytest.raises(DriveFailed, match="cannot take turns in rounds"):
-        driver.drive_rounds([SHARE], RoundsOptions(orders=((0,),)), lambda *_: None)
+        driver.drive([SHARE], lambda *_: None, RoundsOptions(orders=((0,),)))
 
 
 def test_the_plan_is_sent_whole_with_its_secrets() -> None:
     program = ScriptedProgram(lines(READY, RECORD))
-    ProgramDriver("go-redis", lambda _: program, {"mode": "fast"}, ready_within_s=0.2).drive(SHARE, lambda _: None)
+    drive_alone(ProgramDriver("go-redis", lambda _: program, {"mode": "fast"}, ready_within_s=0.2), SHARE)
     sent = PlanMessage.model_validate_json(program.sent[0])
     assert sent.plan == SHARE
     assert sent.options == {"mode": "fast"}

@@ -7,6 +7,7 @@ import pytest
 from tests.servers import TLS_PASSWORD
 
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.drive_plan import Plan
@@ -42,7 +43,7 @@ def test_each_cause_has_its_line_and_its_remedy(
     with pytest.raises(UserError) as refused:
         UrlSettings(url=url).server("redis").start(DeployContext())
     with pytest.raises(DriveFailed) as failed:
-        NativeDriver().drive(plan_for(url), lambda _: None)
+        drive_alone(NativeDriver(), plan_for(url))
     for text, part in ((str(refused.value), said), (str(failed.value), engine_said)):
         assert f"localhost:{port}: its certificate is not accepted (" in text
         assert part in text
@@ -55,4 +56,4 @@ def test_a_certificate_by_a_ca_that_is_named_is_accepted_by_both(
 ) -> None:
     url = f"rediss://:{TLS_PASSWORD}@localhost:{tls_redis('good')}?ca_file={odd_certificates}/ca.pem"
     UrlSettings(url=url).server("redis").start(DeployContext())
-    assert NativeDriver().drive(plan_for(url), lambda _: None).total.ok > 0
+    assert drive_alone(NativeDriver(), plan_for(url)).total.ok > 0

@@ -7,6 +7,7 @@ it and a restart the same again, or what became of every acknowledged key.
 import time
 from dataclasses import dataclass
 
+from loadstone.conduct.block import Block, drive_block
 from loadstone.conduct.crash.killer import Killer
 from loadstone.conduct.crash.look_up import LookUp
 from loadstone.conduct.measurement import Measurement, PreparedTrial
@@ -81,7 +82,9 @@ class Crashes:
         before = None if one.crash.look_up else _counted(one, victim)
         started_unix_ns = steady_clock.unix_ns()
         with killer:
-            drive = self.measurement.drive(prepared, killer.on_interval, monitored=False).record
+            alone = Block.alone(one.trial)
+            (done,) = drive_block(self.measurement, alone, [prepared], killer.on_interval, monitored=False)
+        drive = done.record
         killed_after_s = round(killer.killed_after_s or 0.0, 3)
         again_s = time.monotonic()
         try:

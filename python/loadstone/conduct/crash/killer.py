@@ -34,7 +34,7 @@ class Killer:
         """Seconds from the begin of the drive to the kill; None: it was spared."""
         return None if self._killed_s is None else self._killed_s - self._began_s
 
-    def on_interval(self, _: Interval) -> None:
+    def on_interval(self, _: int, __: Interval) -> None:
         """The load is there: from the first call on the time runs."""
         self._loaded.set()
 

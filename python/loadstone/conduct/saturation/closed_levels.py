@@ -2,7 +2,7 @@
 
 import random
 
-from loadstone.conduct.rounds import RoundsBlock
+from loadstone.conduct.block import Block
 from loadstone.conduct.saturation.closed_steps import SearchStep, SweepStep
 from loadstone.conduct.saturation.condition_trials import ConditionTrials, users_text
 from loadstone.judge.statistics.saturation_range import sweep_orders
@@ -60,7 +60,7 @@ def measure_sweeps(
     orders = tuple(tuple(dice.sample(places, len(places))) for _ in range(rounds.of(1)))
     last = step.first + plan.sweeps_a_block - 1
     said = f"sweeps {step.first} to {last}" if last > step.first else f"sweep {step.first}"
-    trials.run_rounds(template, RoundsBlock(tuple(levels), orders, rounds), label, f"{said} {of}", own_s)
+    trials.run_rounds(template, Block(tuple(levels), orders, rounds), label, f"{said} {of}", own_s)
 
 
 def _whole_sweep(

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from loadstone.conduct.block import Block
 from loadstone.conduct.campaign import TrialRunner
 from loadstone.conduct.display import CampaignProgress
-from loadstone.conduct.rounds import RoundsBlock
 from loadstone.conduct.shown_interval import show_interval
 from loadstone.drive.outcome import Interval
 from loadstone.judge.validity.reasons import failed_checks
@@ -47,9 +47,12 @@ class ConditionTrials:
         """One trial; `place` says where in the run it stands, and its condition takes `own_s` from now on."""
         self.progress.left(self.left_s(own_s), False)
         self.progress.trial(trial.name, label, place)
-        self._took(self.conductor.run(trial, lambda interval: show_interval(self.progress, interval)), in_block=False)
+        for record in self.conductor.run(
+            Block.alone(trial), lambda _, interval: show_interval(self.progress, interval)
+        ):
+            self._took(record, in_block=False)
 
-    def run_rounds(self, template: PlannedTrial, block: RoundsBlock, label: str, place: str, own_s: float) -> None:
+    def run_rounds(self, template: PlannedTrial, block: Block, label: str, place: str, own_s: float) -> None:
         """Levels that take turns; the figures that are shown are those of one of them at a time."""
         self.progress.left(self.left_s(own_s), False)
         self.progress.trial(template.name, label, place)
@@ -60,7 +63,7 @@ class ConditionTrials:
                 self.progress.place(f"{place}, {done}, {users_text(interval.users)}")
             show_interval(self.progress, interval)
 
-        for record in self.conductor.run_rounds(block, show):
+        for record in self.conductor.run(block, show):
             self._took(record, in_block=True)
         self.progress.block(place)
 

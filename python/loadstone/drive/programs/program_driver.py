@@ -3,10 +3,11 @@
 import contextlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from loadstone.drive.driver import OnInterval
-from loadstone.drive.outcome import DriveRecord
+from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.drive.programs.cpu_of_program import CpuOfProgram
 from loadstone.drive.programs.faults import DriverBroken, DriverHung, DriverImplausible, DriverRefused, DriverTooLarge
 from loadstone.drive.programs.message_lines import MessageLines
@@ -14,7 +15,7 @@ from loadstone.drive.programs.messages import Failed, IntervalMessage, PlanMessa
 from loadstone.drive.programs.plausible_record import Observed, Pace, require_plausible
 from loadstone.drive.programs.program import Launch, Program
 from loadstone.drive.programs.translation import Translation
-from loadstone.drive.rounds import OnIntervalOf, RoundsOptions
+from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
 from loadstone.machine import memory, steady_clock
 from loadstone.plan.drive_plan import Plan
@@ -54,29 +55,31 @@ class ProgramDriver:
         self._ready_within_s = ready_within_s
         self._stopped = threading.Event()
 
-    def drive(self, share: Plan, on_interval: OnInterval) -> DriveRecord:
-        """See `Driver.drive`. What is wrong with the program is one of `programs.faults`."""
+    def drive(
+        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+    ) -> list[DriveRecord]:
+        """See `Driver.drive`. What is wrong with the program is one of `programs.faults`.
+
+        Raises:
+            DriveFailed: also in rounds: a program cannot be paused.
+        """
+        if rounds is not None:
+            raise DriveFailed(f"driver {self.name}: it cannot take turns in rounds; compare whole trials")
+        (share,) = shares
         program = self._launch(share)
         try:
             with CpuOfProgram(program.guard_pid) as cpu:
-                return self._converse(program, cpu, share, on_interval)
+                return [self._converse(program, cpu, share, partial(on_interval, 0))]
         finally:
             program.end()
-
-    def drive_rounds(
-        self,
-        shares: Sequence[Plan],  # noqa: ARG002 (the seam's signature)
-        rounds: RoundsOptions,  # noqa: ARG002
-        on_interval: OnIntervalOf,  # noqa: ARG002
-    ) -> list[DriveRecord]:
-        """Raises DriveFailed: a program cannot be paused."""
-        raise DriveFailed(f"driver {self.name}: it cannot take turns in rounds; compare whole trials")
 
     def stop(self) -> None:
         """See `Driver.stop`; the order reaches the program within some 50 ms, and it may take 2 s."""
         self._stopped.set()
 
-    def _converse(self, program: Program, cpu: CpuOfProgram, share: Plan, on_interval: OnInterval) -> DriveRecord:
+    def _converse(
+        self, program: Program, cpu: CpuOfProgram, share: Plan, on_interval: Callable[[Interval], None]
+    ) -> DriveRecord:
         ahead_ns, sent_ns = steady_clock.set_ahead_of_wall_ns(), steady_clock.unix_ns()
         lines, order = MessageLines(self.name, program), _StopOrder(self.name, program, self._stopped)
         try:

@@ -11,6 +11,7 @@ from tests.servers import wait_until
 
 from loadstone import registry
 from loadstone.deploy.provider import DeployContext, ManyEndpoints
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
@@ -76,7 +77,7 @@ def plan(endpoints: tuple[Endpoint, ...], *commands: Command, **parts: object) -
 
 
 def drive(plan: Plan) -> DriveRecord:
-    return NativeDriver().drive(plan, lambda _: None)
+    return drive_alone(NativeDriver(), plan)
 
 
 SET = Command(args=("SET", "{key}", "{value}"), expect="ok")

@@ -13,6 +13,7 @@ from tests.users_cluster import PASSWORD, TheirCluster, resharded
 
 from loadstone import registry
 from loadstone.deploy.provider import DeployContext, ManyEndpoints
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
@@ -50,7 +51,7 @@ def drive(server: UsersCluster, *, measure_s: float = 0.5, pipeline_depth: int =
         operations=operations,
         keys=Keys(prefix=PREFIX, count=KEYS),
     )
-    return NativeDriver().drive(plan, lambda _: None)
+    return drive_alone(NativeDriver(), plan)
 
 
 def own_slots(cluster: TheirCluster, count: int, of: int = 0) -> list[int]:

@@ -12,6 +12,7 @@ from tests.users_cluster import TheirCluster
 
 from loadstone.conduct.load_endpoints import with_reads
 from loadstone.deploy.provider import DeployContext, ManyEndpoints
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
@@ -47,7 +48,7 @@ def plan_of(server: ManyEndpoints, control: RedisControl, **changes: object) -> 
 
 
 def drive(plan: Plan) -> DriveRecord:
-    return NativeDriver().drive(plan, lambda _: None)
+    return drive_alone(NativeDriver(), plan)
 
 
 def calls(node: redis.Redis) -> dict[str, int]:

@@ -18,6 +18,7 @@ from tests.servers import UserRedis, wait_until
 from loadstone.conduct.load_endpoints import with_reads
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext, ManyEndpoints
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
@@ -115,7 +116,7 @@ def drive(server: UsersPrimary, measure_s: float, threads: int = 1) -> DriveReco
         keys=Keys(prefix=PREFIX, count=100),
         timeouts=Timeouts(gone_s=60),
     )
-    return NativeDriver().drive(plan, lambda _: None)
+    return drive_alone(NativeDriver(), plan)
 
 
 def refusal(url: str) -> str:
@@ -205,7 +206,7 @@ def test_the_replica_is_read_before_and_after_a_failover(theirs: Theirs, context
             timeouts=Timeouts(gone_s=60),
         )
         thread = threading.Thread(
-            target=lambda: records.append(NativeDriver().drive(with_reads(plan, [control]), lambda _: None))
+            target=lambda: records.append(drive_alone(NativeDriver(), with_reads(plan, [control])))
         )
         thread.start()
         wait_until(lambda: calls(0, "set") > 200)

@@ -1,6 +1,7 @@
 """Whether all that a driver counts is what the server counted, and its texts are those of every other driver."""
 
 from loadstone.conduct.clients.contract.lab import GET, PREFIX, SET, UPDATE, Lab, of, require
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool
@@ -74,7 +75,7 @@ def connections(lab: Lab) -> str:
             lab.intervals.append(interval)  # type: ignore[arg-type]
             most = max(most, int(control.info("clients")["connected_clients"]) - before)  # type: ignore[attr-defined]
 
-        record = lab.client.driver.drive(plan, look)
+        record = drive_alone(lab.client.driver, plan, look)
     lab.forget()
     require(most <= 4, f"the server had {most} connections of it, and the pool has 4")
     program = record.program
@@ -113,7 +114,7 @@ def each_key_once(lab: Lab) -> str:
 
 def _read_natively(plan: Plan, read: Operation) -> DriveRecord:
     keys = plan.keys.model_copy(update={"loaded": True})
-    return NativeDriver().drive(plan.model_copy(update={"operations": (read,), "keys": keys}), lambda _: None)
+    return drive_alone(NativeDriver(), plan.model_copy(update={"operations": (read,), "keys": keys}))
 
 
 def expectations(lab: Lab) -> str:

@@ -12,6 +12,7 @@ from itertools import cycle
 from typing import BinaryIO
 
 from loadstone.conduct.clients.contract.lab import VALUE, Lab, of, require
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.programs.faults import DriverRefused
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Closed, Endpoint, Operation, Phases, Plan, Pool, Timeouts
@@ -192,7 +193,7 @@ def _unreadable(lab: Lab, what: str) -> None:
     began_s = time.monotonic()
     with scripted(lambda _: UNREADABLE[what]) as server:
         try:
-            total = lab.client.driver.drive(_plan(lab, server.port, 0.3, "resp2", COUNT), lambda _: None).total
+            total = drive_alone(lab.client.driver, _plan(lab, server.port, 0.3, "resp2", COUNT)).total
         except DriveFailed as failed:
             # Where a library makes room for what is only announced, the runtime may end; then it says of what.
             require("memory" in str(failed).lower(), f"{what}: it broke off: {str(failed)[:200]}")

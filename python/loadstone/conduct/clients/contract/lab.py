@@ -12,6 +12,7 @@ from loadstone.conduct.clients.drivers_of_run import ClientDriver, client_driver
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext, Server
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import UserError
@@ -90,14 +91,14 @@ class Lab:
     def drive(self, plan: Plan) -> DriveRecord:
         """Drive it. Raises DriveFailed."""
         self.intervals = []
-        return self.client.driver.drive(plan, self.intervals.append)
+        return drive_alone(self.client.driver, plan, self.intervals.append)
 
     def store(self, plan: Plan, operation: Operation) -> None:
         """Have the native engine store every key of a plan once."""
         keys = plan.keys.model_copy(update={"distribution": "exactly_once", "loaded": False})
         phases = Phases(warm_up_s=0.0, measure_s=0.001, measure_max_s=10.0)
         stores = {"operations": (operation,), "keys": keys, "phases": phases, "model": Closed(users=4)}
-        NativeDriver().drive(plan.model_copy(update=stores), lambda _: None)
+        drive_alone(NativeDriver(), plan.model_copy(update=stores))
 
     @contextmanager
     def counted(self) -> Iterator[dict[str, int]]:

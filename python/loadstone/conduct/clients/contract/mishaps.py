@@ -16,6 +16,7 @@ from loadstone.conduct.clients.contract.lab import SET, Lab, of, require
 from loadstone.deploy.clients.guarded_program import GuardedProgram
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.build import built
+from loadstone.drive.driver import drive_alone
 from loadstone.drive.programs.faults import DriverDied, DriverRefused
 from loadstone.drive.programs.message_lines import MessageLines
 from loadstone.drive.programs.messages import Failed, PlanMessage, Ready
@@ -73,7 +74,7 @@ def _free_port() -> int:
 
 def _refusal(lab: Lab, plan: Plan) -> str:
     try:
-        record = lab.client.driver.drive(plan, lambda _: None)
+        record = drive_alone(lab.client.driver, plan)
     except DriverRefused as refused:
         return str(refused).partition(": ")[2]
     require(False, f"it drove {record.total.ok} operations, where it cannot connect")
@@ -95,7 +96,7 @@ def secrets_are_kept(lab: Lab) -> str:
                         found.append(f"{name} of {Path(f'/proc/{pid}/comm').read_text().strip()}")
 
     began_s = time.time()
-    lab.client.driver.drive(lab.plan(SET), look)
+    drive_alone(lab.client.driver, lab.plan(SET), look)
     lab.forget()
     require(not found, f"it stands in {', '.join(sorted(set(found)))}")
     logs = list((lab.context.log_folder or Path("/nonexistent")).glob("driver-*.log"))
@@ -154,7 +155,7 @@ def killed(lab: Lab) -> str:
 
     phases = lab.plan(SET).phases.model_copy(update={"measure_s": 30.0})
     try:
-        lab.client.driver.drive(lab.plan(SET, phases=phases), kill)
+        drive_alone(lab.client.driver, lab.plan(SET, phases=phases), kill)
     except DriverDied as died:
         lab.forget()
         require(bool(killed), f"it was not killed yet: {str(died).partition(': ')[2]}")
@@ -188,7 +189,7 @@ def server_gone(lab: Lab) -> str:
     timeouts = Timeouts(gone_s=1.0)
     plan = lab.plan(SET, endpoint=endpoint, phases=phases, timeouts=timeouts)
     try:
-        record = lab.client.driver.drive(plan, stop)
+        record = drive_alone(lab.client.driver, plan, stop)
     except DriverRefused as refused:
         return str(refused).partition(": ")[2][:80]
     finally:

@@ -5,6 +5,7 @@ import time
 
 from loadstone.conduct.clients.contract.lab import GET, SET, VALUE, Lab, null_server, of, require
 from loadstone.conduct.clients.drivers_of_run import client_driver
+from loadstone.drive.driver import drive_alone
 from loadstone.plan.drive_plan import Closed, Open, Phases, Pool, Timeouts
 
 FREEZE_EVERY_S, FREEZE_S = 1.0, 0.25
@@ -128,7 +129,7 @@ def stop(lab: Lab) -> str:
     timer = threading.Timer(0.7 + lab.chosen.manifest.warm_up_s, order)
     timer.start()
     phases = lab.plan(GET).phases.model_copy(update={"measure_s": 100.0})
-    record = driver.drive(lab.plan(SET, phases=phases), lambda _: None)
+    record = drive_alone(driver, lab.plan(SET, phases=phases))
     took = time.monotonic() - began[0]
     timer.join()
     lab.forget()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.conduct.rounds import RoundsBlock
+from loadstone.conduct.block import Block
 from loadstone.errors import Interrupted, OutOfRoom, ServerGone, UserError
 from loadstone.plan.rounds import Rounds
 from loadstone.record.trial import TrialRecord
@@ -19,14 +19,14 @@ ROUNDS = Rounds((3,), slice_s=0.1, settle_s=0.02)
 ORDERS = ((0, 1), (1, 0), (0, 1))
 
 
-def block(rig: FakeRig) -> RoundsBlock:
+def block(rig: FakeRig) -> Block:
     """Both operations of the rig's experiment, in three rounds."""
     trials = [replace(rig.planned(name), in_rounds=True) for name in ("set", "get")]
-    return RoundsBlock(tuple(trials), ORDERS, ROUNDS)
+    return Block(tuple(trials), ORDERS, ROUNDS)
 
 
 def run(rig: FakeRig) -> list[TrialRecord]:
-    return rig.conductor.run_rounds(block(rig), ignored)
+    return rig.conductor.run(block(rig), ignored)
 
 
 def test_each_condition_has_its_record_with_its_slices(fake_rig: Open) -> None:

@@ -1,13 +1,13 @@
-"""A block in rounds: all its conditions are up, and their drives take turns in slices.
+"""The one thing that is measured: a block, of conditions that take turns in slices, or of one in a whole trial.
 
-The steps are those of one trial (`measurement.py`), each taken for all conditions before the next one.
+Its steps: prepare, snapshot, drive, snapshot, assemble; each is taken for all conditions before the next one.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from loadstone.conduct.measurement import Measurement, PreparedTrial, refused
 from loadstone.conduct.preload import preload
@@ -16,7 +16,8 @@ from loadstone.conduct.snapshots import read_after, read_before, readings
 from loadstone.conduct.turns import alike, in_turn_with, paused_of
 from loadstone.deploy.capacity_watch import RoomWatch
 from loadstone.deploy.deployed import Deployed, Ready
-from loadstone.drive.outcome import Interval
+from loadstone.drive.driver import OnInterval
+from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
@@ -24,31 +25,35 @@ from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.company import company_of
 from loadstone.record.facts import CompanyFacts
-from loadstone.record.observation import Drive, Observation
+from loadstone.record.observation import Drive, Observation, measure_phase
 
 Read = TypeVar("Read")
-OnIntervalOf = Callable[[int, Interval], None]
-"""Gets each interval with the place of its condition in the block."""
 
 
 @dataclass(frozen=True)
-class RoundsBlock:
-    """One block: its trials, and their places in the order of each round."""
+class Block:
+    """Its trials; in rounds also their places in the order of each round."""
 
     trials: tuple[PlannedTrial, ...]
-    orders: tuple[tuple[int, ...], ...]
-    rounds: Rounds
+    orders: tuple[tuple[int, ...], ...] = ()
+    rounds: Rounds | None = None
+    """None: a whole trial of one condition."""
+
+    @classmethod
+    def alone(cls, planned: PlannedTrial) -> Self:
+        """One condition, in a whole trial."""
+        return cls((planned,))
 
 
 @contextmanager
-def prepared_block(steps: Measurement, block: RoundsBlock, ready: Sequence[Ready]) -> Iterator[list[PreparedTrial]]:
+def prepared_block(steps: Measurement, block: Block, ready: Sequence[Ready]) -> Iterator[list[PreparedTrial]]:
     """Every trial of the block prepared on its parts, with one watch over all servers; their keys go in the end.
 
     Raises:
         UserError: what is to be made on a server that is not ours cannot be noted.
     """
     servers = {id(one): one for each in ready for one in each.servers.values()}
-    room = RoomWatch(servers.values(), steps.driver.stop)
+    room = RoomWatch(servers.values(), steps.drivers.stop)
     with ExitStack() as held:
         prepared = [
             held.enter_context(steps.prepare(planned, parts, room))
@@ -58,9 +63,9 @@ def prepared_block(steps: Measurement, block: RoundsBlock, ready: Sequence[Ready
 
 
 def observe_block(
-    steps: Measurement, block: RoundsBlock, prepared: Sequence[PreparedTrial], on_interval: OnIntervalOf
+    steps: Measurement, block: Block, prepared: Sequence[PreparedTrial], on_interval: OnInterval
 ) -> list[Observation]:
-    """Store the data, snapshot, drive in rounds, snapshot: an observation of each trial.
+    """Store the data, snapshot, drive, snapshot: an observation of each trial.
 
     Raises:
         DriveFailed: no load could be made.
@@ -70,14 +75,14 @@ def observe_block(
         steps.require_going_on()
         preload(steps, one)
     before = _once(prepared, lambda one: read_before(one.planned, one.ready, steps.cpus))
-    drives = _drive(steps, block, prepared, on_interval)
+    drives = drive_block(steps, block, prepared, on_interval)
     first_of = {id(one): first for one, first in zip(prepared, before, strict=True)}
     after = _once(prepared, lambda one: read_after(one.planned, one.ready, steps.cpus, first_of[id(one)]))
     company = _companies(prepared, drives)
     return [
         Observation(
             drive=drive,
-            slices=tuple((one.begin_s, one.end_s) for one in drive.record.slices),
+            slices=measure_phase(drive.record) if block.rounds is None else _slices(drive.record),
             readings=readings(here.planned, here.ready, first, drive, last),
             placement=steps.placement_of(here.ready),
             failure=here.room.reason or failure(drive.record, here.ready, here.oom_before),
@@ -101,16 +106,31 @@ def _parts(one: PreparedTrial) -> object:
     return tuple(map(id, running)), repr((one.planned.servers, one.planned.stored))
 
 
-def _drive(
-    steps: Measurement, block: RoundsBlock, prepared: Sequence[PreparedTrial], on_interval: OnIntervalOf
+def drive_block(
+    steps: Measurement,
+    block: Block,
+    prepared: Sequence[PreparedTrial],
+    on_interval: OnInterval,
+    *,
+    monitored: bool = True,
 ) -> list[Drive]:
-    """Drive all of them in rounds, with the monitors in addition: a set of them for all that share their parts."""
+    """Drive the load, with all monitors beside it or with none: a set of them for all that share their parts.
+
+    Raises:
+        DriveFailed: no load could be made.
+        Exception: what `on_interval` raises.
+    """
     intervals: list[list[Interval]] = [[] for _ in prepared]
     watched = _watched([one.ready for one in prepared])
     samples: list[list[Sample]] = [[] for _ in watched]
+    samplers: list[Sampler] = []
 
     def take(place: int, interval: Interval) -> None:
-        intervals[place].append(interval)
+        earlier = intervals[place]
+        if block.rounds is None and (not earlier or interval.phase != earlier[-1].phase):
+            for sampler in samplers:
+                sampler.now()
+        earlier.append(interval)
         prepared[place].room.note_refused(refused(interval))
         steps.live.observe(interval)
         on_interval(place, interval)
@@ -121,13 +141,15 @@ def _drive(
 
     with ExitStack() as held:
         for place, (ready, in_turn) in enumerate(watched):
-            monitors = steps.monitors(watch_of(ready, steps.cpus, in_turn))
+            watch = watch_of(ready, steps.cpus, in_turn, driving=steps.drivers.pids)
             # Together they are to take no more CPU than those of one condition.
-            sampler = held.enter_context(Sampler(monitors, partial(deliver_to, place), float(len(watched))))
+            pause_s = float(len(watched))
+            sampler = Sampler(steps.monitors(watch) if monitored else (), partial(deliver_to, place), pause_s)
+            samplers.append(held.enter_context(sampler))
             sampler.now()
-        records = steps.drivers.of(prepared[0].planned.driver).drive_rounds(
-            [one.plan for one in prepared], _options(block, prepared), take
-        )
+        driver = steps.drivers.of(prepared[0].planned.driver)
+        options = None if block.rounds is None else _options(block, block.rounds, prepared)
+        records = driver.drive([one.plan for one in prepared], take, options)
     for one, record in zip(prepared, records, strict=True):
         one.offered = record.total.offered
     prepared[0].room.end()
@@ -147,11 +169,15 @@ def _watched(every: Sequence[Ready]) -> list[tuple[Ready, set[int]]]:
     return [(ready, in_turn_with(ready, every)) for ready in found]
 
 
-def _options(block: RoundsBlock, prepared: Sequence[PreparedTrial]) -> RoundsOptions:
+def _slices(record: DriveRecord) -> tuple[tuple[float, float], ...]:
+    return tuple((one.begin_s, one.end_s) for one in record.slices)
+
+
+def _options(block: Block, rounds: Rounds, prepared: Sequence[PreparedTrial]) -> RoundsOptions:
     """What the driver needs in addition to the plans."""
     return RoundsOptions(
-        slice_s=block.rounds.measured_s,
-        settle_s=block.rounds.settle_s,
+        slice_s=rounds.measured_s,
+        settle_s=rounds.settle_s,
         orders=block.orders,
         parts=tuple(_processes(one.ready) for one in prepared),
         paused=paused_of([one.ready for one in prepared]),
