@@ -28,6 +28,7 @@ calibrate: setup-dev
 docs: setup-dev
 	@$(if $(RUN),scripts/freeze --take "$(RUN)" "$$(basename "$(RUN)" | cut -d- -f2-)" && scripts/freeze)
 	@.venv/bin/python scripts/schemas.py
+	@.venv/bin/python scripts/checks.py
 	@.venv/bin/python scripts/metrics.py
 	@.venv/bin/python scripts/faults.py
 	@.venv/bin/python scripts/run_folder.py

@@ -9,9 +9,9 @@ from loadstone.message import Message, message
 from loadstone.record.facts import StoredFacts
 from loadstone.record.trial import CheckResult
 
-STORED_ROWS = Limit(0, 0, "rows", "X: what was answered as stored is there, and nothing else")
+STORED_ROWS = Limit(0, 0, "rows", "X: rows are counted, not keys, by the experiment's own query")
 SETTINGS = Limit(0, 0, "settings", "X: a server with other settings is another condition")
-SUBJECT_THROTTLED = Limit(5, inf, "%", "J: time that a CPU limit took from a subject; information only")
+SUBJECT_THROTTLED = Limit(5, inf, "%", "J: from 10 % on the application is called the limit")
 
 
 def stored_rows(evidence: TrialEvidence) -> CheckResult | None:

@@ -15,8 +15,8 @@ from loadstone.record.facts import OTHERS
 from loadstone.record.trial import CheckResult
 from loadstone.software.metric import PROGRAM
 
-GAIN = Limit(10, inf, "%", "J: up to a tenth more is good; beyond it the figure is printed with its bound")
-TAKEN = Limit(10, inf, "%", "J: as the gain")
+GAIN = Limit(10, inf, "%", "J: the figure is printed with its bound, and a comparison's interval is widened by it")
+TAKEN = Limit(10, inf, "%", "J: the figure is printed with its bound")
 FAR = 50.0
 """J: in per cent. With a bound beyond that a comparison is as wide as a rate that could be half as high again."""
 

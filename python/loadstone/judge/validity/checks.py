@@ -30,13 +30,13 @@ CHECKS: tuple[Check, ...] = (
     Check(standing_still.stalls, standing_still.STALLS, message("check.stalls")),
     Check(standing_still.own_stalls, standing_still.OWN_STALLS, message("check.own_stalls")),
     Check(standing_still.clock_set, standing_still.CLOCK_SET, message("check.clock_set"), information=True),
-    Check(bounds.gain, bounds.GAIN, message("check.gain")),
-    Check(bounds.taken, bounds.TAKEN, message("check.taken")),
-    Check(generator.round_trip, generator.ROUND_TRIP, message("check.round_trip")),
-    Check(time.clock, time.CLOCK, message("check.clock")),
+    Check(bounds.gain, bounds.GAIN, message("check.gain"), about="rate"),
+    Check(bounds.taken, bounds.TAKEN, message("check.taken"), about="rate"),
+    Check(generator.round_trip, generator.ROUND_TRIP, message("check.round_trip"), about="latency"),
+    Check(time.clock, time.CLOCK, message("check.clock"), about="latency"),
     Check(time.schedule_sent, time.SCHEDULE_SENT, message("check.schedule_sent")),
-    Check(time.schedule_lag, time.SCHEDULE_LAG, message("check.schedule_lag")),
-    Check(time.dropped_arrivals, time.DROPPED, message("check.dropped_arrivals")),
+    Check(time.schedule_lag, time.SCHEDULE_LAG, message("check.schedule_lag"), about="latency"),
+    Check(time.dropped_arrivals, time.DROPPED, message("check.dropped_arrivals"), about="latency"),
     Check(accounting.errors, accounting.ERRORS, message("check.errors")),
     Check(accounting.conservation, accounting.CONSERVATION, message("check.conservation")),
     Check(accounting.server_counter, accounting.SERVER_COUNTER, message("check.server_counter")),
@@ -45,12 +45,12 @@ CHECKS: tuple[Check, ...] = (
     Check(accounting.payload, accounting.PAYLOAD, message("check.payload")),
     Check(accounting.deliveries, accounting.DELIVERIES, message("check.deliveries")),
     Check(load.little, load.LITTLE, message("check.little"), less_is_worse=True),
-    Check(load.pool_wait, load.POOL_WAIT, message("check.pool_wait")),
+    Check(load.pool_wait, load.POOL_WAIT, message("check.pool_wait"), about="latency"),
     Check(load.connections, load.CONNECTIONS, message("check.connections")),
     Check(link_delay.link_delay, link_delay.LINK_DELAY, message("check.link_delay")),
     Check(link_delay.link_busy, link_delay.LINK_BUSY, message("check.link_busy")),
     Check(load.warm_up, load.WARM_UP, message("check.warm_up")),
-    Check(load.samples, load.SAMPLES, message("check.samples"), less_is_worse=True),
+    Check(load.samples, load.SAMPLES, message("check.samples"), less_is_worse=True, about="latency"),
     Check(keys.hit_rate, keys.HIT_RATE, message("check.hit_rate")),
     Check(keys.key_count, keys.KEY_COUNT, message("check.key_count")),
     Check(application.settings, application.SETTINGS, message("check.settings")),
@@ -75,7 +75,7 @@ CHECKS: tuple[Check, ...] = (
     ),
 )
 
-BOUNDS: frozenset[str] = frozenset({"gain", "taken"})
+BOUNDS: frozenset[str] = frozenset(check.name for check in CHECKS if check.about == "rate")
 """Checks that bound the figure and do not doubt it: a trial that fails one still takes part in comparisons, where the
 first widens the interval and the second, which falls on both sides by chance, is in it already."""
 

@@ -8,7 +8,13 @@ from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import message
 from loadstone.record.trial import CheckResult
 
-ROUND_TRIP = Limit(10, inf, "%", "J: a P50 that a server doing nothing would also have does not describe the server")
+ROUND_TRIP = Limit(
+    10,
+    inf,
+    "%",
+    "J: a P50 that a server which does nothing would have as well does not describe the server",
+    beyond="unknown",
+)
 
 
 def round_trip(evidence: TrialEvidence) -> CheckResult:

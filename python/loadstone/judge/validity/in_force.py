@@ -8,7 +8,7 @@ from loadstone.judge.validity.result import unknown, within
 from loadstone.message import message
 from loadstone.record.trial import CheckResult
 
-LIMITS = Limit(0, inf, "limits", "J: a part without the limit that it was to have is another condition")
+LIMITS = Limit(0, inf, "limits", "J: a part without its limit is another condition")
 
 
 def limits(evidence: TrialEvidence) -> CheckResult | None:

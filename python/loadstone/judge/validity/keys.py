@@ -8,10 +8,10 @@ from loadstone.plan.reads import READS, reads_keys
 from loadstone.record.keys_added import keys_added
 from loadstone.record.trial import CheckResult
 
-HIT_RATE = Limit(1, 5, "%", "J: a read that finds nothing is cheaper; one in a hundred is within the noise")
+HIT_RATE = Limit(1, 5, "%", "J: a read that finds nothing is cheaper; `workload.misses` sets another share")
 ALL = 99.5
 """J: per cent of the reads from which on nothing was found: a few keys may be written meanwhile."""
-KEY_COUNT = Limit(0, 0, "keys", "X: every key that was stored is there, and no other")
+KEY_COUNT = Limit(0, 0, "keys", "X: a difference means that other clients wrote or removed keys")
 
 
 def hit_rate(evidence: TrialEvidence) -> CheckResult | None:

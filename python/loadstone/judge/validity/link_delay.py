@@ -10,8 +10,8 @@ from loadstone.message import message
 from loadstone.record.facts import LinkFacts
 from loadstone.record.trial import CheckResult
 
-LINK_DELAY = Limit(5, inf, "%", "J: half of the margin of a latency; what it really added is known and printed")
-LINK_BUSY = Limit(90, inf, "%", "J: as any other part; what then waits in front of it is bounded by its own record")
+LINK_DELAY = Limit(5, inf, "%", "J: half of the 10 % margin of a latency; the real delay is printed")
+LINK_BUSY = Limit(90, inf, "%", "J: a saturated line queues requests; its own record bounds by how much")
 
 
 def link_delay(evidence: TrialEvidence) -> CheckResult | None:

@@ -19,15 +19,22 @@ from loadstone.record.trial import CheckResult, CheckVerdict
 
 LITTLE_TOLERANCE = 0.01
 """S: |1 - X R / N| may be so much, and the edges of the window beside it, R / T at least."""
-LITTLE = Limit(0.95, 0.80, "", "S: below .95 users are missing, below .8 the driver is the limit; the same above 1")
-POOL_WAIT = Limit(10, inf, "%", "J: beyond a tenth the pool is what is measured; valid where the plan has it so")
-CONNECTIONS = Limit(1, 10, "%", "J: the planned number in 99 % of the seconds; beyond a tenth it is another experiment")
+LITTLE = Limit(0.95, 0.80, "", "S: below .95 time of the users is missing, below .8 the generator is the limit")
+POOL_WAIT = Limit(10, inf, "%", "J: the latency is the pool's; valid where the plan makes users share connections")
+CONNECTIONS = Limit(
+    1,
+    10,
+    "%",
+    "J: intervals without the planned connections; a lost connection is suspect, a missing local port invalid",
+)
 RECONNECTS = Limit(0, inf, "connections", "J: a connection that was lost had to be made again within the measurement")
 BEYOND_THE_POOL = Limit(0, 0, "connections", "X: a driver with more connections than its pool drives another load")
 CLOSING_SHARE = 0.1
 """J: of a pool that closes connections and opens others; beyond a tenth it is another experiment."""
 LOCAL_PORTS = Limit(0, 0, "connections", "X: waiting for a local port of the generator is not the server's time")
-WARM_UP = Limit(10, inf, "%", "S: first and last third differ by more than 10 %: not settled. At most suspect")
+WARM_UP = Limit(
+    10, inf, "%", "S: the first and the last third of a phase of 10 s or more may differ by so much beyond their noise"
+)
 WARM_UP_SHORTEST_S = 10.0
 """J: in a shorter measure phase a change is the machine's noise as often as a warm-up."""
 WARM_UP_NOISE = 2
@@ -36,7 +43,13 @@ WARM_UP_CORRELATION = 0.6
 """S: correlation of neighbouring intervals in the noise model."""
 WARM_UP_INTERVALS = 6
 """Fewer intervals than that cannot show a trend."""
-SAMPLES = Limit(100, 100, "operations", "J: the fewest operations beyond the highest quantile that is printed")
+SAMPLES = Limit(
+    100,
+    0,
+    "operations",
+    "J: P99.9 needs 100 operations beyond it, and each quantile has its own number",
+    beyond="unknown; invalid without a correct reply",
+)
 
 
 def finished(evidence: TrialEvidence) -> CheckResult:

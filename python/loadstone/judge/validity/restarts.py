@@ -9,7 +9,7 @@ from loadstone.message import message
 from loadstone.record.facts import PartStart
 from loadstone.record.trial import CheckResult
 
-RESTARTED = Limit(0, 0, "parts", "X: what was started again in the trial is not the part that it began with")
+RESTARTED = Limit(0, 0, "parts", "X: a part that was started again is not the part that the trial began with")
 RESTARTED_TOLERANCE_S = 2.0
 """J: a server tells its uptime in whole seconds, at both ends."""
 

@@ -10,11 +10,11 @@ from loadstone.message import message
 from loadstone.record.facts import ServerCounters
 from loadstone.record.trial import CheckResult
 
-MONITOR_CLIENTS = Limit(0, inf, "clients", "J: each command is copied to each of them")
-SLOW_LOG = Limit(1000, inf, "us", "J: a shorter limit than 1 ms writes ordinary commands to the slow log")
-LOG_LEVEL = Limit(0, inf, "", "J: at the level debug the server writes its log while it works")
+MONITOR_CLIENTS = Limit(0, inf, "clients", "J: each command is copied to each client that watches")
+SLOW_LOG = Limit(1000, inf, "us", "J: a slow log that takes commands of less than 1 ms costs each of them")
+LOG_LEVEL = Limit(0, inf, "", "J: the level `debug` writes lines for ordinary work")
 HUGE_PAGES = Limit(0, inf, "forks", "J: with huge pages the first write after a fork copies 2 MB instead of 4 kB")
-OVERCOMMIT = Limit(1, inf, "", "J: at 0 the kernel may refuse a fork; information only")
+OVERCOMMIT = Limit(1, inf, "", "J: at 0 it may, which leaves neither snapshot nor rewrite")
 
 MICROSECONDS = "slowlog-log-slower-than"
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")

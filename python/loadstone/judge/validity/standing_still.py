@@ -14,10 +14,20 @@ from loadstone.message import message
 from loadstone.record.facts import StallFacts, TrialFacts
 from loadstone.record.trial import CheckResult
 
-STALLS = Limit(0, inf, "s", "J: a server that answers nothing is a finding: said with the figures, which are used")
-OWN_STALLS = Limit(0, inf, "s", "J: what loadstone lost bounds the rate (`gain`) and doubts the longest latencies")
+STALLS = Limit(
+    0,
+    inf,
+    "s",
+    "J: a stall is .25 s or more without any answer while requests wait; it is a finding, and the figures stand",
+)
+OWN_STALLS = Limit(
+    0,
+    inf,
+    "s",
+    "J: that time counts in `gain` or `taken`, and the longest latencies are loadstone's",
+)
 OWN_STALLS_AT_A_RATE = Limit(0, 1, "% of the time", "J: what came due meanwhile is late by loadstone: so is the P99")
-CLOCK_SET = Limit(0.1, inf, "s", "J: no figure rests on the wall clock, only the times of day in logs do")
+CLOCK_SET = Limit(0.1, inf, "s", "J: no figure rests on the wall clock; times of day in logs do")
 LONG = 10
 """J: of a load whose replies take long, a pause of so many typical response times is none of theirs."""
 

@@ -14,8 +14,10 @@ from loadstone.message import message
 from loadstone.record.facts import SeriesPoint
 from loadstone.record.trial import CheckResult
 
-CONNECTION_LEAK = Limit(4, inf, "connections", "J: more from the first to the last third, rising all the time")
-TEMPORARY_FILES = Limit(0, inf, "bytes/s", "J: what does not fit into a statement's memory is measured on the disk")
+CONNECTION_LEAK = Limit(
+    4, inf, "connections", "J: the rise from the first third of the phase to the last, if it goes on at the end"
+)
+TEMPORARY_FILES = Limit(0, inf, "bytes/s", "J: a sort that does not fit into memory measures the disk")
 
 Thirds = tuple[float, float, float]
 _STILL = 0.5

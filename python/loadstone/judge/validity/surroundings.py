@@ -9,15 +9,17 @@ from loadstone.message import message
 from loadstone.record.facts import owner_of
 from loadstone.record.trial import CheckResult
 
-SWAP = Limit(0, inf, "bytes", "J: memory that had to come back from the disk")
+SWAP = Limit(0, inf, "bytes", "J: memory that comes back from the disk delays what needs it")
 ACCEPT_QUEUE = Limit(
-    0, inf, "connections", "J: who finds the queue full is not answered, and tries again after 1, 3, 7 s"
+    0, inf, "connections", "J: a client that finds the queue full is not answered, and tries again after 1, 3 and 7 s"
 )
-BACKGROUND = Limit(0, inf, "forks", "J: a fork or a rewrite of the append-only file takes CPU, memory and disk")
-EVICTED = Limit(0, 0, "keys", "J: what was evicted can no longer be read or counted")
-PLACEMENT = Limit(0, inf, "", "J: parts on one CPU slow each other down, unless a tenth of all CPU time is idle")
+BACKGROUND = Limit(
+    0, inf, "forks", "J: a fork, a snapshot or a rewrite of the append-only file takes CPU, memory and disk"
+)
+EVICTED = Limit(0, 0, "keys", "J: an evicted key can be neither read nor counted")
+PLACEMENT = Limit(0, inf, "", "J: parts that share a CPU slow each other down, unless a tenth of all CPU time is idle")
 PLACEMENT_IDLE = 0.10
-SERVER_CPU = Limit(95, inf, "%", "J: from .95 of a core on a server's main thread has nothing left; information only")
+SERVER_CPU = Limit(95, inf, "%", "J: from there on the figure is the server's limit")
 
 
 def _is_redis(evidence: TrialEvidence, part: str) -> bool:

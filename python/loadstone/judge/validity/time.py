@@ -8,15 +8,18 @@ from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import message
 from loadstone.record.trial import CheckResult, Quantiles
 
-CLOCK = Limit(2.5, 5, "%", "S: half of the margin of 5 %; a quantum of a whole margin can hide or make a difference")
-SCHEDULE_SENT = Limit(1, 1, "%", "J: 99 % of the schedule must be sent")
+CLOCK = Limit(2.5, 5, "%", "S: half of the 5 % margin; a step as large as the margin can hide a difference")
+SCHEDULE_SENT = Limit(1, 1, "%", "J: if not, the server cannot keep up, and the measured rate is not the requested one")
 SCHEDULE_LAG = Limit(
-    10, inf, "%", "J: as other bounds, up to a tenth is good; what is beyond stands beside the figure, and refuses none"
+    10,
+    inf,
+    "%",
+    "J: a late generator lengthens response times, so the bound is printed beside them",
 )
 LIBRARY_LAG = Limit(50, inf, "%", "J: of a library's P50; more of it is waiting to be sent than for the server")
 BEHIND_S = 0.1
 """J: nor can one that sends half of its requests later than by this share of the measure phase."""
-DROPPED = Limit(0, 0, "arrivals", "J: an arrival that was dropped has no latency")
+DROPPED = Limit(0, 0, "arrivals", "J: a dropped arrival has no latency, so every quantile looks better than it is")
 
 
 def clock(evidence: TrialEvidence) -> CheckResult:

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Writes the table of docs/checks.md from the declarations of the checks; `--check` only compares."""
+
+import sys
+from collections.abc import Iterator
+from math import isinf
+from pathlib import Path
+
+from loadstone.judge.validity.check import Check
+from loadstone.judge.validity.checks import CHECKS
+from loadstone.report.text.sentences import text
+
+FILE = Path(__file__).parents[1] / "docs" / "checks.md"
+BEGIN, END = "<!-- checks: by make docs -->", "<!-- end of checks -->"
+
+
+def page(written: str) -> str:
+    """The page with the table in its place."""
+    before, _, rest = written.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return "\n".join([f"{before}{BEGIN}", "", *_table(), "", f"{END}{after}"])
+
+
+def _table() -> Iterator[str]:
+    yield "| check | question, and why | limit | source | about |"
+    yield "|---|---|---|---|---|"
+    for check in CHECKS:
+        question = text(check.explanation).removeprefix("For information: ")
+        question = question[0].upper() + question[1:]
+        letter, _, why = ("X", "", "") if check.limit is None else check.limit.source.partition(": ")
+        explained = f"{question} {why[0].upper()}{why[1:]}." if why else question
+        about = "information" if check.information else check.about
+        yield f"| `{check.name}` | {explained} | {_limit(check)} | {letter} | {about} |"
+
+
+def _limit(check: Check) -> str:
+    """`1 %, else suspect; invalid beyond 5 %`."""
+    limit = check.limit
+    if limit is None:
+        return "else invalid"
+    least = "at least " if check.less_is_worse else ""
+    valid = f"{least}{limit.valid:g} {limit.unit}".rstrip()
+    if check.information:
+        return valid
+    if limit.beyond:
+        return f"{valid}, else {limit.beyond}"
+    if limit.valid == limit.invalid:
+        return f"{valid}, else invalid"
+    if isinf(limit.invalid):
+        return f"{valid}, else suspect"
+    return f"{valid}, else suspect; invalid {'below' if check.less_is_worse else 'beyond'} {limit.invalid:g}"
+
+
+def main() -> int:
+    written = FILE.read_text()
+    if "--check" not in sys.argv[1:]:
+        FILE.write_text(page(written))
+    elif written != page(written):
+        sys.stderr.write(f"{FILE} is not current; run `make docs`\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
