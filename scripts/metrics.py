@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/metrics.md from the declarations of the metrics; `--check` only compares."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,18 +24,17 @@ PARTS = {
 HEAD = """\
 # Metrics
 
-Written by `make docs` from the declarations in `software/*/metrics.py`. [monitors.md](monitors.md) says where they come
-from and what they cost.
+For readers of `samples.jsonl`, and for those who build a dashboard. Written by `make docs` from the declarations in
+`software/*/metrics.py`; [monitors.md](monitors.md) says where the figures come from and what they cost.
 
-All of them stand in `samples.jsonl`, a line a second and part.
-
-- *kind*: a gauge is as it is at that moment, a rate or a share is of the time since the sample before, a counter only
-  grows.
-- *kept*: the trial's line and the rows of the tables have its average and maximum (`facts.seen` in
-  [run-folder.md](run-folder.md)).
-- *report*: its column in the table of that name. Several metrics with one column are added up.
-- *Prometheus*: its name, with the label `part` added, or what has it instead.
+Each metric is sampled once a second and part. A figure without a note is a gauge, as it is at that moment, or a rate or
+share of the time since the sample before. A *counter* only grows, from when its process or server began. The trial's
+line has the average and the maximum of each (`facts.seen` in [run-folder.md](run-folder.md)), but for counters and
+those that are *not kept*; the report shows them in tables by part. Prometheus adds the label `part`; without a series,
+the last column says what has the figure.
 """
+BEGUN = re.compile(r" since (the|its) [a-z A-Z]+ began")
+"""Of every counter."""
 OTHERS = """
 Of part `others` there is one metric more for each server and subject of other conditions that is up, by its name, in
 cores.
@@ -54,12 +54,12 @@ def page() -> str:
 
 
 def _table(metrics: list[Metric]) -> Iterator[str]:
-    yield "| metric | kind | unit | what | kept | report | Prometheus |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| metric | unit | what | Prometheus |"
+    yield "|---|---|---|---|"
     for one in metrics:
-        kept = "yes" if one.kept and one.kind != "counter" else ""
-        column = "" if one.column is None else f"{one.column.table.title.partition(' (')[0]}: {one.column.title}"
-        yield f"| `{one.name}` | {one.kind} | {one.unit} | {one.help} | {kept} | {column} | {_prometheus(one)} |"
+        note = ", counter" if one.kind == "counter" else "" if one.kept else ", not kept"
+        what = BEGUN.sub("", one.help) if one.kind == "counter" else one.help
+        yield f"| `{one.name}` | {one.unit}{note} | {what} | {_prometheus(one)} |"
 
 
 def _prometheus(metric: Metric) -> str:
