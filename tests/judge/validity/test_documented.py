@@ -1,6 +1,8 @@
 """`docs/checks.md` says of which checks a Redis alone has; its table is written by `scripts/checks.py`."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -9,7 +11,8 @@ from loadstone.judge.validity.checks import CHECKS
 from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.record.trial import TrialRecord
 
-TEXT = (Path(__file__).parents[3] / "docs" / "checks.md").read_text()
+ROOT = Path(__file__).parents[3]
+TEXT = (ROOT / "docs" / "checks.md").read_text()
 
 
 def names_of(line: dict[str, Any]) -> set[str]:
@@ -21,6 +24,11 @@ def becomes_another_software(line: dict[str, Any]) -> None:
     """What was a Redis is a database, which was not started again."""
     start = {"before": "a", "after": "a", "between_s": 1.0}
     line["facts"] |= {"servers": {}, "kinds": {"redis": "mariadb"}, "starts": {"redis": start}}
+
+
+def test_make_docs_has_nothing_to_write() -> None:
+    script = [sys.executable, str(ROOT / "scripts" / "checks.py"), "--check"]
+    assert subprocess.run(script, capture_output=True, check=False).returncode == 0
 
 
 def test_the_checks_of_a_redis_alone_are_listed(clean: dict[str, Any], injectors: ModuleType) -> None:
