@@ -209,7 +209,7 @@ def witnessed(folder: Path, commands: list[list[str]]) -> list[tuple[list[str], 
 
 
 @pytest.mark.fault(
-    "`show` of an experiment with any server URL", "it connects to nothing and resolves no name", area="foreign"
+    "`show` and other commands that describe", "they connect to nothing and resolve no name", area="foreign"
 )
 def test_show_connects_to_nothing_whatever_it_shows(tmp_path: Path, listening: Listening) -> None:
     files = hostile_files(tmp_path, listening)
@@ -221,7 +221,7 @@ def test_show_connects_to_nothing_whatever_it_shows(tmp_path: Path, listening: L
     assert not [name for name in ("built", "started", "driven") if (tmp_path / name).exists()]
 
 
-@pytest.mark.fault("other commands that only describe", "they connect to nothing", area="foreign")
+@pytest.mark.fault("`show` and other commands that describe")
 def test_other_commands_that_describe_connect_to_nothing(tmp_path: Path, listening: Listening) -> None:
     file = hostile_files(tmp_path, listening)[4 * len(HOSTS)]
     assert "cluster=yes" in Path(file).read_text()

@@ -44,7 +44,9 @@ def ended_by(error: BaseException | None, monkeypatch: pytest.MonkeyPatch) -> in
     return ended.value.code
 
 
-@pytest.mark.fault("a defect of loadstone", "status 70, one line, the traceback in a file of mode 0600", area="input")
+@pytest.mark.fault(
+    "a defect of loadstone", "status 70, one line, the traceback without secrets in a 0600 file", area="input"
+)
 @pytest.mark.parametrize(
     "error",
     [KeyError("x"), ValueError("a\x1b[31mb\nc"), RuntimeError("x" * 9999), AssertionError(), None, Unspeakable()],
@@ -97,7 +99,7 @@ def test_the_traceback_is_shown_to_who_wants_it(
     assert "Traceback" in capsys.readouterr().err
 
 
-@pytest.mark.fault("a defect with a secret, or in a thread", "hidden; one line", area="input")
+@pytest.mark.fault("a defect of loadstone")
 def test_what_is_secret_is_in_no_file(
     own_place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,7 +109,7 @@ def test_what_is_secret_is_in_no_file(
     assert "hunter2" not in file.read_text() + capsys.readouterr().err
 
 
-@pytest.mark.fault("a defect with a secret, or in a thread")
+@pytest.mark.fault("a defect of loadstone")
 def test_a_defect_in_a_thread_is_reported_in_the_same_way(
     own_place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -110,7 +110,7 @@ def nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.fault(
-    "absurd values for any option of any command", "status 2 and one short line before anything starts", area="input"
+    "absurd names, numbers or values for any option", "status 2 and one short line before anything starts", area="input"
 )
 @pytest.mark.parametrize("path", COMMANDS)
 def test_a_value_that_no_one_means_is_one_line(

@@ -125,7 +125,7 @@ def test_files_that_options_put_into_the_load() -> None:
     assert files_sent(["redis", "--commands", "f", "-n", "10"]) == ["f"]
 
 
-@pytest.mark.fault("`analysis.json` is too large", "`runs` says so", area="disk")
+@pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")
 def test_an_analysis_that_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before, it was taken for a run that had not ended."""
     monkeypatch.setattr("loadstone.runs.DOCUMENT_BYTES", 10_000)

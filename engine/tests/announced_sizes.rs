@@ -88,7 +88,7 @@ const SHORT_MS: u32 = 100;
 const LONG_MS: u32 = 30_000;
 const MIB: usize = 1024 * 1024;
 
-/// Fault (replies): a reply announces a huge length: it takes no memory; more than the plan expects is an error
+/// Fault (replies): a reply announces a huge length, or has endless heads or attributes: bounded memory; an error
 #[test]
 fn a_size_that_is_only_announced_takes_no_memory() {
     let _turn = alone();
@@ -104,7 +104,7 @@ fn a_size_that_is_only_announced_takes_no_memory() {
     }
 }
 
-/// Fault: a reply announces a huge length
+/// Fault: a reply announces a huge length, or has endless heads or attributes
 #[test]
 fn more_than_the_plan_expects_is_an_error_at_once() {
     let _turn = alone();
@@ -138,7 +138,7 @@ fn a_large_reply_that_does_come_is_taken() {
     assert!(peak < 5 * 32 * MIB, "{} MiB", peak / MIB);
 }
 
-/// Fault (replies): HTTP length, chunk or head beyond the limits: `malformed_reply`
+/// Fault: a reply announces a huge length, or has endless heads or attributes
 #[test]
 fn an_http_body_has_a_limit_where_it_is_kept() {
     let _turn = alone();

@@ -52,7 +52,7 @@ def test_a_link_to_a_file_is_refused_with_what_helps(folder: Path, target: str, 
     assert inside(folder.parent / "theirs") == ["below", "file"]
 
 
-@pytest.mark.fault("links and pipes planted in a run's folder")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 @pytest.mark.parametrize("flags", [os.O_RDONLY, APPEND])
 def test_a_link_on_the_way_is_refused(folder: Path, flags: int) -> None:
     (folder / "latency").symlink_to("../theirs")
@@ -109,9 +109,7 @@ def test_a_folder_where_a_file_was_expected(folder: Path) -> None:
     assert inside(folder) == ["logs"]
 
 
-@pytest.mark.fault(
-    "a hard link to another's file in a run's folder", "it is not written, and not read unless you own it", area="users"
-)
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 def test_a_file_with_a_second_name_is_not_written_to(folder: Path) -> None:
     os.link(folder.parent / "theirs" / "file", folder / "both")
     with pytest.raises(NotOfFolder, match=r"a second name elsewhere .* put a copy of it there"):
@@ -121,7 +119,7 @@ def test_a_file_with_a_second_name_is_not_written_to(folder: Path) -> None:
     assert (folder.parent / "theirs" / "file").read_text() == "theirs"
 
 
-@pytest.mark.fault("a hard link to another's file in a run's folder")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_second_name_of_anothers_file_is_not_read(folder: Path) -> None:
     os.link(folder.parent / "theirs" / "file", folder / "both")
@@ -140,7 +138,7 @@ def test_a_file_is_replaced_whole_for_its_owner_alone(folder: Path) -> None:
     assert inside(folder) == ["logs", "page"]
 
 
-@pytest.mark.fault("a folder becomes a link between two steps", "it leads nowhere", area="users")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another one puts a link in the folder's place after it was opened, and before the file in it is."""
     step = beneath._step

@@ -23,7 +23,7 @@ def test_a_regular_file_is_read(tmp_path: Path) -> None:
     assert read_bytes(tmp_path / "link").endswith(b"}")
 
 
-@pytest.mark.fault("a named pipe or device in a run's folder")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -54,7 +54,7 @@ def test_json_of_strangers_is_a_value_or_a_value_error(text: str, tmp_path: Path
 BAD = [b"[" * 100_000, b'{"format": 1, "seed": ' + b"9" * 5000 + b"}", b"\xff", b"null", b"[]", b'{"format": 2}', b"{"]
 
 
-@pytest.mark.fault("a document in a run's folder is huge, nested or not text", "one line", area="disk")
+@pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")
 @pytest.mark.parametrize("content", BAD)
 def test_a_folder_with_damaged_documents_is_one_line(content: bytes, tmp_path: Path) -> None:
     for name in ("experiment.yaml", "environment.json", "plan.json", "analysis.json"):
@@ -75,7 +75,7 @@ def test_runs_lists_folders_whose_analysis_is_of_another_kind(content: bytes, tm
     assert [one.name for one in list_runs(tmp_path)] == [folder.name]
 
 
-@pytest.mark.fault("a named pipe or device in a run's folder", "loadstone does not wait for it", area="disk")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 def test_a_named_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     folder = tmp_path / "20261122T000000Z-x"
     folder.mkdir()
@@ -87,7 +87,7 @@ def test_a_named_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     assert not done.is_alive()
 
 
-@pytest.mark.fault("a document in a run's folder is huge, nested or not text")
+@pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")
 @pytest.mark.parametrize("kind", ["pipe", "long line"])
 def test_lines_of_a_folder_are_bounded(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LINE_MAX_BYTES", 100)
@@ -107,7 +107,7 @@ def test_half_a_character_is_written_as_an_escape() -> None:
 
 
 @pytest.mark.fault(
-    "a run's folder holds 100 MB of garbage", "memory stays bounded; one line names the file", area="disk"
+    "a run's folder holds huge or nested documents, or too many trials", "one line; memory stays bounded", area="disk"
 )
 def test_json_of_millions_of_empty_lists_is_refused_before_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "VALUES_MAX", 1000)
@@ -120,7 +120,7 @@ def test_half_a_character_becomes_a_mark_and_a_whole_one_stays() -> None:
     assert files.load_json(rb'{"a\ud800": ["\ud83d\ude00", "\udfff"]}') == {"a\ufffd": ["\U0001f600", "\ufffd"]}
 
 
-@pytest.mark.fault("a run's folder holds 100 MB of garbage")
+@pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")
 def test_a_file_of_lines_that_are_none_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "DAMAGED_MAX", 10)
     (tmp_path / "samples.jsonl").write_bytes(b"\n" * 20)
@@ -128,7 +128,7 @@ def test_a_file_of_lines_that_are_none_is_left(tmp_path: Path, monkeypatch: pyte
         list(LineReader(tmp_path / "samples.jsonl"))
 
 
-@pytest.mark.fault("a run's folder holds 100 MB of garbage")
+@pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")
 def test_a_file_of_lines_that_is_larger_than_what_is_read_is_left(tmp_path: Path) -> None:
     with (tmp_path / "samples.jsonl").open("wb") as file:
         file.truncate(lines.FILE_MAX_BYTES + 1)

@@ -127,7 +127,7 @@ def test_a_slip_names_the_option(redis: Redis, log: Path, arguments: list[str], 
     assert error in str(raised.value)
 
 
-@pytest.mark.fault("a number of 5,000 digits in a command or recording")
+@pytest.mark.fault("absurd names, numbers or values for any option")
 @pytest.mark.parametrize(
     ("line", "says"),
     [

@@ -55,11 +55,7 @@ def test_a_redis_of_the_users_that_was_restarted_makes_the_trial_invalid(users_r
     assert check_of(run.trial(), "restarted").verdict == "valid", "the next trial begins with the new one"
 
 
-@pytest.mark.fault(
-    "Redis that loadstone started restarts in a trial",
-    "the trial is invalid, and its data is written again",
-    area="servers",
-)
+@pytest.mark.fault("a server, node or replica restarts in a trial")
 def test_a_redis_of_ours_that_was_restarted_makes_the_trial_invalid(rig: Open) -> None:
     run = rig(experiment_text("{kind: embedded}"))
     server = run.servers.need(run.planned()).servers["redis"].server
@@ -73,7 +69,7 @@ def test_a_redis_of_ours_that_was_restarted_makes_the_trial_invalid(rig: Open) -
     assert spoiled.verdict == "invalid"
 
 
-@pytest.mark.fault("a cluster node or replica restarts in a trial", "the trial is invalid and names it", area="servers")
+@pytest.mark.fault("a server, node or replica restarts in a trial")
 @pytest.mark.parametrize(
     ("server", "part"),
     [("{kind: cluster, nodes: 3}", "redis-2"), ("{kind: replicated, replicas: 1}", "redis-replica-1")],
@@ -134,7 +130,7 @@ def test_an_application_that_came_back_as_another_process_is_observed() -> None:
     assert gone.before != gone.after
 
 
-@pytest.mark.fault("MariaDB restarts in a trial", "the trial is invalid", area="servers")
+@pytest.mark.fault("a server, node or replica restarts in a trial")
 @pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
 def test_a_mariadb_that_was_restarted_is_observed_by_its_process(rig: Open) -> None:
     run = rig(experiment_text("{kind: embedded}"))
@@ -208,7 +204,9 @@ def test_what_is_a_restart(synthetic: Any, start: PartStart, verdict: str) -> No
     assert check_of(judge_trial(alone), "restarted").verdict == verdict
 
 
-@pytest.mark.fault("the clock is set while a part runs", "the part is not reported as restarted", area="servers")
+@pytest.mark.fault(
+    "the clock is set in a trial", "no figure changes, no restart is reported, and a note says so", area="servers"
+)
 def test_the_same_processes_are_no_restart_whatever_the_clock_does(synthetic: Any) -> None:
     """A process that can be observed decides; uptimes follow the server's clock, which may be set back."""
     from loadstone.judge.validity.trial_verdict import judge_trial

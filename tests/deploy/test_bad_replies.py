@@ -115,7 +115,7 @@ CALLS: dict[str, Callable[[RedisControl], object]] = {
 }
 
 
-@pytest.mark.fault("malformed replies on a control connection", "an answer or one typed line", area="replies")
+@pytest.mark.fault("malformed replies on a control connection", "one line names the server, status 2", area="replies")
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("call", CALLS)
 def test_every_question_gets_an_answer_or_one_typed_line(call: str, bad: str, serve: Serve) -> None:
@@ -128,7 +128,7 @@ def test_every_question_gets_an_answer_or_one_typed_line(call: str, bad: str, se
                 one_line(error, endpoint)
 
 
-@pytest.mark.fault("`INFO` is nonsense")
+@pytest.mark.fault("malformed replies on a control connection")
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("command", GOOD)
 def test_a_server_that_cannot_be_understood_is_refused_in_one_line(command: bytes, bad: str, serve: Serve) -> None:
@@ -163,7 +163,7 @@ def test_the_line_names_server_command_and_what_came(bad: str, came: str, serve:
     assert caught.value.exit_status == 3
 
 
-@pytest.mark.fault("`SCAN` stands still", "one typed line", area="replies")
+@pytest.mark.fault("`SCAN` never ends or stands still")
 def test_a_scan_that_stands_still_is_left() -> None:
     control, left = RedisControl(Endpoint()), [[b"7", []]] * 5
     control.call = lambda *_: left.pop()  # type: ignore[method-assign]
@@ -188,7 +188,7 @@ def test_a_monitor_says_that_it_does_not_answer(bad: str, serve: Serve) -> None:
     assert all(isinstance(value, float) for value in observed.values())
 
 
-@pytest.mark.fault("a cluster answers nonsense", "one line", area="replies")
+@pytest.mark.fault("malformed replies on a control connection")
 @pytest.mark.parametrize("bad", BAD)
 def test_a_cluster_that_answers_nonsense_is_one_line(bad: str, serve: Serve) -> None:
     endpoint = serve(lambda _: BAD[bad]).model_copy(update={"slots": ((0, 16383),)})
@@ -199,7 +199,7 @@ def test_a_cluster_that_answers_nonsense_is_one_line(bad: str, serve: Serve) -> 
     control.close()
 
 
-@pytest.mark.fault("a control reply without end", "cut off, not kept", area="replies")
+@pytest.mark.fault("Redis announces 2^60 values or endless replies")
 def test_a_reply_without_end_is_not_kept(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_connection, "REPLY_MAX_BYTES", 1 << 20)
     endpoint = serve(lambda _: b"$9000000\r\n" + b"x" * 9_000_000)
@@ -213,7 +213,7 @@ def test_a_reply_to_data_is_short(sent: bytes) -> None:
         Replies().take(sent)
 
 
-@pytest.mark.fault("a cluster answers nonsense")
+@pytest.mark.fault("malformed replies on a control connection")
 def test_data_that_is_answered_with_nonsense_is_one_line(serve: Serve) -> None:
     endpoint = serve(lambda _: b"*1\r\n:1\r\n")
     with RedisControl(endpoint, 20.0) as control, pytest.raises(BadReply) as caught, Pipe(control) as pipe:
@@ -237,7 +237,7 @@ class Dripping:
         return 1
 
 
-@pytest.mark.fault("a control reply comes byte by byte", "the exchange's deadline ends it", area="replies")
+@pytest.mark.fault("your server answers each question just in time, or byte by byte")
 def test_what_drips_ends_with_the_exchange_and_not_with_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr("loadstone.bounds.bounded_socket.time.monotonic", lambda: clock[0])
@@ -260,7 +260,7 @@ def test_more_than_is_expected_ends_the_exchange() -> None:
             bounded.makefile().read(11)
 
 
-@pytest.mark.fault("an application answers its start with nonsense")
+@pytest.mark.fault("malformed replies on a control connection")
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
@@ -280,7 +280,7 @@ def test_an_answer_of_http_is_bounded(answer: bytes, error: type[Exception], ser
         exchange(endpoint.host, endpoint.port, "/", within_s=20.0, body_max_bytes=1000)
 
 
-@pytest.mark.fault("an application answers its start with nonsense", "one line", area="replies")
+@pytest.mark.fault("malformed replies on a control connection")
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 30_000, b"\x1b]52;c;AAAA\x07\r\n\r\n", b""])
 def test_a_subject_that_answers_nonsense_is_one_line(answer: bytes, serve: Serve, tmp_path: Path) -> None:
     endpoint = serve(lambda _: answer)

@@ -67,7 +67,7 @@ def control(theirs: LocalMariaDb) -> Iterator[MariaDbControl]:
         control.query("DROP TABLE IF EXISTS loadstone_post")
 
 
-@pytest.mark.fault("a MariaDB table fills while rows are written", "the run ends and empties the table", area="data")
+@pytest.mark.fault("your server fills while rows are written", "the run ends and removes them", area="data")
 def test_a_full_table_of_the_users_ends_the_run(url: str, control: MariaDbControl) -> None:
     control.query(FULL)
     pool = ServerPool(registry.server, DeployContext(), lambda: None)
@@ -130,7 +130,7 @@ def test_the_disk_that_is_meant_is_the_one_mounted_deepest(disks: list[tuple[str
     assert capacity._free_by_plugin(Told(PLAN.endpoints[0]), "/var/lib/mysql/") == free
 
 
-@pytest.mark.fault("MariaDB's disk is too small", "refused", area="data")
+@pytest.mark.fault("the plan does not fit into memory, `maxmemory` or disk")
 def test_rows_that_cannot_fit_are_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     server = MariaDbUrlSettings(url=url).server("db")
     server.start(DeployContext())

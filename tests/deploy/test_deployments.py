@@ -360,7 +360,7 @@ def test_the_users_mariadb_is_left_as_it_was(shop: RequiredSubject, context: Dep
         theirs.stop()
 
 
-@pytest.mark.fault("your MariaDB holds databases and tables of others")
+@pytest.mark.fault("your server holds keys, databases or tables of others")
 @needs_mariadb
 def test_tables_of_the_user_are_neither_emptied_nor_removed(
     shop: RequiredSubject, context: DeployContext, tmp_path: Path

@@ -194,7 +194,7 @@ def test_tables_in_a_database_that_was_there_go_and_no_others(
     assert everything(mariadb) == before
 
 
-@pytest.mark.fault("a planted ledger names databases or tables of others", "they stay", area="leftovers")
+@pytest.mark.fault("a planted ledger names keys, tables or addresses of others")
 @needs_mariadb
 def test_a_planted_ledger_removes_nothing_from_mariadb(
     mariadb: Endpoint, context: DeployContext, run_folder: Path
@@ -254,7 +254,11 @@ def address(server: UserRedis, database: int = 0) -> Place:
     return Place("redis", f"redis://127.0.0.1:{server.port}/{database}", False)
 
 
-@pytest.mark.fault("a planted ledger names keys of others", "no such key is removed", area="leftovers")
+@pytest.mark.fault(
+    "a planted ledger names keys, tables or addresses of others",
+    "nothing is removed; no secret is sent",
+    area="leftovers",
+)
 def test_keys_that_are_not_ours_are_never_removed(theirs: UserRedis, run_folder: Path) -> None:
     things = [
         *(
@@ -291,7 +295,7 @@ def test_what_a_pattern_would_match_is_taken_for_its_letters(theirs: UserRedis, 
         assert client.exists("loadstone:a:1")
 
 
-@pytest.mark.fault("a planted ledger names addresses", "no secret is sent there", area="leftovers")
+@pytest.mark.fault("a planted ledger names keys, tables or addresses of others")
 @pytest.mark.parametrize(
     "odd",
     [
@@ -328,7 +332,9 @@ def test_an_address_of_another_machine_is_not_followed(theirs: UserRedis, run_fo
         assert not client.exists("loadstone:1")
 
 
-@pytest.mark.fault("a ledger is a link, a pipe, damaged or writable by others", "it is not used", area="leftovers")
+@pytest.mark.fault(
+    "a ledger is a link, damaged, another user's or writable by others", "it is not used", area="leftovers"
+)
 def test_ledgers_that_cannot_be_trusted_are_not_used(theirs: UserRedis, run_folder: Path) -> None:
     path = plant(run_folder, address(theirs), [Made("key", "loadstone:1")])
     text, elsewhere = path.read_text(), run_folder.parent / "elsewhere"
@@ -353,7 +359,7 @@ def test_ledgers_that_cannot_be_trusted_are_not_used(theirs: UserRedis, run_fold
         assert client.exists("loadstone:1")
 
 
-@pytest.mark.fault("a ledger belongs to another user", "it is not used", area="leftovers")
+@pytest.mark.fault("a ledger is a link, damaged, another user's or writable by others")
 @pytest.mark.skipif(os.geteuid() != 0, reason="to give a file to another user needs root")
 def test_a_ledger_of_another_user_is_not_used(theirs: UserRedis, run_folder: Path) -> None:
     path = plant(run_folder, address(theirs), [Made("key", "loadstone:1")])

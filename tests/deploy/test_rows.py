@@ -252,7 +252,7 @@ def test_a_redis_that_is_full_is_one_line(serve: Serve) -> None:
         DataWriter(DeployContext()).write([required(50_000, commands=("SET loadstone:post:{id} {json}",))], servers)
 
 
-@pytest.mark.fault("your Redis holds keys of others")
+@pytest.mark.fault("your server holds keys, databases or tables of others")
 def test_the_users_redis_keeps_its_own_keys(user_redis: Callable[..., UserRedis]) -> None:
     theirs = user_redis()
     with theirs.client() as client:

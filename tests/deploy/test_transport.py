@@ -165,7 +165,7 @@ def test_one_in_between_that_takes_tls_away_gets_no_log_in() -> None:
         assert server.capabilities == []
 
 
-@pytest.mark.fault("MariaDB requests a readable password")
+@pytest.mark.fault("a database requests a readable password")
 @pytest.mark.parametrize("verify", [False, True])
 def test_only_a_verified_certificate_gives_a_right_to_read_the_password(
     verify: bool, certificates: Certificates

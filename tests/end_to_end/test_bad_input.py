@@ -70,7 +70,7 @@ def test_a_mistake_in_the_file_is_shown_with_its_place(lab: Lab, change: str, sa
     assert lab.runs() == []
 
 
-@pytest.mark.fault("a wrong password", "reported and not shown", area="secrets")
+@pytest.mark.fault("bad URL, wrong password, refused input, or an application that prints its password")
 def test_a_wrong_password_is_said_and_not_shown(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     _, url = users_redis
     wrong = url.replace(url.split(":")[2].split("@")[0], "wrong-password")

@@ -335,7 +335,7 @@ REFUSED: dict[str, Callable[[Theirs], list[str]]] = {
 
 
 @pytest.mark.fault(
-    "bad URL, refused input, or an application that prints its password",
+    "bad URL, wrong password, refused input, or an application that prints its password",
     "one line without the password",
     area="secrets",
 )

@@ -26,7 +26,7 @@ def preloaded(tmp_path: Path) -> Path:
     return library
 
 
-@pytest.mark.fault("the wall clock is set in a trial", "no figure changes, and a note says so", area="servers")
+@pytest.mark.fault("the clock is set in a trial")
 def test_a_clock_that_is_set_in_a_trial_changes_no_figure(lab: Lab, preloaded: Path) -> None:
     step = lab.folder / "step"
     command = lab.begin(

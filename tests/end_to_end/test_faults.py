@@ -54,8 +54,8 @@ def test_a_killed_redis_of_the_users_ends_the_run_with_status_3(lab: Lab, users_
 
 
 @pytest.mark.fault(
-    "loadstone gets SIGKILL",
-    "no process, folder or control group stays; `--resume` finishes the run",
+    "loadstone gets SIGKILL, also in a build",
+    "no process, container, link or group stays; `--resume` finishes the run",
     area="interrupted",
 )
 def test_a_killed_loadstone_leaves_no_server_and_resume_finishes(lab: Lab) -> None:

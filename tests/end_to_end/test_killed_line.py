@@ -87,7 +87,7 @@ def test_rows_that_took_turns_are_spoiled_together(lab: Lab) -> None:
     lab.until(lambda: not lines_left(lab))
 
 
-@pytest.mark.fault("loadstone is killed while a link runs", "the link ends", area="servers")
+@pytest.mark.fault("loadstone gets SIGKILL, also in a build")
 def test_a_killed_loadstone_leaves_no_line(lab: Lab) -> None:
     command = lab.begin("run", behind_a_line(lab, "1500 ms", many=MANY))
     lab.until(command.under_load)

@@ -54,7 +54,7 @@ def held(command: Command) -> bool:
         return False
 
 
-@pytest.mark.fault("loadstone is killed while a part is paused")
+@pytest.mark.fault("loadstone gets SIGKILL, also in a build")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_that_stands_still_outlives_the_run(lab: Lab, number: signal.Signals) -> None:
     path = experiment(lab, behaviours=BUSY)

@@ -35,7 +35,7 @@ def small_cache(users_redis: tuple[LocalRedis, str]) -> tuple[str, redis.Redis]:
 
 
 @pytest.mark.fault(
-    "your Redis evicts, and the plan may not fit beside foreign keys", "refused, status 2; no key is lost", area="data"
+    "your Redis evicts, and holds foreign keys", "refused where the plan may not fit; no key is lost", area="data"
 )
 def test_what_may_not_fit_beside_foreign_keys_is_refused(lab: Lab, small_cache: tuple[str, redis.Redis]) -> None:
     url, client = small_cache
@@ -48,7 +48,7 @@ def test_what_may_not_fit_beside_foreign_keys_is_refused(lab: Lab, small_cache: 
     assert lab.runs() == []
 
 
-@pytest.mark.fault("your Redis evicts, and the plan fits", "the run takes place; no key is lost", area="data")
+@pytest.mark.fault("your Redis evicts, and holds foreign keys")
 def test_what_fits_runs_and_no_foreign_key_is_lost(lab: Lab, small_cache: tuple[str, redis.Redis]) -> None:
     url, client = small_cache
     done = lab.loadstone("run", lab.experiment(), "--only", "operation=set", "--server", f"redis={url}")
@@ -83,7 +83,11 @@ def writes(client: redis.Redis) -> int:
     return sum(one["calls"] for name, one in stats.items() if name.lower().endswith(("_set", ".set")))
 
 
-@pytest.mark.fault("your Redis restarts in a trial", "the trial is invalid, reason `restarted`", area="servers")
+@pytest.mark.fault(
+    "a server, node or replica restarts in a trial",
+    "the trial is invalid and names it; data is written again",
+    area="servers",
+)
 def test_a_redis_that_was_killed_and_came_back_is_invalid(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     server, url = users_redis
     patience = "  keys: {count: 100} =>   keys: {count: 100}\n  timeouts: {gone_s: 60}"

@@ -68,7 +68,7 @@ def test_latency_logs_open_with_the_hdrhistogram_projects_reader(recorded: Recor
                 assert reported <= merged.get_value_at_percentile(percentile + rank)
 
 
-@pytest.mark.fault("your Redis holds keys of others", "they are unchanged", area="data")
+@pytest.mark.fault("your server holds keys, databases or tables of others", "they are unchanged", area="data")
 def test_a_users_redis_is_left_as_it_was(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     server, url = users_redis
     client = redis.Redis.from_url(url)

@@ -83,7 +83,7 @@ def test_a_reader_of_the_progress_that_goes_away_ends_nothing(lab: Lab) -> None:
     assert "Does the whole way work?" in out
 
 
-@pytest.mark.fault("terminal escapes in names, errors or replies", "none reaches the terminal", area="input")
+@pytest.mark.fault("terminal escapes, blanks or look-alike letters in names and replies", "escaped", area="input")
 def test_errors_and_questions_hold_nothing_that_a_terminal_obeys(lab: Lab) -> None:
     path = lab.experiment(question=f'question: Does the whole way work? => question: "{HOSTILE}"')
     run = lab.loadstone("run", path, "--only", "operation=set", "--only", "workers=1")
@@ -136,7 +136,7 @@ def rogue() -> Iterator[int]:
     thread.join()
 
 
-@pytest.mark.fault("`INFO` is nonsense", "one line names the server, status 2", area="replies")
+@pytest.mark.fault("malformed replies on a control connection")
 def test_a_server_that_answers_nonsense_is_named_in_one_line(lab: Lab, rogue: int) -> None:
     done = lab.loadstone("run", lab.experiment(), "--server", f"redis=redis://127.0.0.1:{rogue}")
     assert done.status == 2

@@ -109,7 +109,7 @@ def test_runs_on_servers_of_our_own_have_no_ledger(lab: Lab) -> None:
     assert not (lab.run() / "ledger.jsonl").exists()
 
 
-@pytest.mark.fault("SIGHUP, SIGINT or SIGTERM", "the run leaves nothing", area="interrupted")
+@pytest.mark.fault("the terminal is closed, or SIGHUP, SIGINT or SIGTERM")
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_signals_leave_nothing(lab: Lab, theirs: tuple[redis.Redis, str, int], number: signal.Signals) -> None:
     client, url, _ = theirs
@@ -121,7 +121,11 @@ def test_signals_leave_nothing(lab: Lab, theirs: tuple[redis.Redis, str, int], n
     assert foreign(client) == THEIRS
 
 
-@pytest.mark.fault("the terminal is closed", "the run ends in order and leaves nothing", area="interrupted")
+@pytest.mark.fault(
+    "the terminal is closed, or SIGHUP, SIGINT or SIGTERM",
+    "the run ends in order and leaves nothing",
+    area="interrupted",
+)
 def test_a_terminal_that_is_closed_leaves_nothing(lab: Lab, theirs: tuple[redis.Redis, str, int]) -> None:
     client, url, _ = theirs
     command = [sys.executable, "-m", "loadstone.cli", "run", str(experiment(lab, "30 s")), "--server", f"redis={url}"]

@@ -55,7 +55,7 @@ def test_what_a_terminal_obeys_becomes_a_space_and_our_layout_stays() -> None:
     assert terminal.visible("half \ud800") == "half  "
 
 
-@pytest.mark.fault("terminal escapes in names, errors or replies")
+@pytest.mark.fault("terminal escapes, blanks or look-alike letters in names and replies")
 @pytest.mark.parametrize("write", [terminal.result, terminal.remark])
 def test_results_and_remarks_hold_nothing_that_it_obeys(write: object, screen: Terminal) -> None:
     write(HOSTILE)  # type: ignore[operator]
@@ -179,7 +179,7 @@ def test_a_stream_of_ascii_takes_every_text() -> None:
     assert b"? and more" in done.stderr
 
 
-@pytest.mark.fault("blanks or look-alike letters in a name that `show` lists", "escaped", area="input")
+@pytest.mark.fault("terminal escapes, blanks or look-alike letters in names and replies")
 @pytest.mark.parametrize(
     ("written", "shown"),
     [

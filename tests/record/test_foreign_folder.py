@@ -30,7 +30,11 @@ FILES += ["looks.jsonl", "crashes.jsonl"]
 THEIRS = b"a line of another's\nand half a li"
 
 
-@pytest.mark.fault("links and pipes planted in a run's folder", "nothing outside is read, written or cut", area="users")
+@pytest.mark.fault(
+    "links, hard links, pipes and devices in a run's folder",
+    "nothing outside is read, written or waited for",
+    area="users",
+)
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe"])
 def test_lines_are_written_to_a_file_of_the_folder_alone(kind: str, tmp_path: Path) -> None:
     theirs, planted = tmp_path / "theirs", tmp_path / "trials.jsonl"
@@ -87,7 +91,7 @@ def reported(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.fault("links and pipes planted in a run's folder")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 @pytest.mark.parametrize("name", FILES)
 def test_a_link_in_the_place_of_a_file_is_not_read(name: str, run: Path, tmp_path: Path) -> None:
     theirs = tmp_path / "theirs" / "x"
@@ -106,7 +110,7 @@ def test_a_link_in_the_place_of_a_file_is_not_read(name: str, run: Path, tmp_pat
     assert not (run / "analysis.json").exists()
 
 
-@pytest.mark.fault("links and pipes planted in a run's folder")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 def test_a_link_in_the_place_of_charts_has_nothing_written_behind_it(run: Path, tmp_path: Path) -> None:
     (tmp_path / "theirs" / "checks.svg").write_text("theirs")
     (run / "charts").symlink_to(tmp_path / "theirs")
@@ -126,7 +130,7 @@ def test_a_link_in_the_place_of_a_report_is_replaced(run: Path, tmp_path: Path) 
     assert (tmp_path / "theirs" / "page").read_text() == "theirs"
 
 
-@pytest.mark.fault("links and pipes planted in a run's folder")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 @pytest.mark.parametrize("place", ["latency", "latency/b01-001.hlog"])
 def test_latencies_behind_a_link_are_not_read(place: str, run: Path, tmp_path: Path) -> None:
     (run / place).rename(tmp_path / "theirs" / "moved")
@@ -136,7 +140,7 @@ def test_latencies_behind_a_link_are_not_read(place: str, run: Path, tmp_path: P
             read(run, "b01-001", "response")
 
 
-@pytest.mark.fault("links and pipes planted in a run's folder")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 def test_latencies_are_not_written_behind_a_link(run: Path, synthetic: ModuleType, tmp_path: Path) -> None:
     (run / "latency").rename(run / "before")
     (run / "latency").symlink_to(tmp_path / "theirs")
@@ -147,7 +151,7 @@ def test_latencies_are_not_written_behind_a_link(run: Path, synthetic: ModuleTyp
     assert len(read_run(run).trials) == 2
 
 
-@pytest.mark.fault("a link in the place of a log", "neither loadstone nor its guard writes behind it", area="users")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 @pytest.mark.parametrize("place", ["logs", "logs/redis.log", "logs/2"])
 def test_logs_are_not_written_behind_a_link(place: str, run: Path, tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
@@ -162,7 +166,7 @@ def test_logs_are_not_written_behind_a_link(place: str, run: Path, tmp_path: Pat
     assert not list(tmp_path.glob("loadstone-*"))
 
 
-@pytest.mark.fault("a link in the place of a log")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 def test_a_link_that_appears_later_is_not_followed_by_the_guard(run: Path, tmp_path: Path) -> None:
     context = DeployContext(work_root=tmp_path, log_folder=run / "logs", run_folder=run)
     process, _ = guarded("server", "redis", Limits(), context, lambda _: (("echo", "ours"), NONE))
@@ -211,7 +215,7 @@ def test_a_run_that_goes_on_is_the_one_that_was_found_first(
     assert "experiment 'small'" in done.stderr or "'small'" in done.stderr  # it is no built-in one: found, and read
 
 
-@pytest.mark.fault("a run's folder holds 100 MB of garbage")
+@pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")
 def test_half_a_character_is_shown_as_a_mark(run: Path) -> None:
     environment = json.loads((run / "environment.json").read_text())
     environment["kernel"] = {"release": "6.1 \ud800"}

@@ -68,7 +68,7 @@ def test_what_an_earlier_session_left_is_given_out_once_and_by_any_name_of_its_s
     assert len({line["run"] for line in lines(tmp_path) if line["what"] == "run"}) == 1
 
 
-@pytest.mark.fault("the disk is full at a ledger line", "the announced thing is not made", area="leftovers")
+@pytest.mark.fault("the ledger cannot be written")
 def test_a_full_disk_refuses(tmp_path: Path) -> None:
     with closing(RunLedger(tmp_path)) as ledger:
         ledger.makes(REDIS, [ONE])

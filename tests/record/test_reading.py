@@ -29,7 +29,7 @@ def names(path: Path) -> list[str]:
     return [trial.trial for trial in read_run(path).trials]
 
 
-@pytest.mark.fault("the run's folder ends within a line", "the half line is left out and named", area="disk")
+@pytest.mark.fault("half a line or garbage in the run's folder")
 def test_cut_at_every_byte_of_the_last_line(path: Path) -> None:
     """Whatever is left of the last line, the trials before it are read, and the damage is named."""
     file = path / "trials.jsonl"
@@ -48,7 +48,7 @@ def test_cut_at_every_byte_of_the_last_line(path: Path) -> None:
     assert set(run.intervals) == set(run.samples) == {"b01-002"}
 
 
-@pytest.mark.fault("garbage in the run's folder", "left out and named", area="disk")
+@pytest.mark.fault("half a line or garbage in the run's folder", "left out and named", area="disk")
 @pytest.mark.parametrize("garbage", [b"garbage", b"\x00\x00\x00", b'{"format": 1, "trial": "b01-009"}', b"{}"])
 def test_a_line_of_garbage_among_the_trials(path: Path, garbage: bytes) -> None:
     file = path / "trials.jsonl"
@@ -97,7 +97,7 @@ def test_a_missing_document_is_named(path: Path, name: str) -> None:
         read_run(path)
 
 
-@pytest.mark.fault("garbage in the run's folder")
+@pytest.mark.fault("half a line or garbage in the run's folder")
 @pytest.mark.parametrize("name", ["environment.json", "plan.json", "experiment.yaml"])
 @pytest.mark.parametrize("content", [b"", b"\x00\x01", b"{", b"- 1\n- 2\n", b"format: 1\nname: [\n"])
 def test_a_damaged_document_is_one_clear_line(path: Path, name: str, content: bytes) -> None:
@@ -107,7 +107,7 @@ def test_a_damaged_document_is_one_clear_line(path: Path, name: str, content: by
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.fault("a run's folder names outside files", "they are not read", area="disk")
+@pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
 @pytest.mark.parametrize("name", ["../../../etc/passwd", "/etc/passwd", ".hidden", ""])
 def test_a_trials_name_never_leaves_the_folder(path: Path, name: str) -> None:
     file = path / "trials.jsonl"
@@ -223,7 +223,7 @@ def test_a_missing_log_is_named(path: Path) -> None:
         run.response_ns(list(run.trials))
 
 
-@pytest.mark.fault("a folder holds more trials than a run can have", "refused", area="disk")
+@pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")
 @pytest.mark.parametrize(
     ("lines_max", "blocks_max", "says"),
     [(2, 1000, r"line 3: more than 2 trials, which no run has"), (100, 1, r"line \d: more than 1 trials of one condi")],

@@ -8,7 +8,7 @@ import pytest
 from loadstone.report.summary import reproduce
 
 
-@pytest.mark.fault("a folder's name holds terminal escapes", "plain in the report", area="input")
+@pytest.mark.fault("terminal escapes, blanks or look-alike letters in names and replies")
 def test_the_folder_in_a_command_is_plain() -> None:
     analysis = SimpleNamespace(
         environment={"command": "loadstone run x"}, quick=False, as_published=False, experiment="x", run="run\x1b[31m"

@@ -36,7 +36,7 @@ def test_one_that_is_none_is_told_and_the_next_one_is_drawn(drawer: pen._Pen) ->
     assert drawer.draw({"svg": pen._NOTHING}).startswith(b"<svg")
 
 
-@pytest.mark.fault("no memory for charts")
+@pytest.mark.fault("charts find no memory, or hang")
 def test_one_that_ends_is_started_once_more_and_then_no_more(drawer: pen._Pen) -> None:
     for _ in range(pen.STARTS_MAX):
         drawer.draw({"svg": pen._NOTHING})
@@ -49,7 +49,7 @@ def test_one_that_ends_is_started_once_more_and_then_no_more(drawer: pen._Pen) -
     assert drawer._process is None
 
 
-@pytest.mark.fault("the chart process hangs", "it is ended after two minutes", area="disk")
+@pytest.mark.fault("charts find no memory, or hang")
 def test_one_that_hangs_is_ended(drawer: pen._Pen, monkeypatch: pytest.MonkeyPatch) -> None:
     drawer.draw({"svg": pen._NOTHING})
     process = drawer._process
@@ -61,7 +61,7 @@ def test_one_that_hangs_is_ended(drawer: pen._Pen, monkeypatch: pytest.MonkeyPat
     assert process.returncode is not None
 
 
-@pytest.mark.fault("no memory for charts", "the report lacks them and says so, status 2", area="disk")
+@pytest.mark.fault("charts find no memory, or hang", "the report lacks them and says so, status 2", area="disk")
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS keeps no such limit")
 def test_a_report_without_memory_for_pictures_has_the_rest(synthetic: ModuleType, tmp_path: Path) -> None:
     path = synthetic.write_run(tmp_path, until=2)

@@ -43,7 +43,7 @@ def test_a_login_is_found_wherever_it_stands() -> None:
     assert logins_in(f"a://{'u' * 300}@h a://{'u' * 301}@h") == [(4, 304)]
 
 
-@pytest.mark.fault("a URL in the place of a path", "no password is shown", area="secrets")
+@pytest.mark.fault("bad URL, wrong password, refused input, or an application that prints its password")
 def test_a_url_where_a_path_was_expected_shows_no_password() -> None:
     stores = ("mariadb://u:Hunter2@x@h/shop", "postgresql://u:Hunter2x@h/shop", "postgres://u:Hunter2x@h")
     for url in ("redis://:Hunter2x@h", "rediss://user:Hun/ter2x@h:1/0", *stores):
@@ -61,7 +61,7 @@ def test_the_password_of_a_url_without_its_scheme_is_known(url: str) -> None:
     assert not list(secret_of_url("name@host:80"))
 
 
-@pytest.mark.fault("a URL in the place of a path")
+@pytest.mark.fault("bad URL, wrong password, refused input, or an application that prints its password")
 def test_a_secret_in_the_place_of_its_file_is_not_shown(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--secret-file PIN cannot be read \(No such file"):
         give_files(["PIN=Hunter2x"])

@@ -54,7 +54,7 @@ fn a_server_that_answers_an_error() {
     assert_eq!(outcome.record.connections.lost, 0);
 }
 
-/// Fault (replies): garbage instead of replies: counted by kind; no panic
+/// Fault: garbage, or a connection that ends within a reply
 #[test]
 fn a_server_that_answers_garbage() {
     let outcome = drive_with(Fault::Garbage { nth: 10 }, json!({}));
@@ -62,7 +62,7 @@ fn a_server_that_answers_garbage() {
     assert_eq!(outcome.record.connections.lost, 1);
 }
 
-/// Fault (replies): a connection ends within a reply: an error of that operation, by kind
+/// Fault (replies): garbage, or a connection that ends within a reply: an error by kind; no panic
 #[test]
 fn a_server_that_breaks_off_within_a_reply() {
     let outcome = drive_with(Fault::HalfThenClose { nth: 10 }, json!({}));

@@ -79,7 +79,7 @@ fn a_drive_over_tls_with_and_without_verification() {
     }
 }
 
-/// Fault: a certificate of another CA or name
+/// Fault: no TLS, or a certificate of another CA or name
 #[test]
 fn a_certificate_that_cannot_be_verified_is_refused() {
     let server = server(|_| {});
@@ -97,7 +97,7 @@ fn a_file_that_is_not_there_is_named_with_its_field() {
     assert!(error.message.contains("/no/such/file.pem"), "{error}");
 }
 
-/// Fault: a certificate of another CA or name
+/// Fault: no TLS, or a certificate of another CA or name
 #[test]
 fn a_drive_of_http_over_tls_is_verified_before_anything_is_sent() {
     let server = server(|options| options.protocol = NullProtocol::Http1);

@@ -91,7 +91,7 @@ def test_a_cache_that_no_one_else_uses_may_overflow(users_redis: Start) -> None:
         assert "evict keys of others" in refusal(theirs, **BIG), "one is enough"
 
 
-@pytest.mark.fault("`maxmemory` without eviction", "refused where writes of others would fail", area="data")
+@pytest.mark.fault("the plan does not fit into memory, `maxmemory` or disk")
 def test_without_eviction_the_writes_of_others_would_fail(users_redis: Start) -> None:
     theirs = users_redis()
     filled(theirs, "noeviction", 5 * MIB)
@@ -111,7 +111,7 @@ def test_keys_that_expire_are_those_that_volatile_policies_throw_away(users_redi
     assert "evict keys of others (1 keys there expire)" in refusal(theirs, **BIG)
 
 
-@pytest.mark.fault("no `maxmemory` and too little memory on the machine", "refused", area="data")
+@pytest.mark.fault("the plan does not fit into memory, `maxmemory` or disk", "refused", area="data")
 def test_the_machine_has_no_room(users_redis: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Redis without a limit takes what there is. The machine's free memory is made up, the server is real."""
     theirs = users_redis()
@@ -133,7 +133,7 @@ def test_a_server_that_refuses_config_tells_by_info(users_redis: Start) -> None:
     assert "policy allkeys-lfu" in refusal(theirs, **BIG)
 
 
-@pytest.mark.fault("`INFO` has numbers of thousands of digits", "no crash", area="replies")
+@pytest.mark.fault("malformed replies on a control connection")
 @pytest.mark.parametrize(
     "info",
     [
@@ -204,7 +204,7 @@ data:
 """
 
 
-@pytest.mark.fault("rows find no room in your Redis", "the run ends and removes its keys", area="data")
+@pytest.mark.fault("your server fills while rows are written")
 @pytest.mark.parametrize("policy", ["allkeys-lru", "noeviction"])
 def test_rows_that_find_no_room_end_the_run(
     users_redis: Start, rig: Open, policy: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any

@@ -64,7 +64,11 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plausible_record, "CLOCKS_OFF_S", float("inf"))  # the examples are of another day
 
 
-@pytest.mark.fault("a driver hangs, writes garbage, dies or floods its log", "one line with the reason", area="drivers")
+@pytest.mark.fault(
+    "a driver hangs, dies, leaves processes or floods its log",
+    "one line with the reason; all end with it",
+    area="drivers",
+)
 @pytest.mark.parametrize(
     ("what", "fault", "said"),
     [
@@ -83,7 +87,7 @@ def test_a_program_that_goes_wrong_is_ended_with_the_reason(
     assert said in str(failed.value)
 
 
-@pytest.mark.fault("a driver ignores orders or leaves processes", "all end with it", area="drivers")
+@pytest.mark.fault("a driver hangs, dies, leaves processes or floods its log")
 def test_one_that_obeys_no_order_is_killed(
     tmp_path: Path, context: DeployContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,14 +110,14 @@ def test_one_that_takes_all_memory_is_ended_and_named(
         drive_alone(driver(tmp_path, context, "swells"), SHARE)
 
 
-@pytest.mark.fault("a driver ignores orders or leaves processes")
+@pytest.mark.fault("a driver hangs, dies, leaves processes or floods its log")
 def test_what_it_started_ends_with_it(tmp_path: Path, context: DeployContext) -> None:
     record = drive_alone(driver(tmp_path, context, "leaves", str(tmp_path / "pid")), SHARE)
     assert record.total.ok == 5
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
-@pytest.mark.fault("a driver hangs, writes garbage, dies or floods its log")
+@pytest.mark.fault("a driver hangs, dies, leaves processes or floods its log")
 def test_its_log_holds_no_secret(tmp_path: Path, context: DeployContext) -> None:
     learn("a-long-secret-of-the-load")
     logged = replace(context, log_folder=tmp_path / "logs")
@@ -166,7 +170,7 @@ def test_the_cpu_time_of_what_left_it_is_its_own(tmp_path: Path, context: Deploy
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
-@pytest.mark.fault("a driver hangs, writes garbage, dies or floods its log")
+@pytest.mark.fault("a driver hangs, dies, leaves processes or floods its log")
 def test_a_flood_of_its_log_is_cut_off(tmp_path: Path, context: DeployContext) -> None:
     logged = replace(context, log_folder=tmp_path / "logs")
     (tmp_path / "logs").mkdir()

@@ -235,9 +235,7 @@ def test_mariadb_serves_in_one(mariadb_image: str, podman_found: Podman, context
         server.stop()
 
 
-@pytest.mark.fault(
-    "loadstone is killed while a container runs", "container and network are removed", area="interrupted"
-)
+@pytest.mark.fault("loadstone gets SIGKILL, also in a build")
 def test_killing_loadstone_removes_all(podman_found: Podman, tmp_path: Path) -> None:
     program = tmp_path / "orphan.py"
     program.write_text(ORPHAN.format(image=IMAGE))

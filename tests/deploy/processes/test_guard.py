@@ -81,7 +81,7 @@ def test_ctrl_c_twice_leaves_nothing(program: Program) -> None:
     program.assert_nothing_left()
 
 
-@pytest.mark.fault("the terminal is closed")
+@pytest.mark.fault("the terminal is closed, or SIGHUP, SIGINT or SIGTERM")
 def test_a_terminal_that_closes_leaves_nothing(program: Program) -> None:
     os.killpg(program.process.pid, signal.SIGHUP)
     program.assert_nothing_left()
@@ -154,7 +154,9 @@ def guarded(root: Path, *command: str) -> Iterator[GuardedProcess]:
         process.close()
 
 
-@pytest.mark.fault("a part ignores SIGTERM", "it is killed", area="interrupted")
+@pytest.mark.fault(
+    "a part ignores SIGTERM, or starts processes in other sessions", "all are killed", area="interrupted"
+)
 def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     with guarded(tmp_path, "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done") as process:
         pid = process.start()
@@ -173,7 +175,7 @@ def test_what_the_process_started_ends_with_it(tmp_path: Path) -> None:
         wait_until(lambda: is_gone(grandchild))
 
 
-@pytest.mark.fault("a part starts processes in other sessions", "they end with it", area="interrupted")
+@pytest.mark.fault("a part ignores SIGTERM, or starts processes in other sessions")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to the guard")
 def test_what_left_the_session_ends_with_the_process_and_is_reaped_before(tmp_path: Path) -> None:
     script = "setsid sh -c 'sleep 600 & echo long $!'; setsid sh -c 'sleep 0.2 & echo short $!'; exec sleep 600"

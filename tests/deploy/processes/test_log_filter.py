@@ -22,7 +22,7 @@ FORMS = [("abcd", "1"), ("abcdef", "2"), ("xxab", "3"), ("aab", "4")]
 TEXTS = ["abcdef", "abcdxabcde", "xxabcd", "xxxabab", "aaab", "abcabcdabc", "xaabcdef", "abcde", "\n"]
 
 
-@pytest.mark.fault("a secret reaches a log in pieces", "hidden", area="secrets")
+@pytest.mark.fault("a secret is logged in pieces, or while processes are killed")
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_secret_in_pieces_is_found_as_in_one(text: str) -> None:
     whole = LogFilter(FORMS)
@@ -82,7 +82,7 @@ def test_the_last_lines_are_there_once_it_ended(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault(
-    "guard or application is killed while it logs a secret", "the secret never reaches the disk", area="secrets"
+    "a secret is logged in pieces, or while processes are killed", "it never reaches the disk", area="secrets"
 )
 @pytest.mark.parametrize("whom", ["guard", "process"])
 def test_a_killed_one_leaves_no_secret_in_its_log(tmp_path: Path, whom: str) -> None:

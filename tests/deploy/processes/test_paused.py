@@ -214,7 +214,7 @@ finally:
 """
 
 
-@pytest.mark.fault("loadstone is killed while a part is paused", "no paused process remains", area="interrupted")
+@pytest.mark.fault("loadstone gets SIGKILL, also in a build")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("victim", ["loadstone", "guard"])
 def test_whatever_kills_whom_nothing_that_is_held_remains(tmp_path: Path, victim: str, number: signal.Signals) -> None:

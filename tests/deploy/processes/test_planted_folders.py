@@ -58,7 +58,7 @@ def test_a_folder_of_another_user_is_neither_read_nor_removed(tmp_path: Path, vi
     assert victim.poll() is None
 
 
-@pytest.mark.fault("another user plants a folder with a false process id", "no process is signalled", area="users")
+@pytest.mark.fault("a planted folder or a reused process id", "no process of others is signalled", area="users")
 @as_root
 @pytest.mark.parametrize("pids", ["{victim}\n", "-1\n", "0\n", "1\n"])
 def test_a_folder_that_no_one_planted_kills_no_process_of_root(
@@ -147,9 +147,7 @@ def test_what_a_link_in_an_old_folder_leads_to_is_not_removed(tmp_path: Path) ->
     assert (outside / "kept").read_text() == "mine"
 
 
-@pytest.mark.fault(
-    "a false control group names `-1`, `0`, `1` or a stranger's process", "no process is signalled", area="users"
-)
+@pytest.mark.fault("a planted folder or a reused process id")
 @pytest.mark.parametrize("pids", ["{victim}\n", "-1\n", "0\n", "1\n", "{victim}\n-1\n0\n1\n", "no number\n"])
 def test_a_folder_that_is_no_control_group_kills_no_one(
     tmp_path: Path, victim: subprocess.Popen[bytes], pids: str, monkeypatch: pytest.MonkeyPatch
@@ -223,7 +221,7 @@ def test_a_process_that_outlived_its_guard_is_ended_by_the_next_run(
     assert not folder.exists()
 
 
-@pytest.mark.fault("a process id was reused", "its new owner is not ended", area="users")
+@pytest.mark.fault("a planted folder or a reused process id")
 def test_a_process_id_that_was_given_out_again_is_not_ended(tmp_path: Path, victim: subprocess.Popen[bytes]) -> None:
     folder, noted = plant(tmp_path), identify(victim.pid)
     assert noted is not None

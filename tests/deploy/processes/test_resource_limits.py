@@ -117,7 +117,7 @@ time.sleep(600)
 """
 
 
-@pytest.mark.fault("loadstone gets SIGKILL")
+@pytest.mark.fault("loadstone gets SIGKILL, also in a build")
 @pytest.mark.parametrize("also_the_guard", [False, True], ids=["loadstone", "loadstone and guard"])
 def test_kill_9_leaves_no_group(workspace: Workspace, tmp_path: Path, also_the_guard: bool) -> None:
     in_force(Limits(cpu=0.2), workspace)

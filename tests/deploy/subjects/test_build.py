@@ -178,7 +178,7 @@ built(*read_manifest(Path(sys.argv[1])), DeployContext(work_root=Path(sys.argv[2
 """
 
 
-@pytest.mark.fault("loadstone is killed in a build", "the build ends and is not reused", area="interrupted")
+@pytest.mark.fault("loadstone gets SIGKILL, also in a build")
 def test_kill_9_of_loadstone_ends_the_build_which_does_not_count_as_built(folder: Path, context: DeployContext) -> None:
     assert context.work_root is not None
     half = folder.parent / "half-done"

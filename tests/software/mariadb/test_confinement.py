@@ -24,7 +24,7 @@ def test_counting_is_reading_our_database(text: str) -> None:
     require_counting(text)
 
 
-@pytest.mark.fault("harmful SQL in a count", "refused", area="commands")
+@pytest.mark.fault("harmful SQL in a manifest or count")
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -91,7 +91,7 @@ def test_the_built_in_application_may_make_its_tables() -> None:
     assert [tables_changed(text) for text in statements_in(SCHEMA.read_text())] == [set(), set()]
 
 
-@pytest.mark.fault("harmful SQL in a manifest", "refused", area="commands")
+@pytest.mark.fault("harmful SQL in a manifest or count", "refused", area="commands")
 @pytest.mark.parametrize(
     "text",
     [

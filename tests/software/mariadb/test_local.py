@@ -225,9 +225,7 @@ def test_a_server_by_url_gets_a_database_of_ours_and_loses_it_again(server: Loca
         assert control.query("SHOW DATABASES LIKE 'loadstone\\_test'") == []
 
 
-@pytest.mark.fault(
-    "your MariaDB holds databases and tables of others", "they are neither emptied nor dropped", area="data"
-)
+@pytest.mark.fault("your server holds keys, databases or tables of others")
 def test_a_database_of_the_users_is_neither_made_nor_removed_nor_emptied(server: LocalMariaDb) -> None:
     with pytest.raises(UserError, match="no database 'shop'; create it"):
         MariaDbUrlSettings(url=url(server, "shop")).server("theirs").start(DeployContext())

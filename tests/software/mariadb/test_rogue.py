@@ -72,20 +72,20 @@ def refused(server: Rogue, secret_file: Path, action: Callable[[], object]) -> s
     return str(error.value)
 
 
-@pytest.mark.fault("MariaDB requests a file of this machine", "nothing is sent; the file is named", area="transport")
+@pytest.mark.fault("a database requests a file, or rows that no statement offers", "nothing is sent", area="transport")
 def test_another_file_in_reply_to_our_load_is_not_sent(secret_file: Path, rows: Rows) -> None:
     with rogue(answers_loads(lambda _: wants_file(str(secret_file)))) as server:
         said = refused(server, secret_file, lambda: load(server, rows))
         assert "nothing was sent" in said
 
 
-@pytest.mark.fault("MariaDB requests a file of this machine")
+@pytest.mark.fault("a database requests a file, or rows that no statement offers")
 def test_a_file_in_reply_to_another_statement_is_not_sent(secret_file: Path, rows: Rows) -> None:
     with rogue(lambda s: wants_file(str(secret_file)) if s.startswith("SELECT COUNT") else [OK]) as server:
         refused(server, secret_file, lambda: load(server, rows))
 
 
-@pytest.mark.fault("MariaDB requests the rows again for another statement", "nothing is sent", area="transport")
+@pytest.mark.fault("a database requests a file, or rows that no statement offers")
 def test_the_part_is_sent_once_to_the_statement_that_names_it(rows: Rows) -> None:
     """The name is requested again in reply to the statement that follows."""
     names: list[str] = []
@@ -103,7 +103,7 @@ def test_the_part_is_sent_once_to_the_statement_that_names_it(rows: Rows) -> Non
         assert str(rows.parts[0].parent) not in " ".join(server.statements)  # no path of this machine goes there
 
 
-@pytest.mark.fault("MariaDB requests a file of this machine")
+@pytest.mark.fault("a database requests a file, or rows that no statement offers")
 def test_a_control_connection_offers_no_files(secret_file: Path) -> None:
     with rogue(lambda s: wants_file(str(secret_file)) if "NAMES" not in s else [OK]) as server:
         with control_of(server) as control:
@@ -122,7 +122,7 @@ def test_a_name_that_is_no_text_is_refused_in_plain_letters(secret_file: Path, r
 
 
 @pytest.mark.fault(
-    "MariaDB requests a readable password", "refused unless its certificate was verified", area="transport"
+    "a database requests a readable password", "refused unless its certificate was verified", area="transport"
 )
 @pytest.mark.parametrize("plugin", ["mysql_clear_password", "dialog", "sha256_password", "mysql_old_password"])
 def test_the_password_is_not_given_in_a_form_that_can_be_read(plugin: str) -> None:
@@ -134,7 +134,7 @@ def test_the_password_is_not_given_in_a_form_that_can_be_read(plugin: str) -> No
         assert PASSWORD not in str(error.value)
 
 
-@pytest.mark.fault("MariaDB requests a readable password")
+@pytest.mark.fault("a database requests a readable password")
 def test_a_password_for_a_key_of_the_servers_is_not_given() -> None:
     """Full authentication of caching_sha2_password: a key that anybody may have made would encrypt the password."""
     login = [*switch_to("caching_sha2_password"), b"\x01\x04"]
@@ -152,7 +152,9 @@ def test_a_first_plugin_that_reads_the_password_gets_nothing() -> None:
         assert server.capabilities == []  # not even the log-in
 
 
-@pytest.mark.fault("MariaDB breaks its protocol or never ends a reply", "one line, bounded memory", area="replies")
+@pytest.mark.fault(
+    "a database breaks its protocol, drips or never ends a reply", "one line, bounded time and memory", area="replies"
+)
 @pytest.mark.parametrize(
     "packets",
     [[b"\x05"], [b"\xfe\x01"], [b"\xff"], [b""], [b"\x01", b"\xff\xff"], [b"\xfc"], [b"\x01", *[b"\0"] * 3]],
@@ -166,7 +168,7 @@ def test_replies_that_are_not_the_protocol_are_one_line(packets: list[bytes]) ->
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.fault("MariaDB breaks its protocol or never ends a reply")
+@pytest.mark.fault("a database breaks its protocol, drips or never ends a reply")
 @pytest.mark.parametrize("packets", [[OK], one_value("three"), one_value("9" * 200)], ids=["none", "text", "digits"])
 @pytest.mark.parametrize(
     "question",
@@ -192,7 +194,7 @@ def test_answers_of_another_shape_raise_errors_of_ours_alone(
         question(control)
 
 
-@pytest.mark.fault("MariaDB breaks its protocol or never ends a reply")
+@pytest.mark.fault("a database breaks its protocol, drips or never ends a reply")
 def test_replies_without_end_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mariadb_client, "REPLY_BYTES_MAX", 4096)
     many = [*one_value("x" * 200)[:3], *[one_value("x" * 200)[3]] * 100, one_value("")[4]]
@@ -204,7 +206,7 @@ def test_replies_without_end_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> Non
         control.query("SHOW TABLES")
 
 
-@pytest.mark.fault("MariaDB breaks its protocol or never ends a reply")
+@pytest.mark.fault("a database breaks its protocol, drips or never ends a reply")
 def test_packets_out_of_order_are_named() -> None:
     def speak(connection: socket.socket, _: threading.Event) -> None:
         connection.sendall(b"\x05\0\0\x07hello" * 10)
@@ -217,7 +219,7 @@ def test_packets_out_of_order_are_named() -> None:
         control.ping()
 
 
-@pytest.mark.fault("MariaDB breaks its protocol or never ends a reply")
+@pytest.mark.fault("a database breaks its protocol, drips or never ends a reply")
 def test_the_smallest_rows_count_what_they_take_once_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six bytes on their way."""
     monkeypatch.setattr(mariadb_client, "REPLY_BYTES_MAX", 1024**2)

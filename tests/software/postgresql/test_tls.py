@@ -60,7 +60,7 @@ def test_it_is_encrypted_and_verified_as_the_url_says(users: Users, tls: Certifi
         assert (found, bool(version)) == (encrypted, encrypted), options
 
 
-@pytest.mark.fault("PostgreSQL lacks TLS or shows another certificate")
+@pytest.mark.fault("no TLS, or a certificate of another CA or name")
 def test_a_certificate_that_is_not_its_own_is_refused(users: Users, tls: Certificates) -> None:
     for options, host, said in (
         (f"?sslmode=verify-full&ca_file={tls.other_ca}", "localhost", "ca_file"),

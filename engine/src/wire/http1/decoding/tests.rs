@@ -167,7 +167,7 @@ fn what_follows_a_reply_is_left_alone() {
     assert_eq!(read(GET, text).unwrap().unwrap().left, 4);
 }
 
-/// Fault: a connection ends within a reply
+/// Fault: garbage, or a connection that ends within a reply
 #[test]
 fn a_connection_that_ends_within_a_reply_truncates_it() {
     for text in [
@@ -230,7 +230,7 @@ fn a_huge_length_is_waited_for_and_not_made_room_for() {
     assert_eq!(read(GET, text), Ok(None));
 }
 
-/// Fault (replies): endless heads, chunks or trailers: bounded
+/// Fault: a reply announces a huge length, or has endless heads or attributes
 #[test]
 fn heads_chunk_lines_and_trailers_have_limits() {
     let long = "x".repeat(HEAD_MAX_BYTES);
@@ -276,7 +276,7 @@ fn one_connection_reads_reply_after_reply_and_buffers_are_used_again() {
     }
 }
 
-/// Fault: garbage instead of replies
+/// Fault: garbage, or a connection that ends within a reply
 #[test]
 fn no_bytes_make_the_decoder_panic() {
     proptest!(|(

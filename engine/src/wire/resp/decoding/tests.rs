@@ -190,7 +190,7 @@ fn many_small_elements_that_come_in_pieces_are_looked_at_a_few_times() {
     assert!(looks < 20, "{looks}");
 }
 
-/// Fault (replies): endless RESP attributes: no stack is taken
+/// Fault: a reply announces a huge length, or has endless heads or attributes
 #[test]
 fn attributes_without_end_take_no_stack() {
     let bytes = ["|0\r\n".repeat(1_000_000).as_bytes(), b"+OK\r\n"].concat();
@@ -243,7 +243,7 @@ proptest! {
         }
     }
 
-    /// Fault: garbage instead of replies
+    /// Fault: garbage, or a connection that ends within a reply
     #[test]
     fn noise_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = decode(&bytes);
