@@ -39,7 +39,12 @@ def decimal(value: float, decimals: int) -> str:
 
 def up_to(share: float) -> str:
     """A bound as it stands behind a figure, rounded up: 0.042 is `+5 %`; empty where it is too small to matter."""
-    return "" if share < SMALL_BOUND else f"+{math.ceil(100 * share - 1e-6):,} %"
+    return "" if share < SMALL_BOUND else f"+{up_to_percent(share):,} %"
+
+
+def up_to_percent(share: float) -> int:
+    """A bound in per cent, rounded up."""
+    return math.ceil(100 * share - 1e-6)
 
 
 def is_times(log_ratio: float) -> bool:

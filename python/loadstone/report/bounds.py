@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from loadstone.analyse.model import Analysis, Row
-from loadstone.message import Message
+from loadstone.judge.verdict import UNBOUNDED
+from loadstone.message import Message, message
 from loadstone.report import format as fmt
 from loadstone.report.trust import GOOD_WITHIN, different_rows
 
@@ -24,8 +25,16 @@ def why_so_far(analysis: Analysis, row: Row) -> str:
     parts = {"gain": row.bound.generator or 0.0, "taken": row.bound.taken or 0.0}
     for name in sorted(parts, key=lambda name: -parts[name]):
         if (reason := _worst(analysis, row, name)) is not None:
-            return fmt.sentence(reason)
+            return fmt.sentence(_with_bound(reason, parts[name]))
     return ""
+
+
+def _with_bound(reason: Message, share: float) -> Message:
+    """The reason of one trial, with the bound that stands beside it: that of the row."""
+    if "bound" not in reason.figures:
+        return reason
+    bound = message("check.no_bound") if share >= UNBOUNDED else message("check.up_to", share=share)
+    return reason.model_copy(update={"figures": {**reason.figures, "bound": bound}})
 
 
 def _worst(analysis: Analysis, row: Row, name: str) -> Message | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from loadstone.figures import digits
+from loadstone.percents import up_to_percent
 
 _LIMITS = {"cpu": "cpu limit", "memory": "memory limit"}
 _ERRORS = {"never_answered": "never answered"}
@@ -203,6 +204,10 @@ def _own_stalls(total_s: float, no_cpu_s: float, times: int, waiting: int) -> st
     return f"{still}: {why}. That is not the server's{late}."
 
 
+def _up_to(share: float) -> str:
+    return f"the rate could be up to {up_to_percent(share):,}% higher"
+
+
 def _clock_set(moved_s: float) -> str:
     way = "forward" if moved_s > 0 else "back"
     return (
@@ -216,7 +221,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.no_counters": "The server's own counters could not be read.",
     "check.no_correct_reply": "No operation got a correct reply in the measure phase.",
     "check.no_bound": "no upper limit of the rate is known",
-    "check.up_to": "the rate could be up to {share:.0%} higher",
+    "check.up_to": _up_to,
     "check.background.not_reported": "The server does not report whether it saved in the background.",
     "check.background.saved": _saved,
     "check.clock_set.moved": _clock_set,
