@@ -80,8 +80,11 @@ def process(pid: int) -> Process | None:
 
 
 def safe_name(name: bytes) -> str:
-    """A process's name for people: plain letters alone, `?` for any other one."""
-    text = " ".join(_NAME.sub("?", name.decode(errors="replace")).split())
+    """A process's name for people: plain letters alone, `?` for any other one.
+
+    Without the beginning of a path that some put behind it: `node /home/ann/a` is `node`.
+    """
+    text = " ".join(_NAME.sub("?", name.decode(errors="replace").partition(" /")[0]).split())
     return text if text.strip("? ") else UNNAMED
 
 
