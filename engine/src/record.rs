@@ -3,6 +3,7 @@
 pub mod calls;
 pub mod collector;
 pub mod conclusion;
+pub mod examples;
 pub mod histogram;
 pub mod outbox;
 pub mod outcome;

@@ -230,6 +230,15 @@ impl Wire {
         }
     }
 
+    /// Appends the beginning of a `reply` that was judged not to be correct right before, for people.
+    pub fn write_example(&self, reply: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Resp(_) => reply::write_example(resp::reply(reply), reply, out),
+            Self::Http1(http1) => http1.write_example(out),
+            Self::Memcached(_) => reply::write_example(memcached::reply(reply), reply, out),
+        }
+    }
+
     /// Appends request `number` for the endpoint number `target`. `previous_reply` is the whole reply to the request
     /// before it in the same operation.
     #[inline(always)]

@@ -5,6 +5,7 @@ use crate::machine::clock::{Clock, to_s};
 use crate::net::back_end::BackEndRecord;
 use crate::receivers::{Published, Receivers};
 use crate::record::calls::Calls;
+use crate::record::examples::Examples;
 use crate::record::histogram::{self, Encoder};
 use crate::record::outcome::{
     AcknowledgedRecord, CommandRecord, Connections, DriveRecord, EndpointRecord, FailoverRecord, Latency,
@@ -56,6 +57,7 @@ pub struct ThreadEnd {
     /// In the order of the plan.
     pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,
+    pub examples: Examples,
 }
 
 /// One operation over the measured part of the drive.
@@ -161,6 +163,7 @@ impl WholeDrive {
             stalls,
             endpoints,
             read_back,
+            examples: Examples::of_all(self.ends.iter().map(|end| &end.examples), &self.names),
             receivers,
             acknowledged: self.acknowledged,
             overflowed: self.ends.iter().map(|end| end.overflowed).sum(),

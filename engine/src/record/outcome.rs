@@ -4,6 +4,7 @@ use crate::machine::cpu_times::CpuTimes;
 use crate::net::back_end::BackEndRecord;
 use crate::plan::{PlanError, ReceiverKind};
 use crate::record::calls::Calls;
+use crate::record::examples::ExampleRecord;
 use crate::record::slices::SliceRecord;
 use hdrhistogram::Histogram;
 use serde::{Serialize, Serializer};
@@ -377,6 +378,9 @@ pub struct DriveRecord {
     pub stalls: Vec<StallRecord>,
     pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,
+    /// One reply of each kind of error, by operation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<ExampleRecord>,
     /// None if the plan has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receivers: Option<ReceiversRecord>,

@@ -14,6 +14,7 @@ use super::{Capabilities, Decoded, Ending, ErrorKind, Step, Verdict, WireOperati
 use crate::content::template::{Filling, Parser, Placeholders};
 use crate::load::other_keys::{self, OtherKeys};
 use crate::plan::{self, Method, Plan, PlanError};
+use crate::record::examples::push_beginning;
 use decoding::{Kept, Requested};
 use expectation::{Expectation, Mismatch};
 use request::{Request, Target};
@@ -58,6 +59,8 @@ pub struct Http1 {
     counts_mismatches: bool,
     other_keys: OtherKeys,
     scratch: Vec<u8>,
+    /// The beginning of the last reply that was not correct.
+    example: Vec<u8>,
 }
 
 impl Http1 {
@@ -90,6 +93,7 @@ impl Http1 {
             counts_mismatches: plan.verify.count_mismatch,
             other_keys: OtherKeys::new(plan),
             scratch: Vec::new(),
+            example: Vec::new(),
         };
         Ok((http1, operations))
     }
@@ -122,13 +126,35 @@ impl Http1 {
         let Exchange { requested, expectation, .. } = &self.exchanges[number];
         let body = requested.kept_max_bytes.map(|_| reading.body(reply));
         let compared = expectation.compare(status, body, filling, &mut self.scratch);
+        let Err(mismatch) = compared else {
+            reading.restart(&mut self.kept);
+            return Ok(());
+        };
+        self.note_example(reading, reply);
         reading.restart(&mut self.kept);
-        match compared {
+        match mismatch {
             // A server that refuses is a failure even where mismatches do not count.
-            Err(Mismatch::Status) if self.counts_mismatches || status >= 400 => Err(ErrorKind::of_status(status)),
-            Err(Mismatch::Body) if self.counts_mismatches => Err(ErrorKind::BodyMismatch),
+            Mismatch::Status if self.counts_mismatches || status >= 400 => Err(ErrorKind::of_status(status)),
+            Mismatch::Body if self.counts_mismatches => Err(ErrorKind::BodyMismatch),
             _ => Ok(()),
         }
+    }
+
+    /// Notes the status line of a reply and the beginning of its body.
+    #[cold]
+    fn note_example(&mut self, reading: &Reading, reply: &[u8]) {
+        self.example.clear();
+        match reading.status_line(reply) {
+            Some(line) => push_beginning(line, &mut self.example),
+            None => push_beginning(format!("HTTP/1.1 {}", reading.status()).as_bytes(), &mut self.example),
+        }
+        self.example.push(b' ');
+        push_beginning(reading.body(reply), &mut self.example);
+    }
+
+    /// See [`super::Wire::write_example`].
+    pub(super) fn write_example(&self, out: &mut Vec<u8>) {
+        push_beginning(&self.example, out);
     }
 }
 

@@ -131,6 +131,7 @@ impl Worker {
             redirections,
             endpoints,
             mut commands,
+            examples,
             bytes_sent,
             bytes_received,
             ..
@@ -158,6 +159,7 @@ impl Worker {
             stalls: self.stalls.all,
             endpoints,
             read_back: ReadBack { checked, wrong, skipped },
+            examples,
         };
         // Without a collector no one needs the report: the drive is being torn down.
         let _ = self.collector.send(Message::End { thread: self.thread, end: Box::new(end) });

@@ -6,6 +6,7 @@ use super::queues::Waiting;
 use crate::net::connection::{Received, Redirected, State, Task};
 use crate::net::event::Event;
 use crate::net::inbox::{Arrived, Inbox};
+use crate::record::examples::push_beginning;
 use crate::record::tally::End;
 use crate::wire::{Decoded, Ending, ErrorKind};
 
@@ -201,6 +202,10 @@ impl Worker {
                 Ok(Decoded::Incomplete { at_least }) => inbox.need = at_least.max(unread.len() + 1),
                 Err(error) => {
                     self.recording.connections.unrequested += u64::from(error.is_unrequested(unread));
+                    if let Some(task) = self.connections[number].in_flight.front() {
+                        let example = |out: &mut Vec<u8>| push_beginning(unread, out);
+                        self.recording.examples.note(task.request.operation, error.kind(), task.member, example);
+                    }
                     return Err(Lost { end: End::Lost(error.kind()), why: error.to_string() });
                 }
             }
@@ -236,8 +241,12 @@ impl Worker {
             Ok(()) if !is_read_back => self.recording.succeeded(task, name, connection.target, self.now_ns),
             _ => {
                 self.recording.commands[name].replied += 1;
-                let wrong = verdict.err().filter(|_| !is_read_back);
-                wrong.into_iter().for_each(|kind| self.recording.ended(task, End::Wrong(kind), self.now_ns));
+                if let Some(kind) = verdict.err().filter(|_| !is_read_back) {
+                    self.recording.ended(task, End::Wrong(kind), self.now_ns);
+                    let wire = self.workload.wire();
+                    let example = |out: &mut Vec<u8>| wire.write_example(reply, out);
+                    self.recording.examples.note(task.request.operation, kind, task.member, example);
+                }
             }
         }
         connection.in_flight.pop_front();

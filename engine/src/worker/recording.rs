@@ -4,6 +4,7 @@ use crate::load::Request;
 use crate::load::timeline::Timeline;
 use crate::net::connection::Task;
 use crate::record::calls::{Calls, Sent};
+use crate::record::examples::Examples;
 use crate::record::outcome::{CommandRecord, Connections, EndpointRecord, Phase, Redirections};
 use crate::record::recorder::{Recorder, Times};
 use crate::record::tally::{End, Gauges};
@@ -15,6 +16,7 @@ pub(super) struct Recording {
     pub redirections: Redirections,
     pub endpoints: Vec<EndpointRecord>,
     pub commands: Vec<CommandRecord>,
+    pub examples: Examples,
     pub bytes_sent: u64,
     pub bytes_received: u64,
     /// Without requests and replies, which `commands` count.
@@ -52,6 +54,7 @@ impl Recording {
             redirections: Redirections::default(),
             endpoints: vec![EndpointRecord::default(); endpoints],
             commands: vec![CommandRecord::default(); commands],
+            examples: Examples::default(),
             bytes_sent: 0,
             bytes_received: 0,
             calls: Calls::default(),

@@ -178,6 +178,36 @@ fn http_replies_that_are_one_late_are_wrong_where_the_body_is_looked_at() {
 }
 
 #[test]
+fn an_example_has_the_status_line_of_a_reply_and_the_beginning_of_its_body() {
+    let head = "HTTP/1.1 503 Too busy\r\n";
+    let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n5\r\nsorry\r\n0\r\n\r\n");
+    let in_pieces = [&format!("{head}Content-Length: 5\r\n\r\n"), "so", "rry"].map(String::from).to_vec();
+    let long = http_server::text(503, "", &"x".repeat(200_000));
+    let cases = [
+        (http_server::reply(503, "sorry"), "HTTP/1.1 503 Some text sorry"),
+        (Answer::Reply(chunked), "HTTP/1.1 503 Too busy sorry"),
+        (Answer::Pieces(in_pieces), "HTTP/1.1 503 Too busy sorry"),
+        (Answer::Last(format!("{head}\r\nsorry")), "HTTP/1.1 503 Too busy sorry"),
+        (Answer::Reply(long), "HTTP/1.1 503 Some text xxxxx"),
+        (http_server::reply(503, ""), "HTTP/1.1 503 Some text "),
+    ];
+    for (answer, expected) in cases {
+        for expect in [json!({}), json!({"contains": "{key}"})] {
+            let operations = json!([{"name": "get", "requests": [{"path": "/{key}", "expect": expect}]}]);
+            let model = json!({"kind": "closed", "users": 1, "operations_per_user": 3});
+            let answer = answer.clone();
+            let changes = json!({"operations": operations, "model": model});
+            let examples = http(move |_, _| answer.clone(), changes).record.examples.clone();
+            assert_eq!(examples.len(), 1, "{expected}: {examples:?}");
+            assert_eq!((examples[0].operation.as_str(), examples[0].kind), ("get", "status_5xx"));
+            assert!(examples[0].reply.starts_with(expected), "{expected}: {:?}", examples[0]);
+        }
+    }
+    let wrong = http(|_, _| http_server::reply(200, "{\"error\": true}"), json!({})).record;
+    assert_eq!(wrong.examples[0].reply, "HTTP/1.1 200 Some text {\"error\": true}");
+}
+
+#[test]
 fn a_server_that_says_why_it_closes_an_idle_connection_answered_nobodys_request() {
     let notice = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     let goodbye = move |number: u64, path: &str| match number {

@@ -52,6 +52,10 @@ fn a_server_that_answers_an_error() {
     let outcome = drive_with(fault, json!({}));
     assert_eq!(outcome.record.total.errors["server_oom"], 1);
     assert_eq!(outcome.record.connections.lost, 0);
+    let examples = &outcome.record.examples;
+    let (operations, example) = (&outcome.record.operations, &examples[0]);
+    assert_eq!((examples.len(), example.kind, example.reply.as_str()), (1, "server_oom", "OOM command not allowed"));
+    assert!(operations.contains_key(&example.operation), "{example:?}");
 }
 
 /// Fault: garbage, or a connection that ends within a reply
@@ -60,6 +64,8 @@ fn a_server_that_answers_garbage() {
     let outcome = drive_with(Fault::Garbage { nth: 10 }, json!({}));
     assert_eq!(outcome.record.total.errors["protocol"], 1);
     assert_eq!(outcome.record.connections.lost, 1);
+    let kinds: Vec<_> = outcome.record.examples.iter().map(|one| (one.kind, one.reply.is_empty())).collect();
+    assert_eq!(kinds, [("protocol", false)]);
 }
 
 /// Fault (replies): garbage, or a connection that ends within a reply: an error by kind; no panic

@@ -22,6 +22,7 @@ impl Received {
     }
 }
 
+#[derive(Clone)]
 pub enum Answer {
     Reply(String),
     /// A reply in pieces, with a pause after each.

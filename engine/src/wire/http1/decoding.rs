@@ -4,6 +4,7 @@
 //! [`Reading`] of a few fields a connection. A body is kept only if a check reads it, and copied only if it did not
 //! come in one piece.
 
+use crate::record::examples::EXAMPLE_BYTES;
 use crate::wire::Decoded;
 use httparse::{Header, ParserConfig, Response, Status};
 use std::mem::MaybeUninit;
@@ -13,6 +14,10 @@ use std::ops::Range;
 pub const HEAD_MAX_BYTES: usize = 64 * 1024;
 /// The longest head that is kept to be compared with the next.
 const HEAD_KEPT_BYTES: usize = 1024;
+/// What is kept of a status line; its reason may be as long as the server likes.
+const STATUS_LINE_BYTES: usize = 1024;
+/// The lowest status that is not the success of a request.
+const REFUSED: u16 = 300;
 /// The most headers of a reply.
 const HEADERS_MAX: usize = 128;
 
@@ -82,6 +87,8 @@ pub struct Reading {
     /// Where the body lies in the last bytes of the reply, if it came in one piece.
     piece: Option<Range<usize>>,
     body: Vec<u8>,
+    /// That of the last refusal whose body came after its head.
+    status_line: Vec<u8>,
 }
 
 impl Reading {
@@ -130,6 +137,33 @@ impl Reading {
         self.body.extend_from_slice(bytes);
         Ok(())
     }
+
+    /// The status line of the reply, as far as it is still there: `reply` are the last bytes of it.
+    pub fn status_line<'a>(&'a self, reply: &'a [u8]) -> Option<&'a [u8]> {
+        let status = self.status.to_string();
+        let is_of_it = |line: &&[u8]| line.starts_with(b"HTTP/1.") && line.get(9..12) == Some(status.as_bytes());
+        [first_line(reply), &self.status_line].into_iter().find(is_of_it)
+    }
+
+    #[cold]
+    fn keep_status_line(&mut self, head: &[u8]) {
+        self.status_line.clear();
+        self.status_line.extend_from_slice(first_line(head));
+    }
+
+    /// Of a refusal as much is kept as a person is shown of it.
+    #[cold]
+    fn keep_beginning(&mut self, bytes: &[u8], kept: &mut Kept) {
+        let room = EXAMPLE_BYTES.saturating_sub(self.body.len());
+        // It is as long as there is room for, and so not too long.
+        let _ = self.keep(&bytes[..bytes.len().min(room)], EXAMPLE_BYTES, kept);
+    }
+}
+
+/// The beginning of `bytes` up to the end of a line, as much as an example may have of a status line.
+fn first_line(bytes: &[u8]) -> &[u8] {
+    let line = bytes.split(|byte| b"\r\n".contains(byte)).next().unwrap_or(bytes);
+    &line[..line.len().min(STATUS_LINE_BYTES)]
 }
 
 /// What a thread keeps from one reply to the next, of whatever connection.
@@ -192,6 +226,7 @@ pub fn decode(
                         reading.piece = Some(at..at + left as usize);
                         return Ok(Decoded::Complete { length: at + left as usize });
                     }
+                    _ if head.status >= REFUSED => reading.keep_status_line(&rest[..length]),
                     _ => {}
                 }
             }
@@ -202,8 +237,10 @@ pub fn decode(
             }
             Stage::Length(_) | Stage::Chunk(_) | Stage::UntilClose => {
                 let taken = take_body(&mut reading.stage, rest.len());
-                if let Some(max_bytes) = requested.kept_max_bytes {
-                    reading.keep(&rest[..taken], max_bytes, kept)?;
+                match requested.kept_max_bytes {
+                    Some(max_bytes) => reading.keep(&rest[..taken], max_bytes, kept)?,
+                    None if reading.status >= REFUSED => reading.keep_beginning(&rest[..taken], kept),
+                    None => {}
                 }
                 at += taken;
             }
