@@ -95,6 +95,8 @@ class Row(Piece):
     service_ns: Quantiles | None
     pool_wait_ns: Quantiles | None
     errors: dict[str, int]
+    error_examples: dict[str, str] = {}
+    """Kind of error -> the beginning of a reply that was counted so; also of a row whose figures were refused."""
     cpu_share: dict[str, float]
     """CPU of each part as a share of one core in the measure phase."""
     published: float | None

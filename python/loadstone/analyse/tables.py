@@ -12,6 +12,7 @@ from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
 from loadstone.analyse.model import MachineSpeed, ResultTable, Row
 from loadstone.analyse.rows.at_once import at_once
 from loadstone.analyse.rows.deliveries import deliveries
+from loadstone.analyse.rows.error_examples import error_examples
 from loadstone.analyse.rows.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.rows.merged_latencies import merged_latencies, saturates, unmeasurable
 from loadstone.analyse.rows.stalled import timeouts_beside
@@ -99,6 +100,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         "trials": [trial.trial for trial in trials],
         "published": published_figure(run.experiment, condition),
         "published_columns": published_columns(run.experiment, condition),
+        "error_examples": error_examples(trials),
     }
     bound = bound_over(used)
     head["saturated"] = saturates(trials)

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from loadstone.errors import BadReply, LoadstoneError
-from loadstone.output.terminal import plain
+from loadstone.output.terminal import plain, printable
 from loadstone.secrecy.known_secrets import hide
 
 SHOWN_MAX = 80
+EXAMPLE_MAX = 120
 _SEARCHED_MAX = 65_536
 """Characters of a value, or its bytes, in which a message searches for secrets."""
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -45,6 +46,13 @@ def shortened(value: object, most: int = SHOWN_MAX) -> str:
     except (ValueError, RecursionError):  # an integer of 5,000 digits, lists in lists
         text = f"one {type(value).__name__} too long to print"
     text = plain(hide(text[:_SEARCHED_MAX])[: 4 * most])
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def example_of(reply: str, most: int = EXAMPLE_MAX) -> str:
+    """A reply's beginning as a record and a report may have it: on one line, without secrets, what a terminal or a page
+    would obey escaped, at most `most` characters. Secrets are hidden before it is cut, as in `shortened`."""
+    text = printable(" ".join(hide(reply[:_SEARCHED_MAX])[: 4 * most].split()))
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

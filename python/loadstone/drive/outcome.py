@@ -401,6 +401,15 @@ class ProgramRecord(Part):
     """Whether the library reports how long an operation waits for its connection."""
 
 
+class ErrorExample(Part):
+    """The first reply of an operation that was counted as an error of this kind, of the measure phase if it can be."""
+
+    operation: str
+    kind: str
+    reply: str
+    """Its beginning: Redis's text; of HTTP the status line and the beginning of the body."""
+
+
 class DriveRecord(Part):
     """One share of one trial, driven to its end."""
 
@@ -437,6 +446,8 @@ class DriveRecord(Part):
     endpoints: list[EndpointRecord] = []
     """In the order of the plan's endpoints."""
     read_back: ReadBack
+    examples: tuple[ErrorExample, ...] = ()
+    """By operation and kind; none of a client library's program."""
     receivers: ReceiversRecord | None = None
     """None if the plan has none."""
     acknowledged: Acknowledged | None = None

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from loadstone.bounds.replies import example_of
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
@@ -101,7 +102,7 @@ def _facts(
     return TrialFacts(
         failure=observation.failure,
         plan=observation.drive.plan,
-        drive=_without_histograms(drive),
+        drive=_for_record(drive),
         response_dispersion=dispersion([decode(o.response_histogram) for o in drive.operations.values()]),
         kinds=kinds,
         servers={name: _server_trial(pair) for name, pair in readings.counters.items() if has_counters(name, kinds)},
@@ -214,11 +215,14 @@ def _latency(encoded: list[str], summaries: list[Latency], operations: int) -> Q
     )
 
 
-def _without_histograms(drive: DriveRecord) -> DriveRecord:
-    """The record without what stands in the trial's `.hlog`."""
+def _for_record(drive: DriveRecord) -> DriveRecord:
+    """The record without what stands in the trial's `.hlog`, and with examples of replies as people may see them."""
     emptied = {"response_histogram": "", "service_histogram": "", "least_histogram": None}
     return drive.model_copy(
-        update={"operations": {name: o.model_copy(update=emptied) for name, o in drive.operations.items()}}
+        update={
+            "operations": {name: o.model_copy(update=emptied) for name, o in drive.operations.items()},
+            "examples": tuple(one.model_copy(update={"reply": example_of(one.reply)}) for one in drive.examples),
+        }
     )
 
 

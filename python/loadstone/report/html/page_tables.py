@@ -92,9 +92,10 @@ def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict
 
 
 def _why(row: Row) -> str:
-    """What is wrong with a row, in one line: the checks' reasons and the errors by kind."""
+    """What is wrong with a row, in one line: the checks' reasons, the errors by kind, and what was answered."""
     errors = ", ".join(f"{fmt.count(number)} {fmt.plain(kind)}" for kind, number in row.errors.items() if number)
-    said = [*map(fmt.sentence, row.reasons)] + ([f"Errors: {errors}."] if errors else [])
+    answers = [f"{fmt.plain(kind)}, for example: “{fmt.plain(reply)}”." for kind, reply in row.error_examples.items()]
+    said = [*map(fmt.sentence, row.reasons)] + ([f"Errors: {errors}."] if errors else []) + answers
     return f"{row.verdict.upper()}: {' '.join(said)}" if said and row.verdict != "valid" else " ".join(said)
 
 

@@ -24,6 +24,7 @@ from loadstone.report.markdown.markdown_sections import (
 from loadstone.report.markdown.markdown_text import link, picture, sentence, text
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import MARKS, columns_for, full_load_columns
+from loadstone.report.tables.failures import example_lines
 from loadstone.report.tables.fixed_rate_columns import FULL_LOAD, FULL_LOAD_READING
 from loadstone.report.trust import trust_text
 
@@ -101,9 +102,10 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
     trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
     for row in trouble:
         yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {' '.join(map(sentence, row.reasons))}"
+    answers = [f"- {text(line)}" for line in example_lines(table.rows)]
     latency = [f"- {text(line)}" for line in summary.latency_lines(table)]
-    yield from latency
-    if trouble or latency:
+    yield from (*answers, *latency)
+    if trouble or answers or latency:
         yield ""
     for chart in charts:
         if chart.kind == "latency":

@@ -1,4 +1,4 @@
-"""Which operations failed, by kind and number: a line a row, also of rows whose figures were refused for it."""
+"""Which operations failed, by kind and number, and what was answered: also of rows whose figures were refused."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,3 +25,10 @@ def failure_lines(rows: Sequence[Row]) -> Iterator[str]:
         kinds = ", ".join(f"{fmt.plain(kind)} {fmt.count(count)}" for kind, count in failures_of(row).items())
         if kinds:
             yield f"errors of {fmt.plain(row.label)}: {kinds}"
+
+
+def example_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """`server_oom, for example: OOM command not allowed...`, each reply once, however many rows have it."""
+    replies = dict.fromkeys((kind, reply) for row in rows for kind, reply in row.error_examples.items())
+    for kind, reply in replies:
+        yield f"{fmt.plain(kind)}, for example: {fmt.plain(reply)}"

@@ -18,7 +18,7 @@ from loadstone.report.answers import answer_verdict
 from loadstone.report.stalls import stall_lines
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, end_columns
-from loadstone.report.tables.failures import failure_lines
+from loadstone.report.tables.failures import example_lines, failure_lines
 from loadstone.report.tables.fixed_rate_columns import is_at_rate
 from loadstone.report.tables.rates import TPS, rate_of_run
 from loadstone.report.tables.telling_rows import most_telling
@@ -34,7 +34,7 @@ VERDICT_LINES_MIN = 7
 """So many lines the verdicts may have where there is little room; rows of the table give way first."""
 _CRASH_LINES_MIN = 6
 FAILURES_MAX = 3
-"""Lines of errors by kind."""
+"""Lines of errors by kind, and of examples of replies."""
 _MEANINGS_MAX = 4
 """Sentences about what figures mean, before the verdicts."""
 _ROWS_MIN = 3
@@ -76,14 +76,15 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
 
 
 def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
-    """Errors by kind, a line a row; of more rows than there is room for how many there are."""
+    """Errors by kind, a line a row; of more rows than there is room for how many there are. Then what was answered."""
     found = list(failure_lines(different_rows(analysis)))
     shown = found if len(found) <= FAILURES_MAX else found[: FAILURES_MAX - 1]
     lines = [Text(one, style="yellow") for one in shown]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     more = [Text(f"... errors of {len(found) - len(shown)} more rows in the report", style="dim")]
-    return [*lines, *(more if len(shown) < len(found) else [])]
+    answered = [_Whole(one, style="yellow") for one in list(example_lines(different_rows(analysis)))[:FAILURES_MAX]]
+    return [*lines, *(more if len(shown) < len(found) else []), *answered]
 
 
 def _table_lines_min(analysis: Analysis) -> int:

@@ -21,7 +21,7 @@ from loadstone.report.stalls import stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, columns_for
-from loadstone.report.tables.failures import failure_lines
+from loadstone.report.tables.failures import example_lines, failure_lines
 from loadstone.report.tables.fixed_rate_columns import full_load_line
 from loadstone.report.terminal.ending import ROW_STYLES, print_ending
 from loadstone.report.terminal.terminal_effects import effects_on_terminal
@@ -75,7 +75,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield _table(table, shown, width)
         if left := len(table.rows) - len(shown):
             yield Text(f"… {left} more rows in the report", style="dim")
-        yield from (Text(line, style="yellow") for line in failure_lines(shown))
+        yield from (Text(line, style="yellow") for line in (*failure_lines(shown), *example_lines(shown)))
         for line in filter(None, (*summary.latency_lines(table), full_load_line(table.rows))):
             yield Text(line, style="dim")
     yield from (Text(line) for line in (*bound_lines(analysis), *stall_lines(analysis)))

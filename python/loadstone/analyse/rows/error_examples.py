@@ -1,0 +1,21 @@
+"""What a server answered where operations failed: a reply for each kind of error, over several trials."""
+
+from collections.abc import Sequence
+
+from loadstone.analyse.server_side import facts_of
+from loadstone.bounds.replies import example_of
+from loadstone.record.trial import TrialRecord
+
+
+def error_examples(trials: Sequence[TrialRecord]) -> dict[str, str]:
+    """Kind -> the first reply, of those kinds that were counted: a drive in turns may have another in another block.
+
+    They are made printable again: a folder may be anybody's.
+    """
+    found: dict[str, str] = {}
+    for trial in trials:
+        facts = facts_of(trial) if any(trial.counts.errors.values()) else None
+        for one in () if facts is None or facts.drive is None else facts.drive.examples:
+            if trial.counts.errors.get(one.kind):
+                found.setdefault(one.kind, example_of(one.reply))
+    return found

@@ -1,0 +1,15 @@
+"""Replies as a record and a report may have them."""
+
+from loadstone.bounds.replies import example_of
+from loadstone.secrecy import known_secrets
+
+
+def test_an_example_of_a_reply_is_one_line_without_secrets_and_obeys_nobody() -> None:
+    known_secrets.learn("s3cr3t-of-theirs-and-long")
+    for before in range(90, 130):
+        text = example_of(f"{'x' * before}s3cr3t-of-theirs-and-long and {'y' * 200}")
+        assert "s3cr3t" not in text, before
+        assert len(text) == 120
+    assert example_of("a\r\n\x1b[2J\u202eb\ttab") == "a \\x1b[2J\\u202eb tab"
+    assert example_of(example_of("\x00" * 500)) == example_of("\x00" * 500), "it may be made twice"
+    assert example_of("") == ""
