@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -70,21 +71,37 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     judged = sorted(pairs, key=_says_little)
     compared = _verdicts(judged, width, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)))
     room -= len(compared)
-    failed = _failures(analysis, width)[: max(0, room - _table_lines_min(analysis))]
-    figures = _figures(analysis, width, room - len(failed))
+    failed = _failed(analysis, console, max(0, room - _table_lines_min(analysis)))
+    figures = _figures(analysis, width, room - sum(_height(console, part) for part in failed))
     return [*head, *effects, *saturated, *compared, *crashed, *figures, *failed, *foot]
 
 
 def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
-    """Errors by kind, a line a row; of more rows than there is room for how many there are. Then what was answered."""
+    """Errors by kind, a line a row; of more rows than there is room for how many there are."""
     found = list(failure_lines(different_rows(analysis)))
     shown = found if len(found) <= FAILURES_MAX else found[: FAILURES_MAX - 1]
     lines = [Text(one, style="yellow") for one in shown]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     more = [Text(f"... errors of {len(found) - len(shown)} more rows in the report", style="dim")]
-    answered = [_Whole(one, style="yellow") for one in list(example_lines(different_rows(analysis)))[:FAILURES_MAX]]
-    return [*lines, *(more if len(shown) < len(found) else []), *answered]
+    return [*lines, *(more if len(shown) < len(found) else [])]
+
+
+def _failed(analysis: Analysis, console: Console, lines_max: int) -> list[RenderableType]:
+    """Errors by kind, and what was answered: examples of the first kinds, as many as fit, cut if need be."""
+    examples = list(islice(example_lines(different_rows(analysis)), FAILURES_MAX))
+    kept = _failures(analysis, console.width)[: max(0, lines_max - bool(examples))]
+    lines_max -= len(kept)
+    for line in examples:
+        part: Text = _Whole(line, style="yellow")
+        if _height(console, part) > lines_max:
+            part = Text(line, style="yellow")
+            part.truncate(console.width, overflow="ellipsis")
+        lines_max -= _height(console, part)
+        if lines_max < 0:
+            break
+        kept.append(part)
+    return kept
 
 
 def _table_lines_min(analysis: Analysis) -> int:
