@@ -1,9 +1,12 @@
 """Replies as a record and a report may have them."""
 
+import pytest
+
 from loadstone.bounds.replies import example_of
 from loadstone.secrecy import known_secrets
 
 
+@pytest.mark.fault("a server answers errors, or an application a 500 or a wrong document")
 def test_an_example_of_a_reply_is_one_line_without_secrets_and_obeys_nobody() -> None:
     known_secrets.learn("s3cr3t-of-theirs-and-long")
     for before in range(90, 130):

@@ -46,6 +46,11 @@ def report(here: Path) -> tuple[str, str, str]:
     return done.stdout, (moved / "report.html").read_text(), (moved / "report.md").read_text()
 
 
+@pytest.mark.fault(
+    "a server answers errors, or an application a 500 or a wrong document",
+    "the first screen and reports show each kind with the beginning of a reply, escaped and without secrets",
+    area="load",
+)
 def test_a_redis_error_is_shown_as_the_server_wrote_it(user_redis: Callable[..., UserRedis], here: Path) -> None:
     wrong = ("--command", "LPUSH {key} a", "--load", "SET {key} {value}")
     done = loadstone("redis", user_redis().url, *wrong, *SHORT, folder=here)
@@ -133,6 +138,7 @@ def service() -> Iterator[str]:
         server.server_close()
 
 
+@pytest.mark.fault("a server answers errors, or an application a 500 or a wrong document")
 def test_a_broken_service_says_why_and_obeys_nobody(service: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", SECRET)
     done = loadstone("http", f"{service}/broken", "-H", "X-Api-Key: ${env:API_KEY}", *SHORT, folder=here)
