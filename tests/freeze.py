@@ -11,6 +11,8 @@ from .frozen_runs import FROZEN, RUN, Files, archive, difference, freeze, frozen
 MADE_AGAIN = {".html", ".md", ".csv", ".svg", ".png"}
 LEFT_OUT = {"analysis.json", "logs"}
 """What is made again, and what no later stage reads and names paths of the machine."""
+KINDS_OF_LATENCIES = (b"warm_up.", b".least", b".service")
+"""Lines of latency logs that stand in no result of many a run."""
 NAMELESS = {"machine_id": "0" * 64, "cpu_model": "A CPU", "virtualisation": "hypervisor"}
 KERNEL = "6.12.0"
 
@@ -61,15 +63,26 @@ def _take(run: Path, name: str) -> None:
     files["environment.json"] = json.dumps(environment, indent=1).encode()
     (FROZEN / name).mkdir(parents=True, exist_ok=True)
     archive(FROZEN / name / RUN, files)
-    read = _opened(name)
-    archive(
-        FROZEN / name / RUN,
-        {one: content for one, content in files.items() if one in read or not one.startswith("latency/")},
-    )
+    whole, read = _made(name)
+    files = {one: content for one, content in files.items() if one in read or not one.startswith("latency/")}
+    for kind in KINDS_OF_LATENCIES:
+        thinner = {one: _without(kind, content) if one in read else content for one, content in files.items()}
+        archive(FROZEN / name / RUN, thinner)
+        try:
+            files = files if difference(whole, _made(name)[0]) else thinner
+        except Exception as error:  # whatever it is: they are needed
+            print(f"{name}: {kind.decode()} stays: {error}", file=sys.stderr)
+    archive(FROZEN / name / RUN, files)
 
 
-def _opened(name: str) -> set[str]:
-    """The files of the frozen run that are read when everything is made of it."""
+def _without(kind: bytes, log: bytes) -> bytes:
+    """A latency log without the lines of that kind; any other file as it is."""
+    lines = log.splitlines(keepends=True)
+    return b"".join(line for line in lines if not (line.startswith(b"Tag=") and kind in line.partition(b",")[0]))
+
+
+def _made(name: str) -> tuple[Files, set[str]]:
+    """What is made of the frozen run, and the files of it that are read for that."""
     opened: set[str] = set()
 
     def heard(event: str, arguments: tuple[object, ...]) -> None:
@@ -78,9 +91,9 @@ def _opened(name: str) -> set[str]:
 
     sys.addaudithook(heard)
     with TemporaryDirectory() as folder:
-        made_of(name, Path(folder))
+        files = made_of(name, Path(folder))
         run = Path(folder, name)
-        return {str(path.relative_to(run)) for path in run.rglob("*") if {str(path), path.name} & opened}
+        return files, {str(path.relative_to(run)) for path in run.rglob("*") if {str(path), path.name} & opened}
 
 
 if __name__ == "__main__":
