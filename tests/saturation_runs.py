@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
-from loadstone.conduct.block import Block
 from loadstone.conduct.saturation.saturating import Saturating
 from loadstone.drive.outcome import Interval, Latency
 from loadstone.live.progress import RunProgress
+from loadstone.plan.block import Block
 from loadstone.plan.drive_plan import Closed
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.saturation.ramp_plan import users_at

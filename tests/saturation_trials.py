@@ -10,7 +10,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from loadstone.commands.saturate_operations import redis_operation
-from loadstone.conduct.saturation.closed_steps import Done, SearchStep, SweepStep, next_step
+from loadstone.goals.saturate_closed import Done, SearchStep, SweepStep, next_step
 from loadstone.options import RunOptions, requested_plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.saturation.saturation_settings import SaturationSettings

@@ -72,6 +72,9 @@ CALLS = {("analyse", "judge"), ("live", "report")}
 """Stages that call what another one computes: the judge is pure, and the progress speaks as the report does."""
 ENGINE_USERS = {"drive.native", "deploy.null_program", "deploy.link.link_program"}
 JOINERS = {"cli", "conduct", "run"}
+GOALS_MAY = {"figures", "goals", "judge", "message", "plan", "spec"}
+GOALS_MAY_OF_RECORD = {"record.crash", "record.look", "record.trial"}
+"""What a goal may know: what is planned, what was measured, and how it is judged."""
 """What joins stages: no stage knows of it."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -116,6 +119,22 @@ def wrong_imports(path: Path) -> list[str]:
 
 def test_a_stage_imports_only_data_types_of_earlier_stages() -> None:
     assert [line for path in MODULES for line in wrong_imports(path)] == []
+
+
+def test_a_goal_knows_nothing_of_servers_engines_and_files() -> None:
+    wrong = [
+        f"{name_of(path)} imports {imported}"
+        for path in MODULES
+        if name_of(path).split(".")[0] == "goals"
+        for imported in sorted(imports_of(path))
+        if imported.split(".")[0] not in GOALS_MAY and not is_data(imported, GOALS_MAY_OF_RECORD)
+    ]
+    assert wrong == []
+
+
+def test_no_stage_knows_of_a_goal() -> None:
+    stages = [path for path in MODULES if name_of(path).split(".")[0] in STAGES]
+    assert [name_of(path) for path in stages if any(name.split(".")[0] == "goals" for name in imports_of(path))] == []
 
 
 def test_the_engine_is_imported_in_three_files() -> None:

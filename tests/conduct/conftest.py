@@ -13,7 +13,6 @@ import pytest
 import redis
 
 from loadstone import registry
-from loadstone.conduct.block import Block
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.conductor import Conductor
@@ -24,6 +23,7 @@ from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
+from loadstone.plan.block import Block
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.record.folder import RunFolder

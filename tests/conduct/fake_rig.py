@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.conduct.block import Block
 from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.conductor import Conductor
 from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import Interval
+from loadstone.plan.block import Block
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.record.folder import RunFolder

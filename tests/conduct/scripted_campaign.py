@@ -10,12 +10,12 @@ from typing import Any
 from rich.console import Console
 from tests.verdicts import verdict
 
-from loadstone.conduct.block import Block
 from loadstone.conduct.campaign import Campaign
 from loadstone.errors import LoadstoneError
 from loadstone.judge.verdict import Verdict
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message, message
+from loadstone.plan.block import Block
 from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan, Stage
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.conduct.at_rate import AtRateBlock, FixedRates
+from loadstone.goals.fixed_rate import AtRateBlock, FixedRates
 from loadstone.plan.at_rate import RATE_NOT_KNOWN_PER_S, FixedRate, with_rate
 from loadstone.plan.drive_plan import Open
 from loadstone.plan.run_plan import AtRatePlan, PlannedTrial

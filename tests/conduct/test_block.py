@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.conduct.block import Block
 from loadstone.errors import Interrupted, OutOfRoom, ServerGone, UserError
+from loadstone.plan.block import Block
 from loadstone.plan.rounds import Rounds
 from loadstone.record.trial import TrialRecord
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from loadstone.conduct.block import Block, drive_block, observe_block
+from loadstone.conduct.block import drive_block, observe_block
 from loadstone.conduct.measurement import PreparedTrial
 from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.traces import Traces
 from loadstone.errors import DriveFailed, LoadstoneError, ServerGone, UserError
+from loadstone.plan.block import Block
 from loadstone.plan.drive_plan import Operation
 from loadstone.plan.required import StoredCount
 from loadstone.plan.workload.http import HttpRequest

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from loadstone.conduct.block import Block
 from loadstone.conduct.opening import Opened, Seams, opened
 from loadstone.deploy.placement import Placement
 from loadstone.deploy.processes.ports import free_port
 from loadstone.errors import Interrupted, UserError
 from loadstone.options import RunOptions
+from loadstone.plan.block import Block
 from loadstone.prepare import Prepared
 
 from ..fake_redis import FakeServer

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.conduct.warm_rounds import LEAST_S, SHARE_MAX
+from loadstone.goals.warm_rounds import LEAST_S, SHARE_MAX
 from loadstone.plan.rounds import APPLICATION_SETTLE_S, APPLICATION_SLICE_S, Processes, sequential_rounds
 from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial
 

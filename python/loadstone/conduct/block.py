@@ -1,13 +1,12 @@
-"""The one thing that is measured: a block, of conditions that take turns in slices, or of one in a whole trial.
+"""A block, measured: of conditions that take turns in slices, or of one in a whole trial.
 
-Its steps: prepare, snapshot, drive, snapshot, assemble; each is taken for all conditions before the next one.
+The steps: prepare, snapshot, drive, snapshot, assemble; each is taken for all conditions before the next one.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from loadstone.conduct.measurement import Measurement, PreparedTrial, refused
 from loadstone.conduct.preload import preload
@@ -21,28 +20,13 @@ from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
+from loadstone.plan.block import Block
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.company import company_of
 from loadstone.record.facts import CompanyFacts
 from loadstone.record.observation import Drive, Observation, measure_phase
 
 Read = TypeVar("Read")
-
-
-@dataclass(frozen=True)
-class Block:
-    """Its trials; in rounds also their places in the order of each round."""
-
-    trials: tuple[PlannedTrial, ...]
-    orders: tuple[tuple[int, ...], ...] = ()
-    rounds: Rounds | None = None
-    """None: a whole trial of one condition."""
-
-    @classmethod
-    def alone(cls, planned: PlannedTrial) -> Self:
-        """One condition, in a whole trial."""
-        return cls((planned,))
 
 
 @contextmanager

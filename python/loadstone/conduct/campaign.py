@@ -14,26 +14,26 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
-from loadstone.conduct.at_rate import AtRateBlock, FixedRates
-from loadstone.conduct.block import Block
-from loadstone.conduct.budget import Budget
 from loadstone.conduct.display import CampaignProgress
-from loadstone.conduct.equal_rate import at_equal_rate
-from loadstone.conduct.passes import Passes
 from loadstone.conduct.shown_interval import show_interval
 from loadstone.conduct.tables.table_decks import TableDecks
 from loadstone.conduct.tables.table_trials import TableTrials
 from loadstone.conduct.tables.trial_tables import TrialTables
-from loadstone.conduct.warm_rounds import WarmRounds
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
 from loadstone.figures import slice_text
+from loadstone.goals.budget import Budget
+from loadstone.goals.equal_rate import at_equal_rate
+from loadstone.goals.fixed_rate import AtRateBlock, FixedRates
+from loadstone.goals.passes import Passes
+from loadstone.goals.warm_rounds import WarmRounds
 from loadstone.judge.compare.sides import names_shown
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.validity.reasons import failed_checks
 from loadstone.judge.verdict import Verdict
 from loadstone.machine import steady_clock
 from loadstone.message import Message
+from loadstone.plan.block import Block
 from loadstone.plan.design.order import round_orders
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import keeps_last, looks_left

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from loadstone.conduct.block import Block, observe_block, prepared_block
+from loadstone.conduct.block import observe_block, prepared_block
 from loadstone.conduct.failures import explained_by_any
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.conduct.starts import prepare_again
@@ -16,6 +16,7 @@ from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed, OutOfRoom, ServerGone, UserError
 from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.machine import steady_clock
+from loadstone.plan.block import Block
 from loadstone.plan.drive_plan import Plan
 from loadstone.record.facts import Ceiling
 from loadstone.record.folder import RunFolder, TrialWriter

@@ -14,10 +14,9 @@ from loadstone.deploy.provider import Remark, Step
 from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
+from loadstone.goals.warm_rounds import RISING
 from loadstone.plan.drive_plan import Closed, Plan, Pool
 
-RISING = 1.05
-"""A stretch that is so many times as fast as the fastest before it shows that the subject was still cold."""
 FEW_USERS = 2
 """So many for each process leave its compiler a third of one CPU. Measured on a JVM with one CPU, which other programs
 used, too (2026-11-23): .2 cores for the compiler against .03 with 60 users, and after 40 s 1,368 requests a second

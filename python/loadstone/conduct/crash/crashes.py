@@ -7,7 +7,7 @@ it and a restart the same again, or what became of every acknowledged key.
 import time
 from dataclasses import dataclass
 
-from loadstone.conduct.block import Block, drive_block
+from loadstone.conduct.block import drive_block
 from loadstone.conduct.crash.killer import Killer
 from loadstone.conduct.crash.look_up import LookUp
 from loadstone.conduct.measurement import Measurement, PreparedTrial
@@ -17,6 +17,7 @@ from loadstone.deploy.provider import Step
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, ServerGone, UserError
 from loadstone.machine import steady_clock
+from loadstone.plan.block import Block
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import CrashTrial
 from loadstone.record.crash import CrashRecord, LookedUp

@@ -2,10 +2,10 @@
 
 import random
 
-from loadstone.conduct.block import Block
-from loadstone.conduct.saturation.closed_steps import SearchStep, SweepStep
 from loadstone.conduct.saturation.condition_trials import ConditionTrials, users_text
+from loadstone.goals.saturate_closed import SearchStep, SweepStep
 from loadstone.judge.statistics.saturation_range import sweep_orders
+from loadstone.plan.block import Block
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.saturation.level_plans import in_one_stretch, step_trial, with_users
 from loadstone.plan.saturation.saturation_step import SaturationStep

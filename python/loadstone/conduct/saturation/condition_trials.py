@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from loadstone.conduct.block import Block
 from loadstone.conduct.campaign import TrialRunner
 from loadstone.conduct.display import CampaignProgress
 from loadstone.conduct.shown_interval import show_interval
 from loadstone.drive.outcome import Interval
 from loadstone.judge.validity.reasons import failed_checks
+from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.trial import TrialRecord

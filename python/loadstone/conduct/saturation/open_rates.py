@@ -1,7 +1,7 @@
 """The steps of the open model carried out: rates, one after the other."""
 
 from loadstone.conduct.saturation.condition_trials import ConditionTrials
-from loadstone.conduct.saturation.rate_search import RateTrial
+from loadstone.goals.saturate_open import RateTrial
 from loadstone.judge.statistics.saturation_open import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.saturation.level_plans import in_one_stretch, step_trial, with_arrivals

@@ -12,15 +12,15 @@ from functools import partial
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.conduct.budget import Budget
 from loadstone.conduct.campaign import TrialRunner
 from loadstone.conduct.display import CampaignProgress
 from loadstone.conduct.saturation.closed_levels import measure_search, measure_sweeps
-from loadstone.conduct.saturation.closed_steps import Done, SearchStep, SweepStep, next_step, search_so_far
 from loadstone.conduct.saturation.condition_trials import ConditionTrials
 from loadstone.conduct.saturation.open_rates import measure_rate
 from loadstone.conduct.saturation.ramp_trial import ramp_text, ramp_trial
-from loadstone.conduct.saturation.rate_search import RateSearch, length_s, rate_search
+from loadstone.goals.budget import Budget
+from loadstone.goals.saturate_closed import Done, SearchStep, SweepStep, next_step, search_so_far
+from loadstone.goals.saturate_open import RateSearch, length_s, rate_search
 from loadstone.judge.saturation.closed_answer import closed_answer
 from loadstone.judge.statistics.saturation_open import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.judge.statistics.saturation_range import SWEEPS_MIN

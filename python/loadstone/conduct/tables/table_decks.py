@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from loadstone.conduct.passes import Passes
+from loadstone.goals.passes import Passes
 from loadstone.plan.rounds import Rounds
 from loadstone.record.look import Look, Reason
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from statistics import mean, median
 
-from loadstone.conduct.budget import SESSION_GAP_S
-from loadstone.conduct.passes import ended_unix_s
+from loadstone.goals.budget import SESSION_GAP_S
+from loadstone.goals.passes import ended_unix_s
 from loadstone.plan.run_plan import Group, PlannedTrial
 from loadstone.record.trial import TrialRecord
 

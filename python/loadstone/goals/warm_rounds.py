@@ -6,12 +6,13 @@ minute of rounds, and the intervals were as wide as that.
 
 from collections.abc import Iterable, Sequence
 
-from loadstone.conduct.passes import Passes
-from loadstone.conduct.warm_up import RISING
+from loadstone.goals.passes import Passes
 from loadstone.plan.rounds import APPLICATION_SLICE_S, Rounds
 from loadstone.plan.run_plan import WARM_BLOCK, Group
 from loadstone.record.trial import TrialRecord
 
+RISING = 1.05
+"""A stretch that is so many times as fast as the fastest before it shows that what was measured was still cold."""
 SHARE_MAX, LEAST_S = 0.3, 20.0
 """All passes together take at most so much of the time up to the first look, or so many seconds if that is more: then
 the conditions are taken as they are."""

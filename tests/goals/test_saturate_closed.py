@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 from tests.saturation_trials import System, failing, full_generator, planned, system_of, undriven
 
-from loadstone.conduct.saturation.closed_steps import (
+from loadstone.goals.saturate_closed import (
     SEARCH_MAX_S,
     Done,
     SearchStep,

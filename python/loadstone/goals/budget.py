@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-from loadstone.conduct.passes import ended_unix_s
+from loadstone.goals.passes import ended_unix_s
 from loadstone.record.trial import TrialRecord
 
 SESSION_GAP_S = 180.0

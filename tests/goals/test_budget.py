@@ -3,7 +3,7 @@
 import math
 from types import ModuleType
 
-from loadstone.conduct.budget import SESSION_GAP_S, Budget, lasted_s
+from loadstone.goals.budget import SESSION_GAP_S, Budget, lasted_s
 from loadstone.record.trial import TrialRecord
 
 START_S = 1_790_000_000

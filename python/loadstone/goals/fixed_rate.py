@@ -4,10 +4,10 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from loadstone.conduct.block import Block
 from loadstone.judge.full_speed import capacity_of
 from loadstone.plan.at_rate import with_rate
 from loadstone.plan.at_rate_times import alike, rounds_at_rate, times_at_rate
+from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import AtRatePlan, PlannedTrial, expected_overhead_s

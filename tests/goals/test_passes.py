@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.conduct.passes import PAUSE_MAX_S, Passes
+from loadstone.goals.passes import PAUSE_MAX_S, Passes
 from loadstone.plan.run_plan import Group, Pair, PlannedTrial
 from loadstone.record.trial import TrialRecord
 
