@@ -2,7 +2,7 @@
 """Fills the lists of keys in docs/run-folder.md and writes docs/run-folder.schema.json; `--check` only compares.
 
 Both come from the models of the record: a key's type is its annotation, its description the docstring below it.
-The page lists the keys of each line, and names those of the parts within; the schema describes all of them.
+The page lists the keys of each line; the schema describes those of every part within, too.
 """
 
 import ast
@@ -38,11 +38,7 @@ NOT_WRITTEN = {
     "IntervalOperation": {"response_histogram", "service_histogram", "least_histogram"},
 }
 """Keys that the driver hands over, and that the folder holds elsewhere."""
-DEPTH = 20
-"""More than the record nests."""
-SHOWN = {"TrialFacts": 1, "Analysis": 2}
-"""To which depth the page names the keys of parts; the schema has all."""
-BLOCK = re.compile(r"(<!-- (keys|parts) of (\w+), by make docs -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- keys of (\w+), by make docs -->\n).*?(<!-- end -->)", re.DOTALL)
 SCALARS = {int: "integer", float: "number", str: "text", bool: "boolean", type(None): "null", Any: "any", object: "any"}
 
 
@@ -93,31 +89,32 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from models_in(inner)
 
 
-def parts_of(model: type[BaseModel], before: set[type[BaseModel]], depth: int = DEPTH) -> Iterator[type[BaseModel]]:
+def parts_of(model: type[BaseModel], before: set[type[BaseModel]]) -> Iterator[type[BaseModel]]:
     """The models below one, each once, but for the plan, which has a schema of its own."""
     for field in model.model_fields.values():
         for part in models_in(field.annotation):
-            if part not in before and part is not Plan and depth:
+            if part not in before and part is not Plan:
                 before.add(part)
                 yield part
-                yield from parts_of(part, before, depth - 1)
+                yield from parts_of(part, before)
 
 
 def keys(model: type[BaseModel]) -> str:
-    """A line a key of the model."""
+    """A line a key of the model; those that need no description share one."""
     about = descriptions(model)
     left_out = {"format", *NOT_WRITTEN.get(model.__name__, ())}
-    fields = [(name, type_of(field.annotation)) for name, field in model.model_fields.items() if name not in left_out]
-    lines = [f"- `{name}` ({kind}){f': {about[name]}' if name in about else ''}\n" for name, kind in fields]
-    return "".join(lines)
-
-
-def parts(model: type[BaseModel]) -> str:
-    """A line a part of the model that no other list has: the names of its keys."""
-    lines = []
-    for part in parts_of(model, set(LISTED), SHOWN.get(model.__name__, DEPTH)):
-        lines.append(f"- {part.__name__}: {', '.join(f'`{name}`' for name in part.model_fields)}\n")
-    return "".join(lines)
+    lines: list[str] = []
+    for name, field in model.model_fields.items():
+        key = f"`{name}` ({type_of(field.annotation)})"
+        if name in left_out:
+            continue
+        if name in about:
+            lines.append(f"- {key}: {about[name]}")
+        elif lines and ": " not in lines[-1]:
+            lines[-1] += f", {key}"
+        else:
+            lines.append(f"- {key}")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def page(text: str) -> str:
@@ -125,8 +122,7 @@ def page(text: str) -> str:
     by_name = {model.__name__: model for model in LISTED}
 
     def filled(found: re.Match[str]) -> str:
-        make = keys if found[2] == "keys" else parts
-        return f"{found[1]}{make(by_name[found[3]])}{found[4]}"
+        return f"{found[1]}{keys(by_name[found[2]])}{found[3]}"
 
     return BLOCK.sub(filled, text)
 

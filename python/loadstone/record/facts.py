@@ -362,19 +362,19 @@ class TrialFacts(Facts):
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: no one placed them."""
     stalls: tuple[StallFacts, ...] = ()
-    """Of servers; those of the driver itself stand in `drive`, which has both."""
+    """Of servers; `drive` has the driver's own, too."""
     replica_of: tuple[int | None, ...] = ()
-    """Where replicas are read from: the number of its primary of each of `drive.endpoints`; None: it is one."""
+    """Of each of `drive.endpoints` the number of its primary; None: it is one."""
     company: CompanyFacts | None = None
     """What other drives did on the same servers in the block; None: there were none."""
     links: dict[str, LinkFacts] = {}
     """Server -> its delay line: requested, and really added."""
     studied: tuple[Studied, ...] = ()
-    """What of the generator differs between the conditions that this one stands with in a table or comparison."""
+    """What of the generator differs between the conditions of its table or comparison."""
     misses: float | Literal["any"] | None = None
     """The share of the reads that find nothing by design; None: as data are loaded."""
     rate_share: float | None = None
-    """The share of the condition's own capacity that the rate of the plan is; None: it is no share of it."""
+    """The share of the condition's own capacity that the plan's rate is; None: it is not one."""
 
     @model_validator(mode="before")
     @classmethod

@@ -83,7 +83,7 @@ class TrialRecord(Line):
     stage: int = 0
     """Of the group: how often its slices had been made longer."""
     saturation: SaturationStep | None = None
-    """What it is for, of one that was measured to find where its condition saturates; None of all others."""
+    """Which step of the search for its saturation point it is; None of all others."""
     block: int
     """From 1; block 0 warms the machine up and is never used."""
     order: int
@@ -91,7 +91,7 @@ class TrialRecord(Line):
     drive: str = ""
     """The execution of the engine that it came from, by its name; empty: there was none."""
     slices: tuple[tuple[float, float], ...] = ()
-    """Begin and end of each stretch of the measure phase within the drive, in seconds since `started_unix_ns`."""
+    """Begin and end of each stretch of the measure phase, in seconds since `started_unix_ns`."""
     verdict: TrialVerdict
     """valid, suspect or invalid: the worst of its checks."""
     counts: TrialCounts
