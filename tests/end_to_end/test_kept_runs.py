@@ -52,7 +52,6 @@ def run(words: list[str], here: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.fault("ad hoc runs accumulate")
-@pytest.mark.fault("ad hoc runs without end")
 def test_only_the_newest_are_kept_and_those_of_out_for_good(here: Path) -> None:
     kept = loadstone(*SHORT, "-q", "--out", "runs", folder=here)
     assert kept.returncode in DONE, kept.stderr
@@ -113,11 +112,6 @@ def without_room(request: pytest.FixtureRequest, here: Path) -> Iterator[Path]:
 
 @pytest.mark.fault(
     "the folder for an ad hoc run is read-only or full", "figures are printed, with the reason", area="disk"
-)
-@pytest.mark.fault(
-    "`loadstone redis` in a folder that takes none of its run (read-only, full)",
-    "the figures are printed, and a line says why the run is not kept",
-    area="disk",
 )
 def test_the_figures_are_printed_where_there_is_no_room_for_the_run(
     without_room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
