@@ -42,11 +42,6 @@ BLOCK = re.compile(r"(<!-- keys of (\w+), by make docs -->\n).*?(<!-- end -->)",
 SCALARS = {int: "integer", float: "number", str: "text", bool: "boolean", type(None): "null", Any: "any", object: "any"}
 
 
-def own(model: type[BaseModel]) -> str:
-    """The model's own docstring in one line; empty where it only inherits one."""
-    return _one_line(str(model.__dict__.get("__doc__") or ""))
-
-
 def descriptions(model: type[BaseModel]) -> dict[str, str]:
     """Key -> the docstring below it, in one line."""
     found: dict[str, str] = {}
