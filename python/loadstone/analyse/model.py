@@ -384,9 +384,9 @@ class Analysis(Piece):
     answer: Recorded
     """One or two sentences that open the report: the headline, and the main verdicts."""
     headline: Recorded | None = None
-    """The answer without its verdicts: figures that have an interval, or what else the run can tell."""
+    """The answer without its verdicts."""
     comparison: Recorded | None = None
-    """One line on what was compared, e.g. `8 comparisons: 6 decided, 2 undecided`, or why nothing was."""
+    """What was compared (`8 comparisons: 6 decided, 2 undecided`), or why nothing was."""
     families: list[Family] = []
     """The declared comparisons, in the order of the experiment."""
     effects: list[EffectsAnswer] = []
@@ -395,7 +395,7 @@ class Analysis(Piece):
     """From the first trial's start to the last one's end, all attempts."""
     budget_s: float = 0.0
     needed_budget_s: float = 0.0
-    """Of a run whose budget ended before anything was measured: one that is long enough; else 0."""
+    """A budget that is long enough, where the run's ended before anything was measured; else 0."""
     quick: bool
     as_published: bool
     complete: bool
@@ -407,7 +407,7 @@ class Analysis(Piece):
     published_source: Recorded | None = None
     """Where the original's figures are from; None where there are none."""
     meanings: list[Recorded] = []
-    """What figures mean: reads that found nothing, what is compared by keys. They are among `notes`, too."""
+    """What figures mean, such as reads that all missed; they stand in `notes`, too."""
     notes: list[Recorded]
     tables: list[ResultTable]
     answers: list[Answer]
@@ -423,6 +423,6 @@ class Analysis(Piece):
     scale: float = 1.0
     """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}
-    """Titles of the factors in the tables' `vary`; a factor without an entry is called by its name."""
+    """Titles of factors; a factor without an entry is called by its name."""
     saturations: list[SaturationAnswer] = []
-    """Where each condition saturates, of those for which the experiment asks it; in their order."""
+    """Where each condition saturates, where the experiment searches for it."""
