@@ -11,6 +11,7 @@ from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.verdict import Verdict
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.run_plan import Condition
+from loadstone.record.facts import TrialFacts
 from loadstone.record.plan_summary import GroupLine, PairLine
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import TrialRecord
@@ -47,7 +48,7 @@ def judged_alone(experiment: Experiment, design: Design, pair: PairDesign, trial
 
 def unchecked(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
     """The same trials as if no check had been made, and no bound known: what the statistics alone would say."""
-    return [trial.model_copy(update={"checks": [], "verdict": "valid", "facts": {}}) for trial in trials]
+    return [trial.model_copy(update={"checks": [], "verdict": "valid", "facts": TrialFacts()}) for trial in trials]
 
 
 def claims_a_difference(found: Verdict) -> bool:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.dataclasses import is_pydantic_dataclass
+from pydantic.fields import FieldInfo
 
 from loadstone.analyse.model import Analysis
 from loadstone.drive.outcome import Interval, IntervalOperation
@@ -42,11 +44,21 @@ BLOCK = re.compile(r"(<!-- keys of (\w+), by make docs -->\n).*?(<!-- end -->)",
 SCALARS = {int: "integer", float: "number", str: "text", bool: "boolean", type(None): "null", Any: "any", object: "any"}
 
 
-def descriptions(model: type[BaseModel]) -> dict[str, str]:
+def is_model(kind: Any) -> bool:
+    """Whether it is a model, or a dataclass of pydantic's."""
+    return isinstance(kind, type) and (issubclass(kind, BaseModel) or is_pydantic_dataclass(kind))
+
+
+def fields_of(model: type[Any]) -> dict[str, FieldInfo]:
+    """Key -> what pydantic knows of it."""
+    return model.model_fields if issubclass(model, BaseModel) else model.__pydantic_fields__
+
+
+def descriptions(model: type[Any]) -> dict[str, str]:
     """Key -> the docstring below it, in one line."""
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
-        if issubclass(base, BaseModel) and base is not BaseModel:
+        if is_model(base) and base is not BaseModel:
             (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
             assert isinstance(definition, ast.ClassDef)
             for before, node in zip(definition.body, definition.body[1:], strict=False):
@@ -76,17 +88,17 @@ def type_of(annotation: Any) -> str:
     return SCALARS.get(annotation) or annotation.__name__
 
 
-def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def models_in(annotation: Any) -> Iterator[type[Any]]:
     """The models that a type holds."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if is_model(annotation):
         yield annotation
     for inner in get_args(annotation):
         yield from models_in(inner)
 
 
-def parts_of(model: type[BaseModel], before: set[type[BaseModel]]) -> Iterator[type[BaseModel]]:
+def parts_of(model: type[Any], before: set[type[Any]]) -> Iterator[type[Any]]:
     """The models below one, each once, but for the plan, which has a schema of its own."""
-    for field in model.model_fields.values():
+    for field in fields_of(model).values():
         for part in models_in(field.annotation):
             if part not in before and part is not Plan:
                 before.add(part)
@@ -94,12 +106,12 @@ def parts_of(model: type[BaseModel], before: set[type[BaseModel]]) -> Iterator[t
                 yield from parts_of(part, before)
 
 
-def keys(model: type[BaseModel]) -> str:
+def keys(model: type[Any]) -> str:
     """A line a key of the model; those that need no description share one."""
     about = descriptions(model)
     left_out = {"format", *NOT_WRITTEN.get(model.__name__, ())}
     lines: list[str] = []
-    for name, field in model.model_fields.items():
+    for name, field in fields_of(model).items():
         key = f"`{name}` ({type_of(field.annotation)})"
         if name in left_out:
             continue

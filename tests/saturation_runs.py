@@ -22,6 +22,7 @@ from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import Run, read_looks, read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
+from tests.changed_facts import written
 from tests.saturation_trials import STARTED_NS, System, run_plan_of, with_slices
 
 Spoiled = Callable[[TrialRecord], TrialRecord]
@@ -71,7 +72,7 @@ class ScriptedSystem:
         for planned, trial, of in zip(block.trials, trials, users, strict=True):
             slices = [
                 {**one, "position": order.index(block.trials.index(planned))}
-                for one, order in zip(trial.facts["drive"]["slices"], block.orders, strict=True)
+                for one, order in zip(written(trial)["drive"]["slices"], block.orders, strict=True)
             ]
             intervals = [
                 self._made(self.system.per_s(of), 1e9 * self.system.response_s(of), rounds=(first, first + each - 1))

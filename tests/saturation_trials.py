@@ -1,6 +1,5 @@
 """Trials of a search for a saturation point, as a system of known truth gives them: X(N) = min(N / R0, C)."""
 
-import copy
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +15,11 @@ from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.saturation.saturation_settings import SaturationSettings
 from loadstone.plan.saturation.saturation_step import SaturationStep
 from loadstone.plan.saturation.sweep_rounds import SweepPlan
+from loadstone.record.facts import TrialFacts
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.saturate import SearchOptions, redis_experiment
 from loadstone.spec.experiment import Experiment
+from tests.changed_facts import with_facts, written
 
 STARTED_NS = 1_790_000_000_000_000_000
 Facts = Callable[[dict[str, Any], int], None]
@@ -115,7 +116,7 @@ class System:
         """A trial of one step; `changes`: fields of its record."""
         users = step.users or 1
         per_s = self.per_s(users) if step.rate_per_s is None else min(step.rate_per_s, self.capacity_per_s)
-        facts = copy.deepcopy(self.template.facts)
+        facts = written(self.template)
         facts["plan"]["model"] = {"kind": "closed", "users": users, "think_time_ms": 0.0}
         facts["parts"]["redis"].update(main_thread_share=0.98 * per_s / self.capacity_per_s, wait_share=0.0)
         if self.facts is not None:
@@ -131,7 +132,7 @@ class System:
                 "throughput_per_s": per_s,
                 "response_ns": response_ns,
                 "started_unix_ns": STARTED_NS + round(1e9 * self.clock_s),
-                "facts": facts,
+                "facts": TrialFacts.model_validate(facts),
             }
         )
         return found.model_copy(update=changes)
@@ -163,15 +164,14 @@ def system_of(synthetic: ModuleType, **changes: Any) -> System:
 
 
 def with_slices(trial: TrialRecord, slices: Sequence[dict[str, Any]], **facts: Any) -> TrialRecord:
-    drive = {**trial.facts["drive"], "slices": list(slices)}
-    return trial.model_copy(update={"facts": {**trial.facts, "drive": drive, **facts}})
+    return with_facts(trial, drive={**written(trial)["drive"], "slices": list(slices)}, **facts)
 
 
 def undriven(trial: TrialRecord) -> TrialRecord:
     """The same trial, as it is recorded where it could not be driven."""
     counts = trial.counts.model_copy(update={"offered": 0, "sent": 0, "ok": 0})
     failed = CheckResult(name="finished", verdict="invalid", measured=None, limit=None, unit="", reason=None)
-    facts = {"failure": "connection refused", "plan": trial.facts["plan"]}
+    facts = TrialFacts(failure="connection refused", plan=trial.facts.plan)
     changes = {"goodput_per_s": 0.0, "counts": counts, "phases": {}, "facts": facts, "checks": [failed]}
     return trial.model_copy(update=changes)
 

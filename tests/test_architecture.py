@@ -3,6 +3,9 @@
 import ast
 from pathlib import Path
 
+from loadstone.record.facts import TrialFacts
+from loadstone.record.trial import TrialRecord
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "loadstone"
 STAGES = ["spec", "plan", "deploy", "drive", "observe", "record", "judge", "analyse", "report", "live"]
@@ -172,3 +175,37 @@ def test_imports_make_no_circle() -> None:
 
     for name in graph:
         visit(name, ())
+
+
+def test_facts_are_validated_in_record_alone_and_nobody_digs_in_them() -> None:
+    """A trial's facts are `TrialFacts` from the line on: no stage reads them as a mapping, or validates them again."""
+    assert TrialRecord.model_fields["facts"].annotation is TrialFacts
+    assert [line for path in MODULES for line in untyped_facts(path)] == []
+
+
+def untyped_facts(path: Path, text: str | None = None) -> list[str]:
+    """Where a file subscripts or asks `x.facts` by a key, or makes `TrialFacts` of a mapping outside of `record/`."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text() if text is None else text)):
+        match node:
+            case (
+                ast.Subscript(value=ast.Attribute(attr="facts"))
+                | ast.Call(func=ast.Attribute(value=ast.Attribute(attr="facts"), attr="get" | "items" | "keys"))
+                | ast.Compare(ops=[ast.In()], comparators=[ast.Attribute(attr="facts")])
+            ):
+                found.append(f"{name_of(path)}:{node.lineno}: reads facts by a key")
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Name(id="TrialFacts"), attr="read" | "model_validate" | "model_validate_json"
+                )
+            ) if not name_of(path).startswith("record."):
+                found.append(f"{name_of(path)}:{node.lineno}: validates facts again")
+    return found
+
+
+def test_untyped_facts_are_noticed() -> None:
+    module = PACKAGE / "analyse" / "x.py"
+    wrong = ["trial.facts['plan']", "trial.facts.get('plan')", "'plan' in trial.facts", "TrialFacts.model_validate({})"]
+    for text in wrong:
+        assert len(untyped_facts(module, text)) == 1, text
+    assert untyped_facts(module, "trial.facts.plan, TrialFacts()") == []

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
+from tests.changed_facts import with_drive, with_facts, written
 
 from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.plan.contrast import Contrast
@@ -47,9 +48,9 @@ def costs(gain: float) -> Change:
     """Gives a trial a driver without which it would have done so much more."""
 
     def change(trial: TrialRecord) -> TrialRecord:
-        drive = trial.facts["drive"]
-        thread = drive["threads"][0] | {"cpu_s": (1 - 1 / (1 + gain)) * drive["threads"][0]["wall_s"], "waited_s": 0.0}
-        return judge_trial(trial.model_copy(update={"facts": trial.facts | {"drive": drive | {"threads": [thread]}}}))
+        first = written(trial)["drive"]["threads"][0]
+        thread = first | {"cpu_s": (1 - 1 / (1 + gain)) * first["wall_s"], "waited_s": 0.0}
+        return judge_trial(with_drive(trial, threads=[thread]))
 
     return change
 
@@ -61,7 +62,7 @@ def loses(taken: float) -> Change:
     observed = {"cpu0": {name: {"avg": value, "max": value} for name, value in shares.items()}}
 
     def change(trial: TrialRecord) -> TrialRecord:
-        return judge_trial(trial.model_copy(update={"facts": trial.facts | {"seen": trial.facts["seen"] | observed}}))
+        return judge_trial(with_facts(trial, seen=written(trial)["seen"] | observed))
 
     return change
 

@@ -13,7 +13,7 @@ def notes(synthetic: ModuleType, *back_ends: dict[str, Any] | None) -> list[str]
     trials = []
     for back_end in back_ends:
         line = synthetic.make_trial().model_dump(mode="json")
-        line["facts"]["drive"] = {"back_end": back_end}
+        line["facts"]["drive"]["back_end"] = back_end
         trials.append(TrialRecord.model_validate(line))
     return [text(note) for note in _back_end_notes(trials)]
 

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.changed_facts import with_facts, written
 
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.model import Comparison, Row
@@ -110,9 +111,9 @@ def test_a_condition_that_warms_up_within_its_trials_is_not_compared(compared: C
     def rises(trial: Any) -> Any:
         series = [
             point | {"completed": round(200 * factor)}
-            for point, factor in zip(trial.facts["series"], (0.6, 0.7, 1.0, 1.1, 1.3, 1.3), strict=True)
+            for point, factor in zip(written(trial)["series"], (0.6, 0.7, 1.0, 1.1, 1.3, 1.3), strict=True)
         ]
-        return judge_trial(trial.model_copy(update={"facts": trial.facts | {"series": series}}))
+        return judge_trial(with_facts(trial, series=series))
 
     found = compared(1.3, None, rises)
     assert verdict_text(found.primary).startswith("INVALID: warm_up, measured 100 %, limit 10 %")

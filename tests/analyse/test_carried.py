@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.changed_facts import with_drive
 
 from loadstone.analyse.comparisons import LookOutcome, look_at
 from loadstone.plan.rounds import sequential_rounds
@@ -39,7 +40,7 @@ def looked(studies: ModuleType, synthetic: ModuleType) -> Looked:
 
 
 def with_slices(trial: TrialRecord, slices: list[dict[str, Any]]) -> TrialRecord:
-    return trial.model_copy(update={"facts": {**trial.facts, "drive": {**trial.facts["drive"], "slices": slices}}})
+    return with_drive(trial, slices=slices)
 
 
 def made(
@@ -55,8 +56,10 @@ def made(
             lost = ok * left_behind * (own == 1 and before == 0)
             begin_s = 0.2 * number + 0.1 * position
             half = {"ok_first_half": round(ok / 2 - lost)} if halves else {}
+            done = round(ok - lost)
             given = {"round": number, "position": position, "begin_s": begin_s, "end_s": begin_s + 0.085}
-            found[own].append({**given, "ok": round(ok - lost), "completed": round(ok - lost), **half, **more})
+            given |= {"drained_s": begin_s + 0.09, "offered": done, "failed": 0, "cpu_s": 0.01}
+            found[own].append({**given, "ok": done, "completed": done, **half, **more})
             before = own
     return found
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.changed_facts import with_drive
 
 from loadstone.analyse.comparisons import compare_groups, look_at
 from loadstone.analyse.model import Comparison, Family
@@ -342,8 +343,7 @@ def test_at_the_same_rate_latencies_are_compared(study: Studies) -> None:
 
 def test_a_coarse_clock_gives_no_ratio(study: Studies) -> None:
     def coarse(trial: Any) -> Any:
-        drive = trial.facts["drive"] | {"clock_quantum_ns": 100_000_000}
-        return same_rate(trial.model_copy(update={"facts": trial.facts | {"drive": drive}}))
+        return same_rate(with_drive(trial, clock_quantum_ns=100_000_000))
 
     changes = {(block, number): coarse for block in range(1, 13) for number in (0, 1)}
     found = one(study(1.25, metric="response_ns.p50", margin=0.10, changes=changes).run())

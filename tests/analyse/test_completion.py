@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.changed_facts import with_facts
 
 from loadstone.analyse.analysis import analyse, analyse_run
 from loadstone.analyse.model import Analysis
@@ -80,7 +81,7 @@ def test_a_group_is_finished_when_all_its_trials_are_there(synthetic: ModuleType
 
 def test_the_number_of_an_attempt_is_shown(study: Any) -> None:
     run = study.run()
-    trial = run.trials[0].model_copy(update={"facts": run.trials[0].facts | {"attempt": 3}})
+    trial = with_facts(run.trials[0], attempt=3)
     found = analyse_run(study.run(trials=(trial, *run.trials[1:])))
     assert [view.attempt for view in found.trials][:2] == [3, 1]
 

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.changed_facts import with_drive, with_facts, with_model, written
 
 from loadstone.analyse.analysis import analyse_run
 from loadstone.analyse.model import Analysis, Row
@@ -31,9 +32,8 @@ def at_rate(study: Study, operation: str, **changes: Any) -> TrialRecord:
     """A trial of the group `at-rate`, judged; `changes` of its record."""
     like = next(trial for trial in study.trials() if trial.condition["operation"] == operation)
     model = Open(rate_per_s=500).model_dump(mode="json")
-    facts = {**like.facts, "plan": {**like.facts["plan"], "model": model}, "rate_share": 0.5}
-    given = {"trial": f"at-rate-b01-{operation}", "group": "at-rate", "block": 1, "order": 1, "facts": facts}
-    return judge_trial(like.model_copy(update={**given, **changes}))
+    given = {"trial": f"at-rate-b01-{operation}", "group": "at-rate", "block": 1, "order": 1}
+    return judge_trial(with_model(like, model, rate_share=0.5).model_copy(update={**given, **changes}))
 
 
 def line(study: Study, operation: str) -> PlannedLine:
@@ -97,8 +97,8 @@ def test_a_row_without_a_trial_that_counts_has_no_rate(study: Study, analysed: C
 
 
 def test_one_that_fails_a_check_has_no_figures(study: Study, analysed: Callable[..., Analysis]) -> None:
-    facts = at_rate(study, "set").facts
-    found = row(analysed(at_rate(study, "set", facts={**facts, "failure": "the server went away"})), "set").at_rate
+    failed = judge_trial(with_facts(at_rate(study, "set"), failure="the server went away"))
+    found = row(analysed(failed), "set").at_rate
     assert found is not None
     assert (found.verdict, found.response_ns, found.rate_per_s) == ("invalid", None, 500)
     assert found.reasons
@@ -128,12 +128,8 @@ def test_lateness_bounds_the_figures_or_doubts_them_and_refuses_none(
     assert found.response_ns == response
     assert found.least_ns == half
     assert (found.verdict, found.latencies_doubted) == ("suspect", False), "the bound says it"
-    drive = plain.facts["drive"]
-    late = {
-        **drive,
-        "schedule_lag_ns": {**drive["schedule_lag_ns"], "count": 100, "p50": response.p50, "p99": response.p50},
-    }
-    unbounded = judge_trial(plain.model_copy(update={"facts": {**plain.facts, "drive": late}}))
+    lag_ns = written(plain)["drive"]["schedule_lag_ns"] | {"count": 100, "p50": response.p50, "p99": response.p50}
+    unbounded = judge_trial(with_drive(plain, schedule_lag_ns=lag_ns))
     found = row(analysed(unbounded), "set").at_rate
     assert found is not None
     assert found.response_ns == response

@@ -14,6 +14,7 @@ from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.record.facts import AvgMax
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.report.text.sentences import text
+from tests import changed_facts
 
 USUAL = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
 Learned = Callable[..., LessonAnswer]
@@ -46,11 +47,11 @@ def trial_of(clean: TrialRecord, number: int, rate: float = 200.0, **levels: Any
 
 
 def with_facts(trial: TrialRecord, **facts: Any) -> TrialRecord:
-    return judge_trial(trial.model_copy(update={"facts": trial.facts | facts}))
+    return judge_trial(changed_facts.with_facts(trial, **facts))
 
 
 def test_a_check_that_failed_caught_it(learned: Learned, clean: TrialRecord) -> None:
-    host = clean.facts["host"]
+    host = clean.facts.host.model_dump()
     stolen = with_facts(trial_of(clean, 2), host=host | {"steal_share": 0.3})
     found = learned("check", [trial_of(clean, 1), stolen], name="taken")
     assert (found.verdict, text(found.now)) == (
@@ -66,7 +67,7 @@ def test_a_check_that_failed_caught_it(learned: Learned, clean: TrialRecord) -> 
 def test_a_check_of_an_older_version_is_answered_by_the_one_in_its_place(
     learned: Learned, clean: TrialRecord, name: str
 ) -> None:
-    stolen = with_facts(clean, host=clean.facts["host"] | {"steal_share": 0.3})
+    stolen = with_facts(clean, host=clean.facts.host.model_dump() | {"steal_share": 0.3})
     assert learned("check", [stolen], name=name) == learned("check", [stolen], name="taken")
 
 
@@ -180,8 +181,8 @@ def row(part: str, cpu: float | None = None, **levels: Any) -> Row:
 
 
 def with_users(clean: TrialRecord, users: int) -> TrialRecord:
-    plan = clean.facts["plan"] | {"model": clean.facts["plan"]["model"] | {"users": users}}
-    return trial_of(clean, 1, workers=users).model_copy(update={"facts": clean.facts | {"plan": plan}})
+    model = changed_facts.written(clean)["plan"]["model"] | {"users": users}
+    return changed_facts.with_model(trial_of(clean, 1, workers=users), model)
 
 
 def test_the_application_and_not_the_store_is_the_limit(learned: Learned, clean: TrialRecord) -> None:

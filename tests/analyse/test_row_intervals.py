@@ -3,6 +3,7 @@
 from types import ModuleType
 
 import pytest
+from tests.changed_facts import with_drive
 
 from loadstone.analyse.tables import rate_interval, typical_interval
 from loadstone.judge.compare.round_figures import row_slices
@@ -13,11 +14,21 @@ def in_rounds(synthetic: ModuleType, rates: list[int]) -> TrialRecord:
     """A trial of slices of .1 s with these numbers of correct replies."""
     trial: TrialRecord = synthetic.make_trial()
     slices = [
-        {"round": number, "position": 0, "begin_s": begin_s, "end_s": begin_s + 0.1, "ok": ok, "completed": ok}
+        {
+            "round": number,
+            "position": 0,
+            "begin_s": begin_s,
+            "end_s": begin_s + 0.1,
+            "ok": ok,
+            "completed": ok,
+            "drained_s": begin_s + 0.1,
+            "offered": ok,
+            "failed": 0,
+            "cpu_s": 0.0,
+        }
         for number, (begin_s, ok) in enumerate((0.2 * place, ok) for place, ok in enumerate(rates))
     ]
-    facts = {**trial.facts, "drive": {**trial.facts["drive"], "slices": slices}}
-    return trial.model_copy(update={"facts": facts})
+    return with_drive(trial, slices=slices)
 
 
 def test_slices_of_all_trials_count(synthetic: ModuleType) -> None:

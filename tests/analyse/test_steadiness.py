@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pytest
+from tests.changed_facts import with_drive
 from tests.verdicts import verdict
 
 from loadstone.analyse.comparisons import LookOutcome, look_at
@@ -96,8 +97,7 @@ def made(studies: ModuleType, synthetic: ModuleType) -> Callable[..., Made]:
         for condition, slices, share in zip(group.conditions, both, taken, strict=True):
             trial = next(one for one in first if one.condition == condition)
             trial = studies.loses(share)(trial) if share else trial
-            drive = {**trial.facts["drive"], "slices": slices}
-            trials.append(trial.model_copy(update={"facts": {**trial.facts, "drive": drive}}))
+            trials.append(with_drive(trial, slices=slices))
         return Made(group, study.made_experiment, trials)
 
     return at

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
+from tests.changed_facts import with_facts
 
 from loadstone.analyse.tables import make_tables, published_columns, published_figure, typical_interval
 from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.record.facts import AvgMax
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.report.text.sentences import text
@@ -159,8 +161,7 @@ def test_the_warm_up_block_stands_in_no_table(run: Run, judged: list[TrialRecord
 
 def test_reasons_are_those_of_failed_checks(synthetic: ModuleType, tmp_path: Path) -> None:
     def swaps(trial: TrialRecord) -> TrialRecord:
-        host = trial.facts["host"] | {"swapped_bytes": 4e6}
-        return trial.model_copy(update={"facts": trial.facts | {"host": host}})
+        return with_facts(trial, host=trial.facts.host.model_copy(update={"swapped_bytes": 4e6}))
 
     run = read_run(synthetic.write_run(tmp_path, until=1, finish=swaps))
     row = rows_of(run, [judge_trial(trial) for trial in run.trials])["set, 100 B, 32 workers"]
@@ -260,10 +261,6 @@ def test_published_figures_of_a_column_stand_beside_that_column(synthetic: Modul
     assert published_columns(experiment, USUAL) == {}
 
 
-def with_facts(trial: TrialRecord, **facts: Any) -> TrialRecord:
-    return trial.model_copy(update={"facts": trial.facts | facts})
-
-
 def counted(before: int, after: int | None, **keys: int) -> dict[str, Any]:
     return {"operation": "set", "server": "redis", "before": before, "after": after, "answered": 10, **keys}
 
@@ -288,7 +285,7 @@ def test_what_monitors_saw_is_averaged_over_the_trials(run: Run, judged: list[Tr
     first = with_facts(one, seen={"host": {"wa": {"avg": 10.0, "max": 40.0}}, "app": {"threads": {"avg": 3, "max": 3}}})
     second = with_facts(other, seen={"host": {"wa": {"avg": 20.0, "max": 31.0}}})
     row = rows_of(run, [first, second])[label]
-    assert row.seen["host"]["wa"].model_dump() == {"avg": 15.0, "max": 40.0}
+    assert row.seen["host"]["wa"] == AvgMax(avg=15.0, max=40.0)
     assert row.seen["app"]["threads"].avg == 3
     assert rows_of(run, judged)[label].seen["redis"]["connected_clients"].max == 66.0
 

@@ -1,5 +1,6 @@
 """The time line of a run."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -42,9 +43,7 @@ def test_without_samples_the_drivers_own_cpu_is_left(synthetic: ModuleType, tmp_
 
 def test_an_interval_without_a_correct_reply_has_no_p99(run: Run) -> None:
     line = run.intervals["b01-001"][1]
-    silent = line.model_copy(
-        update={"ok": 0, "response_ns": line.response_ns.model_copy(update={"count": 0, "p99": 0})}
-    )
+    silent = line.model_copy(update={"ok": 0, "response_ns": replace(line.response_ns, count=0, p99=0)})
     changed = Run(**{**run.__dict__, "intervals": {"b01-001": (silent,)}})
     point = make_timeline(changed, run.trials)[0]
     assert point.p99_ns is None

@@ -1,6 +1,5 @@
 """Folders of runs to compare, and what a comparison of them says."""
 
-import json
 import math
 import os
 import shutil
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from tests.changed_facts import with_facts, written
 
 from loadstone.compare import CompareOptions, CompareOutcome, compare
 from loadstone.errors import UserError
@@ -172,11 +172,11 @@ def spoil(name: str, every: int) -> Callable[[TrialRecord], TrialRecord]:
     def finish(trial: TrialRecord) -> TrialRecord:
         if trial.block % every:
             return trial
-        facts = json.loads(json.dumps(trial.facts))
+        facts = written(trial)
         if name == "conservation":
             facts["drive"]["total"]["sent"] += 7
         else:
             facts["servers"]["redis"]["after"]["counters"]["evicted_keys"] = 40.0
-        return trial.model_copy(update={"facts": facts})
+        return with_facts(trial, **facts)
 
     return finish

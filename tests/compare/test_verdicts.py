@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.changed_facts import with_facts, written
 
 from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.record.look import Look, LookVerdict
@@ -225,9 +226,9 @@ def test_the_check_that_forbids_a_verdict_is_reported_with_its_usual_figure(writ
     def finish(trial: TrialRecord) -> TrialRecord:
         if trial.block % 3:
             return trial
-        facts = json.loads(json.dumps(trial.facts))
+        facts = written(trial)
         facts["servers"]["redis"]["after"]["counters"]["evicted_keys"] = 20.0 + trial.block
-        return trial.model_copy(update={"facts": facts})
+        return with_facts(trial, **facts)
 
     found = reported(write(finish=finish), write(seed=2))
     assert all(words.startswith("INVALID: evicted_keys, measured 32") for words in found.words), found.words

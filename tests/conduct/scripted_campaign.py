@@ -17,6 +17,7 @@ from loadstone.live.progress import RunProgress
 from loadstone.message import Message, message
 from loadstone.plan.block import Block
 from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan, Stage
+from loadstone.record.facts import TrialFacts
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_looks, read_run
@@ -126,7 +127,7 @@ class ScriptedConductor:
                 "phases": {"measure": (0.0, TRIAL_S)},
                 "checks": checks,
                 "verdict": "invalid" if checks else "valid",
-                "facts": {},
+                "facts": TrialFacts(),
                 **({} if self.rates is None else {"goodput_per_s": self.rates(planned, writer.attempt)}),
             }
         )

@@ -55,18 +55,18 @@ def test_a_shared_server_is_held_against_the_sum_of_its_drives(fake_rig: Open) -
     """Both use one server: alone, neither would agree with its counters."""
     rig = fake_rig()
     for found in run(rig):
-        assert found.facts["company"]["drives"] == 1
+        assert found.facts.company.drives == 1
         assert check_of(found, "server_counter").verdict == "valid"
         assert check_of(found, "key_count").verdict in ("valid", "unknown")
     alone = rig.trial("set")
-    assert alone.facts["company"] is None
+    assert alone.facts.company is None
 
 
 def test_cpu_of_a_part_is_that_of_its_slices(fake_rig: Open) -> None:
     rig = fake_rig()
     set_, _ = run(rig)
     assert set_.cpu_s["redis"] == pytest.approx(3 * 0.04)
-    assert set_.facts["parts"]["redis"]["mean_share"] == pytest.approx(0.5)
+    assert set_.facts.parts["redis"].mean_share == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("ours", [True, False])

@@ -44,8 +44,8 @@ def test_a_trial_is_loaded_driven_observed_judged_and_recorded(fake_rig: Open) -
     assert (found.drive, found.slices) == (found.trial, ((0.1, 1.1),))
     assert found.counts.ok == DONE
     assert found.goodput_per_s == DONE
-    assert found.facts["failure"] is None
-    assert found.facts["ceiling"]["users"] == 64
+    assert found.facts.failure is None
+    assert found.facts.ceiling.users == 64
     assert found.checks
     assert [one.phase for one in shown] == ["warm_up", "measure"]
     assert (lines(rig, "intervals"), lines(rig, "trials")) == (2, 1)
@@ -69,7 +69,7 @@ def test_a_server_that_dies_before_the_drive(fake_rig: Open, *, ours: bool) -> N
     rig.driver.at = {"begin": rig.server.end}
     found = ends_with_it(rig, ours)
     assert found.verdict == "invalid"
-    assert "Connection refused" in found.facts["failure"]
+    assert "Connection refused" in found.facts.failure
     assert (found.drive, found.counts.offered) == ("", 0)
     assert len(rig.gauge.measured) == int(ours), "that of the next trial"
 
@@ -80,7 +80,7 @@ def test_a_server_that_dies_while_the_data_is_loaded(fake_rig: Open, *, ours: bo
     rig.driver.at = {"measure": rig.server.end}
     found = ends_with_it(rig, ours, operation="get")
     why = "loading the data: 0 of 250 keys were stored (no connection for 2 s: Connection refused)"
-    assert found.facts["failure"] == why + ("; server redis died" if ours else "")
+    assert found.facts.failure == why + ("; server redis died" if ours else "")
     assert [one.operations[0].name for one in rig.driver.shares][:1] == ["set"]
     assert len(rig.driver.shares) == 1 + int(ours), "nothing is measured on half of the data; one is the next trial"
 
@@ -91,12 +91,12 @@ def test_a_server_that_dies_during_the_drive(fake_rig: Open, *, ours: bool) -> N
     rig.driver.at = {"measure": lambda: rig.server.end("it was killed by signal 11 (SIGSEGV)")}
     found = ends_with_it(rig, ours)
     assert found.verdict == "invalid"
-    assert found.facts["failure"] == (
+    assert found.facts.failure == (
         "server redis died during the trial: it was killed by signal 11 (SIGSEGV) "
         "(no connection for 2 s: Connection refused)"
     )
     assert found.drive == found.trial, "what was driven is in the record"
-    assert found.facts["servers"]["redis"]["after"] is None
+    assert found.facts.servers["redis"].after is None
     assert len(rig.gauge.measured) == int(ours), "that of the next trial"
 
 
@@ -107,14 +107,14 @@ def test_a_server_that_dies_after_the_drive(fake_rig: Open, *, ours: bool) -> No
     found = ends_with_it(rig, ours)
     assert found.verdict == "invalid"
     assert found.counts.ok == DONE
-    assert found.facts["failure"] == "server redis died during the trial"
+    assert found.facts.failure == "server redis died during the trial"
 
 
 def ends_with_it(rig: FakeRig, ours: bool, operation: str = "set") -> TrialRecord:
     """The trial's record, from the folder: the run goes on with a server of ours, and ends with one of the user's."""
     if ours:
         rig.trial(operation)
-        assert rig.trial("set").facts["failure"] is None, "the next trial has it started again"
+        assert rig.trial("set").facts.failure is None, "the next trial has it started again"
         return rig.recorded()[0]
     with pytest.raises(ServerGone):
         rig.trial(operation)
@@ -134,10 +134,10 @@ def test_a_server_of_the_users_that_is_gone_before_the_trial_ends_the_run_withou
 def test_the_oom_kill_of_a_server_is_named(fake_rig: Open, moment: str) -> None:
     rig = fake_rig()
     rig.driver.at = {moment: lambda: rig.server.end("it was killed by signal 9 (SIGKILL)", oom=True)}
-    why = rig.trial().facts["failure"]
+    why = rig.trial().facts.failure
     assert "server redis: the kernel's OOM killer ended a process of it" in why
     assert "raise limits.memory" in why
-    assert "OOM" not in (rig.trial().facts["failure"] or ""), "the kill before does not count for the next trial"
+    assert "OOM" not in (rig.trial().facts.failure or ""), "the kill before does not count for the next trial"
 
 
 def test_an_application_that_dies_says_its_last_lines(fake_rig: Open) -> None:
@@ -149,7 +149,7 @@ def test_an_application_that_dies_says_its_last_lines(fake_rig: Open) -> None:
 
     rig.driver.servers[0]._endpoint = rig.driver.servers[0]._endpoint.model_copy(update={"port": 6379})
     rig.driver.at = {"end": dies}
-    why = rig.trial().facts["failure"]
+    why = rig.trial().facts.failure
     assert why == "subject app died during the trial; its last lines are: java.lang.OutOfMemoryError"
 
 
@@ -161,7 +161,7 @@ def test_an_application_that_died_explains_why_no_one_could_connect(fake_rig: Op
         app.words = "no main manifest attribute"
 
     rig.driver.at = {"begin": dies}
-    why = rig.trial().facts["failure"]
+    why = rig.trial().facts.failure
     assert why.endswith("Connection refused; subject app has ended, and its last lines are: no main manifest attribute")
 
 
@@ -186,7 +186,7 @@ def test_a_server_that_was_restarted_makes_the_trial_invalid_and_all_is_prepared
 def test_parts_that_do_not_start_are_recorded_and_tried_again_but_not_for_ever(fake_rig: Open) -> None:
     rig = fake_rig()
     rig.parts.fails = UserError("server redis: it does not start: no such image")
-    why = [rig.trial().facts["failure"] for _ in range(START_TRIES + 1)]
+    why = [rig.trial().facts.failure for _ in range(START_TRIES + 1)]
     assert why[:START_TRIES] == ["server redis: it does not start: no such image"] * START_TRIES
     assert why[START_TRIES].startswith("its servers or its subject could not be started before")
     assert len(rig.parts.needed) == START_TRIES
@@ -197,7 +197,7 @@ def test_one_start_that_succeeds_allows_as_many_failures_again(fake_rig: Open) -
     rig = fake_rig()
     for fails in (UserError("no"), None, UserError("no"), None):
         rig.parts.fails = fails
-        assert (rig.trial().facts["failure"] is None) == (fails is None)
+        assert (rig.trial().facts.failure is None) == (fails is None)
 
 
 # Room
@@ -208,7 +208,7 @@ def test_rows_that_find_no_room_are_recorded_and_end_the_run(fake_rig: Open) -> 
     rig.parts.fails = OutOfRoom("server redis: it is full")
     with pytest.raises(OutOfRoom, match="it is full"):
         rig.trial()
-    assert rig.recorded()[0].facts["failure"] == "server redis: it is full"
+    assert rig.recorded()[0].facts.failure == "server redis: it is full"
 
 
 def test_a_server_of_the_users_that_throws_keys_away_stops_the_load_and_ends_the_run(fake_rig: Open) -> None:
@@ -218,7 +218,7 @@ def test_a_server_of_the_users_that_throws_keys_away_stops_the_load_and_ends_the
         rig.trial()
     (found,) = rig.recorded()
     assert found.verdict == "invalid"
-    assert "evicted 7 keys" in found.facts["failure"]
+    assert "evicted 7 keys" in found.facts.failure
     assert rig.server.store.keys == {}
     assert rig.gauge.measured == []
 
@@ -226,7 +226,7 @@ def test_a_server_of_the_users_that_throws_keys_away_stops_the_load_and_ends_the
 def test_a_server_of_ours_may_throw_away_what_it_will(fake_rig: Open) -> None:
     rig = fake_rig()
     rig.driver.at = {"measure": lambda: rig.server.store.info.update(evicted_keys=7)}
-    assert rig.trial().facts["failure"] is None
+    assert rig.trial().facts.failure is None
 
 
 # The user requests a stop

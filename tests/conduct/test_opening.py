@@ -81,7 +81,7 @@ def test_a_run_is_open_with_its_parts_started_and_closed_with_them_stopped(world
         assert environment["servers"]["redis"]["version"] == "8.2.0"
         assert environment["command"] == "loadstone run faked"
         assert len(json.loads((parts.folder.path / "plan.json").read_text())["trials"]) == 2
-        assert parts.conductor.run(Block.alone(world.prepared.run_plan.trials[0]), ignored)[0].facts["failure"] is None
+        assert parts.conductor.run(Block.alone(world.prepared.run_plan.trials[0]), ignored)[0].facts.failure is None
         with pytest.raises(UserError, match="another loadstone is writing"), world.open(resume=parts.folder.path):
             pytest.fail("it was opened twice")
     assert server.events[-1] == "stop"

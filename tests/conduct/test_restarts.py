@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.changed_facts import with_facts, written
 
 from loadstone.conduct.ready_parts import snapshots
 from loadstone.conduct.starts import part_starts, starts_before
@@ -200,7 +201,7 @@ def test_what_is_a_restart(synthetic: Any, start: PartStart, verdict: str) -> No
     from loadstone.judge.validity.trial_verdict import judge_trial
 
     trial = synthetic.make_trial(starts={"db": start})
-    alone = trial.model_copy(update={"facts": {**trial.facts, "servers": {}}})
+    alone = with_facts(trial, servers={})
     assert check_of(judge_trial(alone), "restarted").verdict == verdict
 
 
@@ -224,12 +225,11 @@ def test_another_server_behind_one_address_is_named_and_its_counters_are_not_com
     from loadstone.judge.validity.trial_verdict import judge_trial
 
     trial = synthetic.make_trial()
-    (name,) = trial.facts["servers"]
-    sides = trial.facts["servers"][name]
+    servers = written(trial)["servers"]
+    ((name, sides),) = servers.items()
     sides["after"] |= {"run_id": "other", "counters": sides["after"]["counters"] | {"evicted_keys": 5000}}
     start = PartStart(before="a", after="other", uptime_before_s=500, uptime_after_s=900, between_s=10)
-    trial = trial.model_copy(update={"facts": {**trial.facts, "starts": {name: start.model_dump()}}})
-    judged = judge_trial(trial)
+    judged = judge_trial(with_facts(trial, servers=servers, starts={name: start.model_dump()}))
     found = check_of(judged, "restarted")
     assert (found.verdict, text(found.reason).split(":")[0]) == ("unknown", name)
     assert "another server answered after the drive" in text(found.reason)

@@ -119,21 +119,21 @@ def equal(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PairBlock]:
 def test_every_operation_is_in_a_histogram_of_its_rounds_and_slices_add_up(equal: tuple[Path, PairBlock]) -> None:
     folder, block = equal
     for trial in (block.a, block.b):
-        slices = trial.facts["drive"]["slices"]
+        slices = trial.facts.drive.slices
         groups = read_round_histograms(folder, trial.trial, "response")
         for (first, last), histogram in groups.items():
-            offered = sum(one["offered"] for one in slices if first <= one["round"] <= last)
+            offered = sum(one.offered for one in slices if first <= one.round <= last)
             assert histogram.get_total_count() == offered
-        assert sum(one["ended"] for one in slices) == trial.counts.ok
-        mean_ns = sum(one["response_sum_ns"] for one in slices) / trial.counts.ok
+        assert sum(one.ended for one in slices) == trial.counts.ok
+        mean_ns = sum(one.response_sum_ns for one in slices) / trial.counts.ok
         assert mean_ns == pytest.approx(trial.response_ns.mean, rel=0.001)
 
 
 def test_the_halves_of_a_slice_are_counted_apart(equal: tuple[Path, PairBlock]) -> None:
     _, block = equal
-    slices = block.a.facts["drive"]["slices"]
-    assert all(0 <= one["ok_first_half"] <= one["ok"] for one in slices)
-    share = sum(one["ok_first_half"] for one in slices) / sum(one["ok"] for one in slices)
+    slices = block.a.facts.drive.slices
+    assert all(0 <= one.ok_first_half <= one.ok for one in slices)
+    share = sum(one.ok_first_half for one in slices) / sum(one.ok for one in slices)
     assert 0.3 < share < 0.7, "arrivals are constant"
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.changed_facts import with_model
 
 from loadstone.judge.full_speed import capacity_of
 from loadstone.plan.drive_plan import Open
@@ -42,9 +43,7 @@ def test_a_bound_does_not_forbid_a_trial(synthetic: Any) -> None:
 
 
 def test_the_open_model_says_nothing_of_the_capacity(synthetic: Any) -> None:
-    at_rate = trial(synthetic, 500)
-    model = Open(rate_per_s=500).model_dump(mode="json")
-    at_rate = at_rate.model_copy(update={"facts": {**at_rate.facts, "plan": {**at_rate.facts["plan"], "model": model}}})
+    at_rate = with_model(trial(synthetic, 500), Open(rate_per_s=500).model_dump(mode="json"))
     assert capacity_of(CONDITION, [at_rate]) is None
 
 

@@ -33,11 +33,11 @@ def test_nothing_of_it_is_left_out(folder: Path) -> None:
     assert [look.stop for look in run.looks]
     assert '"kinds":{' not in (folder / "trials.jsonl").read_text()
     for trial in run.trials:
-        assert trial.facts["kinds"]["generator"] == "driver"
+        assert trial.facts.kinds["generator"] == "driver"
 
 
 def test_parts_are_known_by_their_figures() -> None:
-    kinds = [trial.facts["kinds"] for trial in read_run(RUNS / "before-app").trials]
+    kinds = [trial.facts.kinds for trial in read_run(RUNS / "before-app").trials]
     reported = {"host": "host", "generator": "driver", "redis": "redis", "mariadb": "mariadb", "app": "subject"}
     assert kinds == [reported, reported]
 
@@ -73,7 +73,7 @@ def test_it_is_gone_on_with(folder: Path) -> None:
     before = (folder / "trials.jsonl").read_bytes()
     with RunFolder.resume(folder) as resumed:
         assert len(resumed.earlier_trials) == len(before.splitlines())
-        assert all(trial.facts["kinds"] for trial in resumed.earlier_trials)
+        assert all(trial.facts.kinds for trial in resumed.earlier_trials)
     assert (folder / "trials.jsonl").read_bytes() == before, "what is there stays as it was"
 
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.changed_facts import with_facts
 
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.record.crash import CrashRecord
@@ -106,7 +107,7 @@ def test_two_runs_within_a_second_have_two_folders(synthetic: ModuleType, tmp_pa
 
 def test_no_secret_is_in_any_file(synthetic: ModuleType, tmp_path: Path) -> None:
     def with_secrets(trial):
-        return trial.model_copy(update={"facts": trial.facts | {"failure": f"redis://me:{SECRET}@h refused, {SECRET}"}})
+        return with_facts(trial, failure=f"redis://me:{SECRET}@h refused, {SECRET}")
 
     experiment = synthetic.make_experiment().model_dump(mode="json")
     learn(SECRET)
@@ -217,7 +218,7 @@ def test_only_the_last_attempt_at_a_trial_counts(synthetic: ModuleType, tmp_path
     with RunFolder.resume(path) as folder:
         assert planned.name not in finished(folder)
         written = synthetic.write_trial(folder, planned)
-    assert written.facts["attempt"] == 2
+    assert written.facts.attempt == 2
     after = read_run(path)
     assert [line.index for line in after.intervals[planned.name]] == [i.index for i in drive.intervals]
     assert {line.attempt for line in after.intervals[planned.name]} == {2}

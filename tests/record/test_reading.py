@@ -135,8 +135,8 @@ def test_a_trial_that_was_measured_again_is_nothing_to_note(synthetic: ModuleTyp
     with RunFolder.resume(path) as folder:
         synthetic.write_trial(folder, run_plan_trial(synthetic, 1), number=7)
     run = read_run(path)
-    assert [(t.trial, t.facts["attempt"]) for t in run.trials] == [("b01-001", 1), ("b01-003", 1), ("b01-002", 2)]
-    assert [(t.trial, t.facts["attempt"]) for t in run.superseded] == [("b01-002", 1)]
+    assert [(t.trial, t.facts.attempt) for t in run.trials] == [("b01-001", 1), ("b01-003", 1), ("b01-002", 2)]
+    assert [(t.trial, t.facts.attempt) for t in run.superseded] == [("b01-002", 1)]
     assert run.notes == ()
     assert {line.attempt for line in run.intervals["b01-002"]} == {2}
 

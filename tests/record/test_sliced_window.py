@@ -1,5 +1,7 @@
 """What was observed within slices: CPU by the driver's clocks, all else as the monitors have it."""
 
+from dataclasses import replace
+
 import pytest
 
 from loadstone.drive.outcome import CpuTimes, PartSlice, Slice
@@ -35,7 +37,7 @@ def test_cpu_of_a_part_is_that_of_its_slices_whatever_the_monitors_saw() -> None
 
 def test_the_share_of_a_part_is_of_its_slices_and_not_of_the_time_in_which_it_stood_still() -> None:
     seen = [Sample(100 + at, "redis", "cpu_share", 0.08) for at in range(11)]
-    busy = SLICES[3].model_copy(update={"end_s": 4.2, "parts": {"redis": PartSlice(cpu_s=1.14, main_s=1.0)}})
+    busy = replace(SLICES[3], end_s=4.2, parts={"redis": PartSlice(cpu_s=1.14, main_s=1.0)})
     found = window(*seen, slices=(*SLICES[:3], busy, *SLICES[4:]))
     assert found.mean("redis", "cpu_share") == pytest.approx((9 * 0.08 + 1.14) / 2.1)
     assert found.mean("redis", "main_thread_share") == pytest.approx((9 * 0.07 + 1.0) / 2.1)
@@ -57,12 +59,12 @@ def test_rates_of_a_part_are_not_known_where_it_stood_still_and_gauges_are() -> 
     assert [apart.mean("redis", "voluntary_per_s"), apart.highest("redis", "voluntary_per_s")] == [None, None]
     assert (apart.mean("host", "cs"), apart.highest("host", "cs")) == (50.0, 50.0)
     assert apart.mean("nest", "cache_hit_share") == pytest.approx(0.8), "of its reads, and it reads in its slices alone"
-    alone = window(*seen, slices=tuple(one.model_copy(update={"end_s": one.begin_s + 0.95}) for one in SLICES))
+    alone = window(*seen, slices=tuple(replace(one, end_s=one.begin_s + 0.95) for one in SLICES))
     assert alone.mean("redis", "voluntary_per_s") == 50.0
 
 
 def test_where_the_driver_read_nothing_the_monitors_stand() -> None:
-    gone = (SLICES[0].model_copy(update={"parts": {"redis": PartSlice(cpu_s=None)}}), *SLICES[1:])
+    gone = (replace(SLICES[0], parts={"redis": PartSlice(cpu_s=None)}), *SLICES[1:])
     found = window(Sample(100, "redis", "cpu_s", 0.0), Sample(110, "redis", "cpu_s", 5.0), slices=gone)
     assert found.increase("redis", "cpu_s") == pytest.approx(0.5), "half of a core, over one second"
     assert found.main_thread_s("redis") is None

@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import ModuleType
 
 import pytest
+from pydantic import ValidationError
 
 from loadstone.deploy.limit_in_force import LimitInForce
 from loadstone.observe.sample import Sample
@@ -149,7 +150,8 @@ def test_the_line_holds_no_histogram_address_or_secret(trial: TrialRecord) -> No
 def test_the_facts_come_back_from_the_line(trial: TrialRecord, drive) -> None:
     again = TrialRecord.model_validate(json.loads(trial.model_dump_json()))
     assert again == trial
-    facts = TrialFacts.model_validate(again.facts)
+    facts = again.facts
+    assert facts.plan is not None
     assert facts.plan.model == drive.plan.model
     assert facts.plan.operations == drive.plan.operations
     assert facts.drive is not None
@@ -157,6 +159,32 @@ def test_the_facts_come_back_from_the_line(trial: TrialRecord, drive) -> None:
     assert facts.drive.threads == drive.record.threads
     assert len(facts.series) == 6
     assert {point.completed for point in facts.series} == {200}
+
+
+def test_a_record_has_no_addresses_and_no_passwords(synthetic: ModuleType, drive) -> None:
+    endpoint = drive.plan.endpoints[0].model_copy(update={"host": "cache.example", "password": "pw-of-cache"})
+    given = replace(drive, plan=drive.plan.model_copy(update={"endpoints": (endpoint,)}))
+    made = synthetic.make_trial(given)
+    for said in (repr(made), made.model_dump_json()):
+        assert "pw-of-cache" not in said
+        assert "cache.example" not in said
+    assert "endpoints" not in json.loads(made.model_dump_json())["facts"]["plan"]
+
+
+DAMAGED = [{}, {"plan": {}}, {"drive": 3}, {"plan": {"seed": "x"}, "series": None}, {"seen": {"redis": {"cpu": []}}}]
+
+
+@pytest.mark.parametrize("facts", DAMAGED)
+def test_of_damaged_facts_the_attempt_is_left(trial: TrialRecord, facts: dict[str, object]) -> None:
+    line = json.loads(trial.model_dump_json()) | {"facts": {"attempt": 3, **facts}}
+    assert TrialRecord.model_validate(line).facts == TrialFacts(attempt=3)
+
+
+@pytest.mark.parametrize("facts", [None, 3, [], {"attempt": "x"}, {"attempt": "2", "plan": {}}])
+def test_a_line_without_facts_or_attempt_is_damaged(trial: TrialRecord, facts: object) -> None:
+    line = json.loads(trial.model_dump_json()) | {"facts": facts}
+    with pytest.raises(ValidationError):
+        TrialRecord.model_validate(line)
 
 
 def test_refused_calls_are_calls(drive) -> None:
@@ -183,7 +211,7 @@ def test_a_trial_that_was_never_driven_has_no_figures(synthetic: ModuleType) -> 
     assert found.verdict == "invalid"
     assert found.counts.offered == 0
     assert set(found.response_ns.model_dump().values()) == {None}
-    assert found.facts["failure"] == "server redis: connection refused"
+    assert found.facts.failure == "server redis: connection refused"
     assert (found.drive, found.slices) == ("", ())
     assert "hunter2" not in found.model_dump_json()
 
@@ -296,7 +324,7 @@ def test_limits_of_before_were_texts(of_an_application: TrialFacts) -> None:
         "b": {"cpu limit": "unavailable: no control groups", "memory limit": "unknown: nobody tells"},
         "c": {"cpu limit": "inf"},
     }
-    found = TrialFacts.model_validate({**of_an_application.written(), "limits": texts})
+    found = TrialFacts.model_validate({**of_an_application.model_dump(mode="json"), "limits": texts})
     assert found.limits == {
         "a": {"cpu": HALF_A_CPU, "memory": LimitInForce(status="in_force", value=256e6)},
         "b": {
@@ -305,7 +333,7 @@ def test_limits_of_before_were_texts(of_an_application: TrialFacts) -> None:
         },
         "c": {"cpu": LimitInForce(status="unlimited")},
     }
-    assert TrialFacts.model_validate(found.written()) == found
+    assert TrialFacts.model_validate(found.model_dump(mode="json")) == found
 
 
 def test_what_monitors_saw_is_kept_as_average_and_maximum(of_an_application: TrialFacts) -> None:

@@ -102,7 +102,7 @@ def _view(experiment: Experiment, trial: TrialRecord) -> TrialView:
         group=trial.group,
         block=trial.block,
         order=trial.order,
-        attempt=int(trial.facts.get("attempt", 1)),
+        attempt=trial.facts.attempt,
         verdict=trial.verdict,
         goodput_per_s=trial.goodput_per_s if usable else None,
         p99_ns=trial.response_ns.p99 if usable else None,

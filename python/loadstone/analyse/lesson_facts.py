@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.model import LessonVerdict, ResultTable, Row
-from loadstone.analyse.server_side import facts_of, stored_keys, stored_rows
+from loadstone.analyse.server_side import stored_keys, stored_rows, users_of
 from loadstone.message import Message, message
 from loadstone.plan.labels import label_of, level_label
 from loadstone.record.parts.part_kinds import declared
@@ -126,8 +126,7 @@ def _by_users(rows: Sequence[Row], users: dict[str, int]) -> Iterator[tuple[list
 
 
 def _users(trial: TrialRecord) -> int:
-    model = trial.facts.get("plan", {}).get("model", {})
-    return int(model.get("users", 0))
+    return users_of(trial) or 0
 
 
 def _store_cpu(row: Row) -> float | None:
@@ -159,13 +158,12 @@ def rows_as_rows(experiment: Experiment, trials: Sequence[TrialRecord]) -> Found
     counted, off = 0, 0
     keyed: dict[str, tuple[int, int]] = {}
     for trial in trials:
-        facts = facts_of(trial)
-        rows = stored_rows(facts) if facts is not None else None
-        if facts is None or rows is None:
+        rows = stored_rows(trial.facts)
+        if rows is None:
             continue
         counted += 1
         off += any(check.name == "stored_rows" and check.verdict == "invalid" for check in trial.checks)
-        keys = stored_keys(facts)
+        keys = stored_keys(trial.facts)
         if keys is not None and keys != rows:
             before = keyed.get(identity(trial.condition), (0, 0))
             keyed[identity(trial.condition)] = (before[0] + rows, before[1] + keys)

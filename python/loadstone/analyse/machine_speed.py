@@ -1,6 +1,6 @@
 """How fast the machine was: a fixed piece of work, timed on each CPU before and after every trial."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from loadstone.analyse.model import MachineSpeed
@@ -16,7 +16,7 @@ def machine_speed(trials: Sequence[TrialRecord]) -> list[MachineSpeed]:
     """Each CPU's time for the piece of work over all trials: the median, and how far 8 of 10 lie from it."""
     times: dict[str, list[float]] = {}
     for trial in trials:
-        for cpu, both in _times(trial).items():
+        for cpu, both in trial.facts.speed.items():
             times.setdefault(cpu, []).extend(both)
     return [_of(cpu, found) for cpu, found in sorted(times.items()) if len(found) >= TRIALS_MIN]
 
@@ -25,18 +25,13 @@ def slower_than_usual(trials: Sequence[TrialRecord], usual: Sequence[MachineSpee
     """What is to be said of a condition whose trials met another machine than the rest; None if they did not."""
     ratios = []
     for one in usual:
-        met = [time for trial in trials for time in _times(trial).get(one.cpu, ())]
+        met = [time for trial in trials for time in trial.facts.speed.get(one.cpu, ())]
         if met and one.typical_ns > 0:
             ratios.append((median(met) / one.typical_ns, one.cpu))
     worst, cpu = max(ratios, key=lambda ratio: abs(ratio[0] - 1), default=(1.0, ""))
     if abs(worst - 1) <= APART_MAX:
         return None
     return message("row.other_speed", cpu=cpu, slower=worst - 1)
-
-
-def _times(trial: TrialRecord) -> Mapping[str, Sequence[float]]:
-    speed = trial.facts.get("speed")
-    return speed if isinstance(speed, dict) else {}
 
 
 def _of(cpu: str, times: Sequence[float]) -> MachineSpeed:

@@ -4,12 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from pydantic import ValidationError
-
 from loadstone.analyse.completion import is_complete, is_finished, needed_trials
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.message import Message, as_written, message
-from loadstone.record.facts import LinkFacts, TrialFacts
+from loadstone.record.facts import LinkFacts
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
 
@@ -101,10 +99,11 @@ def _part(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _back_end_notes(trials: Sequence[TrialRecord]) -> Iterator[Message]:
     """The generator fell back to another interface of the system: a sentence for each reason."""
-    found = (_part(_part(trial.facts, "drive"), "back_end") for trial in trials)
-    for name, reason in sorted({(str(one.get("name")), str(one.get("why_not_io_uring"))) for one in found if one}):
-        if name == "epoll" and reason in FALLEN_BACK:
-            yield message("note_back_end", reason=reason)
+    drives = (trial.facts.drive for trial in trials)
+    found = {one.back_end for one in drives if one is not None and one.back_end is not None}
+    reasons = {one.why_not_io_uring for one in found if one.name == "epoll" and one.why_not_io_uring in FALLEN_BACK}
+    for reason in sorted(str(one) for one in reasons):
+        yield message("note_back_end", reason=reason)
 
 
 def _link_notes(trials: Sequence[TrialRecord]) -> Iterator[Message]:
@@ -128,12 +127,6 @@ def _link_notes(trials: Sequence[TrialRecord]) -> Iterator[Message]:
 
 
 def _links(trial: TrialRecord) -> Iterator[tuple[str, LinkFacts, float | None]]:
-    if not trial.facts.get("links"):
-        return
-    try:
-        facts = TrialFacts.model_validate(trial.facts)
-    except ValidationError:
-        return
-    for server, link in facts.links.items():
-        part = facts.parts.get(link.part)
+    for server, link in trial.facts.links.items():
+        part = trial.facts.parts.get(link.part)
         yield server, link, None if part is None else part.mean_share

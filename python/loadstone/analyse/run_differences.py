@@ -1,14 +1,10 @@
 """What differs between two runs that should be the same but for the one thing that the reader has in mind."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import ValidationError
-
 from loadstone.message import Message, message
-from loadstone.plan.drive_plan import Plan
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
 
@@ -17,7 +13,7 @@ _KERNEL = ("release",)
 _VERSIONS = ("loadstone", "engine")
 _PLACEMENT = ("server_cpus", "generator_cpus", "shared")
 _SERVER = ("software", "version", "mode", "modules", "settings", "network")
-_PLAN_APART = {"seed", "endpoints", "cpus", "start_at_unix_ns"}
+_PLAN_APART = {"seed": True, "endpoints": True, "cpus": True, "start_at_unix_ns": True}
 """What differs from trial to trial, or is known from the placement."""
 
 
@@ -101,12 +97,9 @@ def _is_same(one: Difference, other: Difference) -> bool:
 
 def _load(trial: TrialRecord) -> dict[str, Any]:
     """The plan that the driver was given, without what differs from trial to trial; what an older run did not know
-    of is as it is by default."""
-    written = _mapping(trial.facts.get("plan"))
-    with suppress(ValidationError):  # what is of a later version, or damaged, is compared as it stands
-        written = Plan.model_validate({"endpoints": [{}], **written}).model_dump(mode="json", exclude={"endpoints"})
-    plan = {key: value for key, value in written.items() if key not in _PLAN_APART}
-    return {**plan, "keys": {key: value for key, value in _mapping(plan.get("keys")).items() if key != "prefix"}}
+    of is as it is by default. Empty where the trial's facts were damaged."""
+    plan = trial.facts.plan
+    return {} if plan is None else plan.model_dump(mode="json", exclude={**_PLAN_APART, "keys": {"prefix"}})
 
 
 def _values(name: str, a: Any, b: Any) -> Iterator[Difference]:

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from loadstone.analyse.rows.endpoint_counts import endpoint_counts
 from loadstone.drive.outcome import DriveRecord
 from loadstone.record.facts import AvgMax, StoredFacts, TrialFacts
@@ -13,7 +11,7 @@ from loadstone.record.trial import TrialRecord
 
 def server_side(trials: Sequence[TrialRecord]) -> dict[str, Any]:
     """`Row.stored`, `Row.answered`, `Row.seen` and the like over these trials, which are at least one."""
-    known = [(trial, facts) for trial in trials if (facts := facts_of(trial)) is not None]
+    known = [(trial, trial.facts) for trial in trials if trial.facts.plan is not None]
     return {
         "stored": _sum([stored_rows(facts) for _, facts in known]),
         "answered": _sum([answered(facts) for _, facts in known]),
@@ -39,18 +37,9 @@ def _sent_on(drives: Mapping[str, DriveRecord]) -> dict[str, Any]:
     }
 
 
-def facts_of(trial: TrialRecord) -> TrialFacts | None:
-    """The facts of a trial; None if they are damaged."""
-    try:
-        return TrialFacts.model_validate(trial.facts)
-    except ValidationError:
-        return None
-
-
 def users_of(trial: TrialRecord) -> int | None:
     """Users of the closed model; None of the open one."""
-    users = trial.facts.get("plan", {}).get("model", {}).get("users")
-    return int(users) if users else None
+    return None if trial.facts.closed is None else trial.facts.closed.users
 
 
 def stored_rows(facts: TrialFacts) -> int | None:

@@ -24,5 +24,4 @@ def capacity_of(condition: Condition, records: Iterable[TrialRecord]) -> float |
 
 
 def _counts(trial: TrialRecord) -> bool:
-    closed = trial.facts.get("plan", {}).get("model", {}).get("kind") == "closed"
-    return closed and trial.saturation is None and not forbidding(trial)
+    return trial.facts.closed is not None and trial.saturation is None and not forbidding(trial)

@@ -4,13 +4,14 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, SerializationInfo, ValidationError, field_serializer, model_validator
+from pydantic.dataclasses import dataclass
 
 from loadstone.deploy.control import Snapshot
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName, PartLimits
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import CommandRecord, DriveRecord
-from loadstone.plan.drive_plan import Closed, Plan
+from loadstone.plan.drive_plan import Closed, Endpoint, Open, Plan
 from loadstone.plan.run_plan import Studied
 
 DRIVER = "generator"
@@ -174,7 +175,8 @@ class PartCpu(Facts):
     """Of a server: how many CPUs' worth of time it was held to; None without a limit that was in force."""
 
 
-class AvgMax(Facts):
+@dataclass(config=ConfigDict(extra="ignore"), frozen=True, slots=True, kw_only=True)
+class AvgMax:
     """A figure over the measure phase, in the unit of its monitor."""
 
     avg: float
@@ -318,10 +320,11 @@ class TrialFacts(Facts):
     """Everything about a trial that its checks need."""
 
     attempt: int = 1
+    """At the same trial of the plan: a later one counts in the place of an earlier one."""
     failure: str | None = None
     """Why the trial could not be driven to its end, in one line; None if it was."""
-    plan: Plan
-    """What the driver was given (`plan.schema.json`), without addresses."""
+    plan: Plan | None = None
+    """What the driver was given (`plan.schema.json`), without addresses. None: the facts were damaged."""
     drive: DriveRecord | None = None
     """What the driver reported, without histograms: counts, threads, connections, redirections, failovers, stalls."""
     kinds: dict[str, str] = {}
@@ -379,10 +382,40 @@ class TrialFacts(Facts):
     @model_validator(mode="before")
     @classmethod
     def _without_addresses(cls, data: Any) -> Any:
-        """A plan that was written without its endpoints is read with a placeholder."""
-        if isinstance(data, dict) and isinstance(data.get("plan"), dict) and "endpoints" not in data["plan"]:
-            return {**data, "plan": {**data["plan"], "endpoints": [{}]}}
-        return data
+        """A plan stands here as it is written, without its endpoints and their passwords: with a placeholder."""
+        plan = data.get("plan") if isinstance(data, dict) else None
+        if isinstance(plan, Plan):
+            return {**data, "plan": plan.model_copy(update={"endpoints": (Endpoint(),)})}
+        return {**data, "plan": {"endpoints": [{}], **plan}} if isinstance(plan, dict) else data
+
+    @field_serializer("plan")
+    def _plan_without_addresses(self, plan: Plan | None, info: SerializationInfo) -> dict[str, Any] | None:
+        return None if plan is None else plan.model_dump(mode=info.mode, exclude={"endpoints"})
+
+    @classmethod
+    def read(cls, written: object) -> "TrialFacts":
+        """The facts that a trial's line holds. Of damaged ones the attempt alone is left, so that it still counts.
+
+        Raises:
+            ValueError: they are no facts at all, or their attempt is no number.
+        """
+        try:
+            return cls.model_validate(written)
+        except ValidationError:
+            attempt = written.get("attempt", 1) if isinstance(written, dict) else None
+            if not isinstance(attempt, int):
+                raise
+            return cls(attempt=attempt)
+
+    @property
+    def closed(self) -> Closed | None:
+        """The closed model, if that is the plan's."""
+        return self.plan.model if self.plan is not None and isinstance(self.plan.model, Closed) else None
+
+    @property
+    def open(self) -> Open | None:
+        """The open model, if that is the plan's."""
+        return self.plan.model if self.plan is not None and isinstance(self.plan.model, Open) else None
 
     @property
     def measured_times(self) -> tuple[tuple[float, float], ...]:
@@ -398,7 +431,3 @@ class TrialFacts(Facts):
         """What a part is; None of what belongs to nothing that has a kind."""
         owner = owner_of(part, self.kinds)
         return None if owner is None else self.kinds[owner]
-
-    def written(self) -> dict[str, Any]:
-        """As it stands in the trial's line: without addresses."""
-        return self.model_dump(mode="json", exclude={"plan": {"endpoints"}})

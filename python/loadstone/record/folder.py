@@ -24,6 +24,7 @@ from loadstone.drive.outcome import Interval
 from loadstone.errors import LoadstoneError, NoPlace, UserError
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
+from loadstone.record.facts import TrialFacts
 from loadstone.record.file_names import (
     ANALYSIS,
     CRASHES,
@@ -195,15 +196,15 @@ class TrialWriter:
         Raises:
             UserError: the disk is full; the trial does not count, earlier ones do.
         """
-        facts = hidden({**trial.facts, "attempt": self.attempt})
-        written = trial.model_copy(update={"facts": facts})
+        facts = hidden({**trial.facts.model_dump(mode="json"), "attempt": self.attempt})
+        line = {**trial.model_dump(mode="json", exclude={"facts"}), "facts": facts}
         lines = "".join(f"{line}\n" for line in log_lines(self.observed, trial.started_unix_ns))
         write_file(self._folder.path / LATENCY / f"{trial.trial}.hlog", lines.encode(), self._folder.path)
         self._folder.intervals.sync()
         self._folder.samples.sync()
-        self._folder.trials.append(written.model_dump(mode="json"))
+        self._folder.trials.append(line)
         self._folder.trials.sync()
-        return written
+        return trial.model_copy(update={"facts": TrialFacts.read(facts)})
 
     def _head(self) -> dict[str, Any]:
         return {"format": FORMAT, "trial": self.trial, "attempt": self.attempt}

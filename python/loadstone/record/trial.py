@@ -2,10 +2,11 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from loadstone.message import Recorded
 from loadstone.plan.saturation.saturation_step import SaturationStep
+from loadstone.record.facts import TrialFacts
 
 CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]
 TrialVerdict = Literal["valid", "suspect", "invalid"]
@@ -129,8 +130,14 @@ class TrialRecord(Line):
     """Start and end of each phase in seconds since `started_unix_ns`."""
     started_unix_ns: int
     """When the load started."""
-    facts: dict[str, Any] = Field(default_factory=dict)
+    facts: TrialFacts = TrialFacts()
     """All that the checks are made from, see below."""
+
+    @field_validator("facts", mode="before")
+    @classmethod
+    def _read_once(cls, facts: object) -> TrialFacts:
+        """Here, and nowhere else, a trial's facts are validated."""
+        return facts if isinstance(facts, TrialFacts) else TrialFacts.read(facts)
 
     @model_validator(mode="before")
     @classmethod

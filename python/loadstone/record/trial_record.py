@@ -75,7 +75,7 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
         checks=[],
         phases={name: (times.start_s, times.end_s) for name, times in drive.phases.items()},
         started_unix_ns=drive.started_unix_ns,
-        facts=facts.written(),
+        facts=facts,
     )
 
 
@@ -161,7 +161,7 @@ def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started
         checks=[],
         phases={},
         started_unix_ns=started_unix_ns,
-        facts=TrialFacts(failure=failure, plan=plan, rate_share=planned.rate_share).written(),
+        facts=TrialFacts(failure=failure, plan=plan, rate_share=planned.rate_share),
     )
 
 

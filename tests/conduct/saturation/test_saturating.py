@@ -46,7 +46,7 @@ def test_levels_of_a_block_take_turns_in_another_order_each_round(begun: Begun) 
     block = [
         one for one in run.trials if one.saturation and (one.saturation.phase, one.saturation.number) == ("sweep", 1)
     ]
-    by_round = zip(*([s["position"] for s in one.facts["drive"]["slices"]] for one in block), strict=True)
+    by_round = zip(*([s.position for s in one.facts.drive.slices] for one in block), strict=True)
     orders = set(by_round)
     assert len(orders) > 3
     assert all(sorted(order) == list(range(len(block))) for order in orders)

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+from tests.changed_facts import with_model
 from tests.verdicts import verdict
 
 from loadstone.analyse.rows.fixed_rates import own_load
@@ -16,15 +17,14 @@ from loadstone.report.verdicts import short_text, verdict_text
 
 def at_rate(synthetic: Any, rate_per_s: float, offered: int, *, slices: int = 2) -> TrialRecord:
     """A trial of a second in the open model, with so many random arrivals."""
-    made: TrialRecord = synthetic.make_trial()
     model = Open(rate_per_s=rate_per_s, arrivals="poisson").model_dump(mode="json")
+    made = with_model(synthetic.make_trial(), model)
     counts = TrialCounts(offered=offered, sent=offered, ok=offered, errors={}, timeouts=0, dropped=0, in_flight=0)
     return made.model_copy(
         update={
             "duration_s": 1.0,
             "counts": counts,
             "slices": tuple((float(number), number + 0.5) for number in range(slices)),
-            "facts": {**made.facts, "plan": {**made.facts["plan"], "model": model}},
         }
     )
 

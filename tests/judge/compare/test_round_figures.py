@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.changed_facts import with_drive
 
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.pairs import PairBlock
@@ -15,10 +16,10 @@ def trial(synthetic: Any, *slices: tuple[int, int, int]) -> TrialRecord:
     made: TrialRecord = synthetic.make_trial()
     written = [
         {"round": number, "position": position, "begin_s": float(number), "end_s": number + 0.1, "ok": ok,
-         "completed": ok + 1}
+         "completed": ok + 1, "drained_s": number + 0.1, "offered": ok + 1, "failed": 1, "cpu_s": 0.0}
         for number, position, ok in slices
     ]  # fmt: skip
-    return made.model_copy(update={"facts": {**made.facts, "drive": {**made.facts["drive"], "slices": written}}})
+    return with_drive(made, slices=written)
 
 
 def test_rounds_that_have_both_slices_are_pairs(synthetic: Any) -> None:

@@ -6,6 +6,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from tests.changed_facts import with_facts, written
 
 from loadstone.judge.compare.trend import TRIALS_MIN, rise_over, rise_within
 from loadstone.record.trial import TrialRecord
@@ -25,16 +26,12 @@ def trials(synthetic: ModuleType) -> Trials:
             thirds = (rate, rate * math.sqrt(rise), rate * rise)
             series = [
                 point | {"duration_s": 1.0, "completed": round(thirds[min(place // 2, 2)])}
-                for place, point in enumerate(template.facts["series"][:6])
+                for place, point in enumerate(written(template)["series"][:6])
             ]
             started = template.started_unix_ns + number * 10_000_000_000
             found.append(
-                template.model_copy(
-                    update={
-                        "goodput_per_s": rate,
-                        "started_unix_ns": started,
-                        "facts": template.facts | {"series": series},
-                    }
+                with_facts(template, series=series).model_copy(
+                    update={"goodput_per_s": rate, "started_unix_ns": started}
                 )
             )
         return found
@@ -102,5 +99,5 @@ def test_few_trials_tell_no_trend(trials: Trials) -> None:
 
 def test_trials_without_a_rate_tell_no_trend(trials: Trials) -> None:
     assert rise_over(trials([0.0, *[20_000.0] * 11])) is None
-    short = [t.model_copy(update={"facts": t.facts | {"series": t.facts["series"][:3]}}) for t in trials([2e4] * 12)]
+    short = [with_facts(t, series=t.facts.series[:3]) for t in trials([2e4] * 12)]
     assert rise_within(short) is None

@@ -4,6 +4,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.changed_facts import with_drive, written
 from tests.saturation_trials import System, failing, full_generator, system_of, undriven, with_slices
 
 from loadstone.judge.saturation.level_probes import (
@@ -29,7 +30,7 @@ def levels_of(block: list[TrialRecord]) -> dict[int, TrialRecord]:
 
 
 def slices(trial: TrialRecord) -> list[dict[str, Any]]:
-    return list(trial.facts["drive"]["slices"])
+    return list(written(trial)["drive"]["slices"])
 
 
 def test_the_search_is_in_the_order_of_its_users_and_of_the_last_attempts(system: System) -> None:
@@ -71,8 +72,7 @@ def test_the_round_in_which_something_failed_counts_for_none(system: System) -> 
     trials[0] = with_slices(trials[0], slices(trials[0]), failure="the server went away")
     assert sweep_rounds_of(levels_of(trials)) == [[0, 1]]
     stopped = system.rounds((1, 2), 1, rounds=4, rounds_a_sweep=2)
-    drive = {**stopped[1].facts["drive"], "stopped": "too many errors"}
-    stopped[1] = stopped[1].model_copy(update={"facts": {**stopped[1].facts, "drive": drive}})
+    stopped[1] = with_drive(stopped[1], stopped="too many errors")
     assert sweep_rounds_of(levels_of(stopped)) == [[0, 1]]
 
 

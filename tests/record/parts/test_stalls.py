@@ -17,7 +17,7 @@ def drive(synthetic: ModuleType) -> DriveRecord:
     """Nothing came from 2 s to 5 s; and the driver stood still, which is none of a server's."""
     stalls = (Stall(of="server", begin_s=2.0, end_s=5.0, waiting=9), Stall(of="driver", begin_s=6, end_s=7, waiting=9))
     trial = synthetic.make_trial()
-    found = DriveRecord.model_validate(trial.facts["drive"])
+    found: DriveRecord = trial.facts.drive
     return found.model_copy(update={"stalls": stalls, "started_unix_ns": int(BEGIN_S * 1e9)})
 
 

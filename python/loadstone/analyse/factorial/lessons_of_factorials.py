@@ -1,6 +1,6 @@
 """Lessons of studies that changed several things at once: what each does, where it saturates, whose CPU it was."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 from loadstone.analyse.factorial.effects_answer import EffectsAnswer
@@ -72,9 +72,8 @@ def cpu_of_parts(experiment: Experiment, trials: Sequence[TrialRecord]) -> Found
 
 def _cpus(trial: TrialRecord) -> int:
     """How many CPUs servers and applications share; 0 where that is not known."""
-    placement = trial.facts.get("placement")
-    cpus = placement.get("server_cpus", ()) if isinstance(placement, Mapping) else ()
-    return len(cpus)
+    placement = trial.facts.placement
+    return 0 if placement is None else len(placement.server_cpus)
 
 
 def _apart(experiment: Experiment, trial: TrialRecord) -> set[str]:

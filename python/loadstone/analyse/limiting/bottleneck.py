@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from pydantic import ValidationError
-
 from loadstone.analyse.limiting.cpu_needed import CpuNeeded, needed_by_parts, typically_needed
 from loadstone.analyse.limiting.limiting_part import Bottleneck, Part
 from loadstone.judge.validity.cpus import CpuUse, server_cpus
@@ -284,10 +282,7 @@ def _busy(load: Load, name: str) -> Message:
 
 def _load(trial: TrialRecord) -> Load | None:
     """How full its parts were in one trial; None if it was not driven, too short, or never answered."""
-    try:
-        found = evidence_of(trial)
-    except ValidationError:
-        return None
+    found = evidence_of(trial)
     if found is None or found.drive.measure_s < SHORTEST_S or not trial.counts.ok:
         return None
     operations = found.drive.operations.values()

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from loadstone.analyse.model import AtOnce
-from loadstone.analyse.server_side import facts_of
 from loadstone.drive.outcome import ThreadCalls
 from loadstone.record.facts import TrialFacts
 from loadstone.record.parts.part_kinds import declared
@@ -14,8 +13,8 @@ _SWITCHES = "voluntary_per_s"
 
 def at_once(trials: Sequence[TrialRecord]) -> AtOnce | None:
     """Over these trials; None where the generator did not count it in all of them."""
-    known = [(trial, facts) for trial in trials if (facts := facts_of(trial)) is not None and facts.drive is not None]
-    calls = [thread.calls for _, facts in known for thread in (facts.drive.threads if facts.drive else ())]
+    known = [(trial, trial.facts.drive) for trial in trials if trial.facts.drive is not None]
+    calls = [thread.calls for _, drive in known for thread in drive.threads]
     counted = [one for one in calls if one is not None]
     elapsed_s = sum(trial.duration_s for trial, _ in known)
     if not counted or len(counted) < len(calls) or elapsed_s <= 0:
@@ -23,7 +22,7 @@ def at_once(trials: Sequence[TrialRecord]) -> AtOnce | None:
     total = ThreadCalls(
         **{name: sum(getattr(one, name) for one in counted) for name in ThreadCalls.model_fields}  # of all threads
     )
-    wakes = [(rate, trial.duration_s) for trial, facts in known if (rate := _server_wakeups(facts)) is not None]
+    wakes = [(rate, trial.duration_s) for trial, _ in known if (rate := _server_wakeups(trial.facts)) is not None]
     return AtOnce(
         wakeups_per_s=total.wakeups / elapsed_s,
         replies_a_wakeup=total.replies / total.wakeups if total.wakeups else None,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from loadstone.analyse.model import Deliveries
-from loadstone.analyse.server_side import facts_of
 from loadstone.errors import DriveFailed
 from loadstone.record.histogram import decode, merge, quantiles_ns
 from loadstone.record.trial import TrialRecord
@@ -11,7 +10,7 @@ from loadstone.record.trial import TrialRecord
 
 def deliveries(trials: Sequence[TrialRecord]) -> Deliveries | None:
     """Over these trials; None where one of them had no receivers."""
-    drives = [facts.drive for trial in trials if (facts := facts_of(trial)) is not None and facts.drive is not None]
+    drives = [trial.facts.drive for trial in trials if trial.facts.drive is not None]
     found = [drive.receivers for drive in drives if drive.receivers is not None]
     measured_s = sum(drive.measure_s for drive in drives)
     if not found or len(found) < len(trials) or measured_s <= 0:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from loadstone.analyse.server_side import facts_of
 from loadstone.bounds.replies import example_of
 from loadstone.record.trial import TrialRecord
 
@@ -14,8 +13,7 @@ def error_examples(trials: Sequence[TrialRecord]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for trial in trials:
-        facts = facts_of(trial) if any(trial.counts.errors.values()) else None
-        for one in () if facts is None or facts.drive is None else facts.drive.examples:
+        for one in () if trial.facts.drive is None else trial.facts.drive.examples:
             if trial.counts.errors.get(one.kind):
                 found.setdefault(one.kind, example_of(one.reply))
     return found

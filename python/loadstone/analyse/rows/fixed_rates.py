@@ -104,5 +104,5 @@ def _reasons(trial: TrialRecord) -> list[Message]:
 
 def _rate_of(trial: TrialRecord) -> tuple[float | None, float | None]:
     """The rate that a trial's plan has, and its share of the condition's capacity."""
-    rate = trial.facts.get("plan", {}).get("model", {}).get("rate_per_s")
-    return None if rate is None else float(rate), trial.facts.get("rate_share")
+    model = trial.facts.open
+    return None if model is None else model.rate_per_s, trial.facts.rate_share

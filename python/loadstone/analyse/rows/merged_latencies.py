@@ -12,8 +12,8 @@ from loadstone.record.trial import Quantiles, TrialRecord
 
 def saturates(trials: Sequence[TrialRecord]) -> bool:
     """Whether their load was a closed model without think time: latency is users / throughput then."""
-    models = [trial.facts.get("plan", {}).get("model", {}) for trial in trials]
-    return bool(models) and all(one.get("kind") == "closed" and not one.get("think_time_ms") for one in models)
+    models = [trial.facts.closed for trial in trials]
+    return bool(models) and all(one is not None and not one.think_time_ms for one in models)
 
 
 @dataclass(frozen=True)

@@ -41,10 +41,11 @@ def some_waited(trials: Sequence[TrialRecord]) -> bool:
 
 def time_of_all_users(trials: Sequence[TrialRecord]) -> Quantiles:
     """The mean response time in ns by Little's law, N / X less the think time; no quantile."""
-    models = [trial.facts["plan"]["model"] for trial in trials]
-    users_s = sum(model["users"] * trial.duration_s for model, trial in zip(models, trials, strict=True))
-    ended = sum(trial.throughput_per_s * trial.duration_s for trial in trials)
-    mean_s = users_s / ended - models[0].get("think_time_ms", 0.0) / 1e3 if ended else None
+    models = [(trial.facts.closed, trial) for trial in trials]
+    closed = [(model, trial) for model, trial in models if model is not None]  # no other has users who wait
+    users_s = sum(model.users * trial.duration_s for model, trial in closed)
+    ended = sum(trial.throughput_per_s * trial.duration_s for _, trial in closed)
+    mean_s = users_s / ended - closed[0][0].think_time_ms / 1e3 if ended else None
     return Quantiles(min=None, mean=None if mean_s is None else 1e9 * mean_s, max=None, **dict.fromkeys(PER_MILLE))
 
 

@@ -5,8 +5,9 @@ from itertools import accumulate
 
 from hdrh.histogram import HdrHistogram
 
+from loadstone.drive.outcome import Slice
 from loadstone.judge.compare.pairs import PairBlock
-from loadstone.judge.compare.round_figures import Slice, slices_of
+from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, buckets_of, latency_blocks
 from loadstone.judge.statistics.rounds.latency_groups import RoundGroup
 from loadstone.record.reading import LatencyKind
@@ -67,8 +68,8 @@ def _failed_in(slices: Mapping[int, Slice], span: Span, buckets: Buckets, kind: 
     """Operations of these rounds that never got a latency: of the response time also what was never sent."""
     within = [slices[number] for number in range(span[0], span[1] + 1) if number in slices]
     if kind == "service":
-        return sum(int(one["failed"]) for one in within)
-    return max(0, sum(int(one["offered"]) for one in within) - buckets.total)
+        return sum(one.failed for one in within)
+    return max(0, sum(one.offered for one in within) - buckets.total)
 
 
 def _failed(trials: Sequence[TrialRecord], buckets: Sequence[Buckets], kind: LatencyKind) -> list[int]:

@@ -1,7 +1,7 @@
 """Rules that a comparison itself must keep, beside those of its trials: each with its figure and its limit."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -89,7 +89,7 @@ def offered_rate(blocks: Sequence[PairBlock]) -> CheckResult:
     measured = 100 * (max(a, b) / min(a, b) - 1)
     if measured <= RATE_DIFFERENCE_MAX:
         return _result("offered_rate", "valid", measured, RATE_DIFFERENCE_MAX, "%")
-    closed = any(_model(block.a) == "closed" for block in blocks)
+    closed = any(block.a.facts.open is None for block in blocks)
     reason = message("pair.offered_rate.differs", a=a, b=b, closed=closed)
     return _result("offered_rate", "invalid", measured, RATE_DIFFERENCE_MAX, "%", reason)
 
@@ -162,31 +162,18 @@ def _offered_per_s(trials: Sequence[TrialRecord]) -> float:
 
 
 def _offered(trial: TrialRecord) -> float:
-    if _model(trial) != "open":
+    if trial.facts.open is None:
         return trial.throughput_per_s * trial.duration_s
     rate_per_s = _planned_rate(trial)
     return trial.counts.offered if rate_per_s is None or not trial.slices else rate_per_s * trial.duration_s
 
 
-def _model(trial: TrialRecord) -> str:
-    return str(_load(trial).get("kind", "closed"))
-
-
 def _planned_rate(trial: TrialRecord) -> float | None:
     """The rate of an open model that keeps one."""
-    model = _load(trial)
-    rate = model.get("rate_per_s")
-    return None if rate is None or model.get("schedule") else float(rate)
-
-
-def _load(trial: TrialRecord) -> Mapping[str, Any]:
-    """The load model of its plan."""
-    plan = trial.facts.get("plan")
-    model = plan.get("model") if isinstance(plan, dict) else None
-    return model if isinstance(model, dict) else {}
+    model = trial.facts.open
+    return None if model is None or model.schedule else model.rate_per_s
 
 
 def _clock_quantum_ns(trial: TrialRecord) -> float:
     """The smallest step that the driver's clock was observed to make; 0 if the trial does not have it."""
-    drive = trial.facts.get("drive")
-    return float(drive.get("clock_quantum_ns", 0)) if isinstance(drive, dict) else 0.0
+    return 0.0 if trial.facts.drive is None else float(trial.facts.drive.clock_quantum_ns)

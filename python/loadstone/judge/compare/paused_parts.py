@@ -5,10 +5,11 @@ the order of the slices. But who works while paused uses CPU then, and the drive
 conditions use tells nothing: it works for the others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from loadstone.drive.outcome import Slice
 from loadstone.judge.compare.blocks import GroupBlocks
-from loadstone.judge.compare.round_figures import Slice, slices_of
+from loadstone.judge.compare.round_figures import slices_of
 from loadstone.record.trial import TrialRecord
 
 PAUSED_MAX = 0.05
@@ -30,16 +31,12 @@ def _share(slices: Sequence[Slice]) -> float | None:
     """CPU a second while paused over that within the windows."""
     paused_s = paused_cpu_s = window_s = window_cpu_s = 0.0
     for one in slices:
-        own = [part for part in one.get("parts", {}).values() if part.get("paused_cpu_s") is not None]
-        if own and one.get("paused_s"):
-            paused_s += one["paused_s"]
-            paused_cpu_s += _sum(own, "paused_cpu_s")
-            window_s += one["end_s"] - one["begin_s"]
-            window_cpu_s += _sum(own, "cpu_s")
+        own = [part for part in one.parts.values() if part.paused_cpu_s is not None]
+        if own and one.paused_s:
+            paused_s += one.paused_s
+            paused_cpu_s += sum(part.paused_cpu_s or 0.0 for part in own)
+            window_s += one.end_s - one.begin_s
+            window_cpu_s += sum(part.cpu_s or 0.0 for part in own)
     if not paused_s or not window_s or not window_cpu_s:
         return None
     return (paused_cpu_s / paused_s) / (window_cpu_s / window_s)
-
-
-def _sum(parts: Sequence[Mapping[str, float | None]], name: str) -> float:
-    return sum(part.get(name) or 0.0 for part in parts)

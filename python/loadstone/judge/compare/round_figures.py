@@ -1,10 +1,11 @@
 """The slices of a group as arrays: those of a pair round by round, and all of them in the order of time."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from loadstone.drive.outcome import Slice
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.statistics.rounds.contrast_slices import ContrastSlices
@@ -13,12 +14,20 @@ from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.record.trial import TrialRecord
 
 _UNITS = "units_per_s"
-_COUNTED = {"goodput_per_s": "ok", "throughput_per_s": "completed", _UNITS: "ok"}
+_COUNTED: dict[str, Callable[[Slice], int]] = {
+    "goodput_per_s": lambda one: one.ok,
+    "throughput_per_s": lambda one: one.completed,
+    _UNITS: lambda one: one.ok,
+}
 """Rate -> what of a slice counts for it."""
 _MEAN = "response_ns.mean"
 
-Slice = Mapping[str, Any]
-"""See `drive.outcome.Slice`."""
+
+class Turn(NamedTuple):
+    """A slice of a trial, and what its operations are made of: ten keys of an MGET are ten units."""
+
+    slice: Slice
+    units_per_operation: float
 
 
 class SlicesInTime(NamedTuple):
@@ -43,7 +52,7 @@ def pair_slices(blocks: Sequence[PairBlock], metric: str) -> PairSlices:
     if metric not in _COUNTED:
         if metric != _MEAN:
             raise ValueError(f"{metric}: is no figure of single slices")
-        both = [(a, b) for a, b in both if a.get("ended") and b.get("ended")]
+        both = [(a, b) for a, b in both if a.slice.ended and b.slice.ended]
         if not both:
             raise ValueError("no slice says how long its operations took")
     a, b = [first for first, _ in both], [second for _, second in both]
@@ -57,11 +66,11 @@ def contrast_slices(
 
     `blocks` have the trial of each condition by its identity, `weights` how much it counts.
     """
-    every = [of_round for block in blocks for of_round in _in_common([slices_of(block[key]) for key in weights])]
+    every = [of_round for block in blocks for of_round in _in_common([_turns_of(block[key]) for key in weights])]
     if metric not in _COUNTED:
         if metric != _MEAN:
             raise ValueError(f"{metric}: is no figure of single slices")
-        every = [of_round for of_round in every if all(one.get("ended") for one in of_round)]
+        every = [of_round for of_round in every if all(one.slice.ended for one in of_round)]
     if not every:
         raise ValueError("no round has a slice of each condition")
     figures = [_done([of_round[place] for of_round in every], metric) for place in range(len(weights))]
@@ -69,7 +78,7 @@ def contrast_slices(
     return ContrastSlices(done, parts, np.array(list(weights.values())))
 
 
-def _in_common(found: Sequence[Mapping[int, Slice]]) -> list[list[Slice]]:
+def _in_common(found: Sequence[Mapping[int, Turn]]) -> list[list[Turn]]:
     """The slices of all conditions, round by round."""
     numbers = sorted(set.intersection(*(set(one) for one in found)))
     return [[slices[number] for slices in found] for number in numbers]
@@ -85,7 +94,7 @@ def row_slices(trials: Sequence[TrialRecord], metric: str) -> tuple[Floats, Floa
 
     None where one of its trials was measured in one stretch.
     """
-    found = [list(slices_of(trial).values()) for trial in trials]
+    found = [list(_turns_of(trial).values()) for trial in trials]
     if not found or not all(found):
         return None
     return _done([one for slices in found for one in slices], metric)
@@ -93,7 +102,7 @@ def row_slices(trials: Sequence[TrialRecord], metric: str) -> tuple[Floats, Floa
 
 def firsts(blocks: Sequence[PairBlock]) -> list[bool]:
     """Whether A was first, round by round."""
-    return [a["position"] < b["position"] for block in blocks for a, b in _of_block(block)]
+    return [a.slice.position < b.slice.position for block in blocks for a, b in _of_block(block)]
 
 
 def slices_in_time(group: GroupBlocks, judged: Sequence[int], metric: str) -> SlicesInTime:
@@ -106,7 +115,7 @@ def slices_in_time(group: GroupBlocks, judged: Sequence[int], metric: str) -> Sl
     halves: list[list[float] | None] = []
     names = sorted(set.intersection(*(set(group.trials[block]) for block in judged)) if judged else ())
     for block in judged:
-        turns = _in_turn([slices_of(group.trials[block][key]) for key in names])
+        turns = _in_turn([_turns_of(group.trials[block][key]) for key in names])
         slices = [one for _, one in turns]
         if not slices:  # of a block that failed
             continue
@@ -117,18 +126,19 @@ def slices_in_time(group: GroupBlocks, judged: Sequence[int], metric: str) -> Sl
     return SlicesInTime(names, conditions, rates, known if known and len(known) == len(halves) else None)
 
 
-def _log_halves(slices: Sequence[Slice]) -> list[float] | None:
+def _log_halves(turns: Sequence[Turn]) -> list[float] | None:
     """Of correct replies, whatever decides: what reaches into a slice shows in both kinds of rate."""
-    if any(one.get("ok_first_half") is None for one in slices):
+    halves = [one.slice.ok_first_half for one in turns]
+    if None in halves:
         return None
-    first = np.array([one["ok_first_half"] for one in slices], dtype=np.float64)
-    second = np.array([one["ok"] for one in slices], dtype=np.float64) - first
-    halves_s = np.ones(len(slices))
+    first = np.array(halves, dtype=np.float64)
+    second = np.array([one.slice.ok for one in turns], dtype=np.float64) - first
+    halves_s = np.ones(len(turns))
     found: list[float] = (log_rates(second, halves_s) - log_rates(first, halves_s)).tolist()
     return found
 
 
-def _in_turn(found: Sequence[Mapping[int, Slice]]) -> list[tuple[int, Slice]]:
+def _in_turn(found: Sequence[Mapping[int, Turn]]) -> list[tuple[int, Turn]]:
     """The slices of all conditions in the order of time, with the numbers of their conditions."""
     turns = []
     for number in sorted(set.intersection(*(set(one) for one in found)) if found else ()):
@@ -137,33 +147,34 @@ def _in_turn(found: Sequence[Mapping[int, Slice]]) -> list[tuple[int, Slice]]:
     return turns
 
 
-def _position(turn: tuple[int, Slice]) -> int:
-    return int(turn[1]["position"])
+def _position(turn: tuple[int, Turn]) -> int:
+    return turn[1].slice.position
 
 
-def _done(slices: Sequence[Slice], metric: str) -> tuple[Floats, Floats]:
+def _done(turns: Sequence[Turn], metric: str) -> tuple[Floats, Floats]:
     """What the metric is a ratio of, of each slice: see `pair_slices`."""
-    name = _COUNTED.get(metric)
-    if name is None:
-        ended = np.array([max(1, one.get("ended") or 0) for one in slices], dtype=np.float64)
-        return np.array([one.get("response_sum_ns") or 0 for one in slices], dtype=np.float64), ended
-    done = np.array([one[name] for one in slices], dtype=np.float64)
-    long_s = np.array([one["end_s"] - one["begin_s"] for one in slices], dtype=np.float64)
+    count = _COUNTED.get(metric)
+    if count is None:
+        ended = np.array([max(1, one.slice.ended or 0) for one in turns], dtype=np.float64)
+        return np.array([one.slice.response_sum_ns or 0 for one in turns], dtype=np.float64), ended
+    done = np.array([count(one.slice) for one in turns], dtype=np.float64)
+    long_s = np.array([one.slice.end_s - one.slice.begin_s for one in turns], dtype=np.float64)
     if metric == _UNITS:  # an operation of ten keys is ten: as if a tenth of the time had brought it
-        long_s /= np.array([one.get("units", 1.0) for one in slices])
+        long_s /= np.array([one.units_per_operation for one in turns])
     return done, long_s
 
 
-def _of_block(block: PairBlock) -> Iterator[tuple[Slice, Slice]]:
-    a, b = slices_of(block.a), slices_of(block.b)
+def _of_block(block: PairBlock) -> Iterator[tuple[Turn, Turn]]:
+    a, b = _turns_of(block.a), _turns_of(block.b)
     for number in sorted(a.keys() & b.keys()):
         yield a[number], b[number]
 
 
 def slices_of(trial: TrialRecord) -> dict[int, Slice]:
     """Round -> the slice of a trial in it."""
-    drive = trial.facts.get("drive")
-    slices = drive.get("slices", []) if isinstance(drive, dict) else []
-    if trial.units is not None and trial.units.per_operation != 1:
-        return {one["round"]: {**one, "units": trial.units.per_operation} for one in slices}
-    return {one["round"]: one for one in slices}
+    return {} if trial.facts.drive is None else {one.round: one for one in trial.facts.drive.slices}
+
+
+def _turns_of(trial: TrialRecord) -> dict[int, Turn]:
+    units = 1.0 if trial.units is None else trial.units.per_operation
+    return {number: Turn(one, units) for number, one in slices_of(trial).items()}

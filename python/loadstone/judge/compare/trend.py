@@ -42,13 +42,11 @@ def rise_over(trials: Sequence[TrialRecord]) -> float | None:
 
 def _rise(trial: TrialRecord) -> float | None:
     """ln of the last third's rate over the first third's, of one trial."""
-    series = trial.facts.get("series")
-    points = [point for point in series if point["duration_s"] > 0] if isinstance(series, list | tuple) else []
+    points = [point for point in trial.facts.series if point.duration_s > 0]
     if len(points) < INTERVALS_MIN:
         return None
     third = len(points) // 3
     first, last = (
-        sum(p["completed"] for p in part) / sum(p["duration_s"] for p in part)
-        for part in (points[:third], points[-third:])
+        sum(p.completed for p in part) / sum(p.duration_s for p in part) for part in (points[:third], points[-third:])
     )
     return math.log(last / first) if first > 0 and last > 0 else None

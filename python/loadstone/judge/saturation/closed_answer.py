@@ -51,8 +51,8 @@ def closed_answer(trials: Sequence[TrialRecord], settings: SaturationSettings) -
 
 def think_s_of(trials: Sequence[TrialRecord]) -> float:
     """The users' think time, as the plans of the trials have it."""
-    models = (trial.facts.get("plan", {}).get("model", {}) for trial in trials)
-    return max((float(one.get("think_time_ms", 0.0)) / 1e3 for one in models), default=0.0)
+    models = (trial.facts.closed for trial in trials)
+    return max((one.think_time_ms / 1e3 for one in models if one is not None), default=0.0)
 
 
 def _saturation(

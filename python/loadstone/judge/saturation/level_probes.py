@@ -6,7 +6,7 @@ from statistics import fmean
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.saturation_model import Probe, Sweep
 from loadstone.judge.validity.bounds import GAIN
-from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
+from loadstone.judge.validity.evidence import evidence_of
 from loadstone.judge.validity.gain import bound_over, limits_of
 from loadstone.message import Message, message
 from loadstone.record.trial import TrialRecord
@@ -33,7 +33,7 @@ def search_trials(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
             attempts.setdefault(one.saturation.users, []).append(one)
     found = []
     for users in sorted(attempts):
-        driven = [one for one in attempts[users] if not one.facts.get("failure")]
+        driven = [one for one in attempts[users] if not one.facts.failure]
         if driven or len(attempts[users]) >= SEARCH_TRIES:
             found.append((driven or attempts[users])[-1])
     return found
@@ -89,15 +89,14 @@ def sweep_rounds_of(block: Mapping[int, TrialRecord]) -> list[list[int]]:
     if not size:
         return []
     shared = sorted(set.intersection(*(set(slices_of(trial)) for trial in trials)))
-    if any(trial.facts.get("failure") or _stopped(trial) for trial in trials):
+    if any(trial.facts.failure or _stopped(trial) for trial in trials):
         shared = shared[:-1]  # in the last one it happened
     whole = [list(range(first, first + size)) for first in range(0, len(shared) // size * size, size)]
     return [rounds for rounds in whole if set(rounds) <= set(shared)]
 
 
 def _stopped(trial: TrialRecord) -> bool:
-    drive = trial.facts.get("drive")
-    return isinstance(drive, dict) and drive.get("stopped") is not None
+    return trial.facts.drive is not None and trial.facts.drive.stopped is not None
 
 
 def _of_block(block: Mapping[int, TrialRecord], limits: Mapping[int, Message | None]) -> list[Sweep]:
@@ -118,20 +117,20 @@ def _of_block(block: Mapping[int, TrialRecord], limits: Mapping[int, Message | N
 
 def _in_turn(trials: Sequence[tuple[int, TrialRecord]], number: int) -> list[tuple[int, TrialRecord]]:
     """The levels in the order of that round."""
-    return sorted(trials, key=lambda item: int(slices_of(item[1])[number]["position"]))
+    return sorted(trials, key=lambda item: slices_of(item[1])[number].position)
 
 
 def _pooled(users: int, trial: TrialRecord, rounds: Sequence[int], limit: Message | None) -> Probe:
     """One level in the rounds of one sweep together."""
     slices = [slices_of(trial)[number] for number in rounds]
-    measured_s = sum(one["end_s"] - one["begin_s"] for one in slices)
-    ended = sum(one.get("ended") or 0 for one in slices)
-    offered = sum(one["offered"] for one in slices)
+    measured_s = sum(one.end_s - one.begin_s for one in slices)
+    ended = sum(one.ended or 0 for one in slices)
+    offered = sum(one.offered for one in slices)
     return Probe(
         users,
-        sum(one["ok"] for one in slices) / measured_s if measured_s > 0 else 0.0,
-        sum(one.get("response_sum_ns") or 0 for one in slices) / ended / 1e9 if ended else 0.0,
-        sum(one["failed"] for one in slices) / offered if offered else 0.0,
+        sum(one.ok for one in slices) / measured_s if measured_s > 0 else 0.0,
+        sum(one.response_sum_ns or 0 for one in slices) / ended / 1e9 if ended else 0.0,
+        sum(one.failed for one in slices) / offered if offered else 0.0,
         limit,
     )
 
@@ -154,7 +153,7 @@ def generator_limit(trials: Sequence[TrialRecord]) -> Message | None:
     It is the limit where its thread is full, and a generator that costs nothing would bring more than a tenth. Below
     that the bound of the gain rule widens the interval.
     """
-    evidence = [found for trial in trials if (found := _evidence(trial)) is not None]
+    evidence = [found for trial in trials if (found := evidence_of(trial)) is not None]
     shares = [share for found in evidence if (share := limits_of(found).generator) is not None]
     bound = bound_over(trials)
     if not shares or bound is None or bound.generator is None:
@@ -162,10 +161,3 @@ def generator_limit(trials: Sequence[TrialRecord]) -> Message | None:
     share = fmean(shares)
     full = share >= GENERATOR_FULL and 100 * bound.generator > GAIN.valid
     return message("generator_full", busy_share=share, gain=bound.generator) if full else None
-
-
-def _evidence(trial: TrialRecord) -> TrialEvidence | None:
-    try:
-        return evidence_of(trial)
-    except ValueError:
-        return None

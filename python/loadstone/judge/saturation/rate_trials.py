@@ -52,13 +52,12 @@ def step_of(trial: TrialRecord, required: LatencyObjective, histogram: Histogram
     by_generator = bool(counts.offered) and (late or (unsent and generator_limit([trial]) is not None))
     if not counts.offered:
         return RateStep(trial, message("no_correct_reply"), by_generator=False)
-    series = trial.facts.get("series", [])
     measured = OpenTrial(
         rate_per_s=trial.saturation.rate_per_s if trial.saturation and trial.saturation.rate_per_s else 0.0,
         offered=counts.offered,
         ok=counts.ok,
         latency_s=_latency_s(trial, required.quantile, histogram),
-        backlogs=tuple(int(point.get("backlog", 0)) for point in series),
+        backlogs=tuple(point.backlog for point in trial.facts.series),
     )
     return RateStep(trial, failing(measured, objective_of(required)), by_generator)
 

@@ -22,22 +22,22 @@ class TrialEvidence:
     """One trial that was driven, whether to its end or not."""
 
     trial: TrialRecord
-    facts: TrialFacts
+    plan: Plan
     drive: DriveRecord
 
     @property
-    def plan(self) -> Plan:
-        return self.facts.plan
+    def facts(self) -> TrialFacts:
+        return self.trial.facts
 
     @property
     def closed(self) -> Closed | None:
         """The closed model, if that is the trial's."""
-        return self.plan.model if isinstance(self.plan.model, Closed) else None
+        return self.facts.closed
 
     @property
     def open(self) -> Open | None:
         """The open model, if that is the trial's."""
-        return self.plan.model if isinstance(self.plan.model, Open) else None
+        return self.facts.open
 
     @property
     def kept_rate(self) -> bool:
@@ -166,6 +166,6 @@ class TrialEvidence:
 
 
 def evidence_of(trial: TrialRecord) -> TrialEvidence | None:
-    """The evidence in a trial's line; None if it was never driven. Raises ValidationError if its facts are damaged."""
-    facts = TrialFacts.model_validate(trial.facts)
-    return TrialEvidence(trial, facts, facts.drive) if facts.drive is not None else None
+    """The evidence in a trial's line; None if it was never driven, or its facts were damaged."""
+    plan, drive = trial.facts.plan, trial.facts.drive
+    return None if plan is None or drive is None else TrialEvidence(trial, plan, drive)

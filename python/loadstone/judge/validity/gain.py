@@ -15,8 +15,6 @@ and not the generator's: both shares are of the time without it. Sources and pro
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from loadstone.judge.validity.cpus import CpuUse, generator_cpus, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.link_delay import lost_to_links
@@ -89,10 +87,7 @@ def limits_of(found: TrialEvidence) -> Limits:
 
 def bound_of(trial: TrialRecord) -> Bound | None:
     """The bound of one trial's rates; None of one that was not driven."""
-    try:
-        found = evidence_of(trial)
-    except ValidationError:
-        return None
+    found = evidence_of(trial)
     if found is None:
         return None
     limited = limits_of(found)

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-from pydantic import ValidationError
-
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.message import Message, message
@@ -11,25 +9,18 @@ from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord, Trial
 
 
 def judge_trial(trial: TrialRecord) -> TrialRecord:
-    """The trial with its checks and its verdict, made from the facts in its record alone.
-
-    Facts that are not those of a trial are left out: nothing later need look whether they are sound.
-    """
-    try:
-        evidence = evidence_of(trial)
-    except ValidationError:
-        checks = [_not_finished(message("check.finished.no_facts"), "unknown")]
-        kept = {name: trial.facts[name] for name in ("attempt",) if name in trial.facts}
-        return trial.model_copy(update={"checks": checks, "verdict": verdict_of(checks), "facts": kept})
-    checks = run_checks(trial, evidence)
+    """The trial with its checks and its verdict, made from the facts in its record alone."""
+    checks = run_checks(trial, evidence_of(trial))
     return trial.model_copy(update={"checks": checks, "verdict": verdict_of(checks)})
 
 
 def run_checks(trial: TrialRecord, evidence: TrialEvidence | None) -> list[CheckResult]:
     """What each check that applies to the trial found."""
+    if trial.facts.plan is None:
+        return [_not_finished(message("check.finished.no_facts"), "unknown")]
     if evidence is None:
-        why = trial.facts.get("failure")
-        reason = message("check.finished.not_driven", why=str(why)) if why else message("check.finished.never_driven")
+        why = trial.facts.failure
+        reason = message("check.finished.not_driven", why=why) if why else message("check.finished.never_driven")
         return [_not_finished(reason, "invalid")]
     found = (check.function(evidence) for check in CHECKS)
     return [result for result in found if result is not None]
