@@ -15,6 +15,7 @@ is the failure of the HTTP operation that waits for it: `connection_refused`, `c
 machine had none left), `connection_failed`; an operation on Redis waits on.
 """
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Literal, TypeVar
 
@@ -49,11 +50,8 @@ class Latency:
     max: int
 
 
-class Counts(Part):
-    """`offered = sent + dropped + unsent`; `sent = ok + sum(errors) + timeouts + in_flight`.
-
-    `unsent` still waited for a connection when the drive ended.
-    """
+class Events(Part):
+    """What became of operations."""
 
     offered: int
     sent: int
@@ -61,23 +59,43 @@ class Counts(Part):
     errors: dict[str, int]
     timeouts: int
     dropped: int
+
+
+class Counts(Events):
+    """`offered = sent + dropped + unsent`; `sent = ok + sum(errors) + timeouts + in_flight`.
+
+    `unsent` still waited for a connection when the drive ended.
+    """
+
     in_flight: int
-    unsent: int
+    unsent: int = 0
+
+    @classmethod
+    def sum(cls, parts: Sequence["Counts"]) -> "Counts":
+        """All of them together."""
+        errors: dict[str, int] = {}
+        for counts in parts:
+            for kind, number in counts.errors.items():
+                errors[kind] = errors.get(kind, 0) + number
+        return cls(
+            offered=sum(c.offered for c in parts),
+            sent=sum(c.sent for c in parts),
+            ok=sum(c.ok for c in parts),
+            errors=errors,
+            timeouts=sum(c.timeouts for c in parts),
+            dropped=sum(c.dropped for c in parts),
+            in_flight=sum(c.in_flight for c in parts),
+            unsent=sum(c.unsent for c in parts),
+        )
 
 
-class IntervalOperation(Part):
+class IntervalOperation(Events):
     """One operation within one interval: events counted by the time they happened.
 
     The histograms and the summary hold the operations of the interval's own phase
     (in `drain`: those of `measure`).
     """
 
-    offered: int
-    sent: int
-    ok: int
-    errors: dict[str, int]
-    timeouts: int
-    dropped: int
     response_ns: Latency
     response_histogram: str
     service_histogram: str

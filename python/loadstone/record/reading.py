@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from hdrh.histogram import HdrHistogram
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from loadstone.bounds.bounded_yaml import load_yaml
 from loadstone.bounds.files import LARGEST_BYTES, read_json, read_own_bytes, whole, why
 from loadstone.bounds.replies import shortened
-from loadstone.drive.outcome import Latency, Phase
+from loadstone.drive.outcome import Events, Latency, Phase
 from loadstone.errors import DriveFailed, UserError
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
@@ -53,14 +53,12 @@ LINES_MAX = 2 * TRIALS_MAX
 _TRIAL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-class IntervalLine(BaseModel):
+class IntervalLine(Events):
     """A line of `intervals.jsonl`: one operation in one interval of one attempt at a trial.
 
     `bytes_sent`, `bytes_received`, `connections`, `users`, `backlog` and `cpu_s` are those of the
     whole interval, and the same in the lines of all its operations.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int
     trial: str
@@ -79,12 +77,6 @@ class IntervalLine(BaseModel):
     backlog: int
     cpu_s: list[float]
     operation: str
-    offered: int
-    sent: int
-    ok: int
-    errors: dict[str, int]
-    timeouts: int
-    dropped: int
     response_ns: Latency
 
 

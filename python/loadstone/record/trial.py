@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
+from loadstone.drive.outcome import Counts
 from loadstone.message import Recorded
 from loadstone.plan.saturation.saturation_step import SaturationStep
 from loadstone.record.facts import TrialFacts
@@ -33,19 +34,6 @@ class CheckResult(Line):
     def _none_if_empty(cls, reason: object) -> object:
         """Lines of before have an empty text there."""
         return None if reason == "" else reason
-
-
-class TrialCounts(Line):
-    """Operations intended in the measure phase: `sent = ok + sum(errors) + timeouts + in_flight`."""
-
-    offered: int
-    sent: int
-    ok: int
-    errors: dict[str, int]
-    timeouts: int
-    dropped: int
-    in_flight: int
-    unsent: int = 0
 
 
 class Quantiles(Line):
@@ -95,7 +83,7 @@ class TrialRecord(Line):
     """Begin and end of each stretch of the measure phase, in seconds since `started_unix_ns`."""
     verdict: TrialVerdict
     """valid, suspect or invalid: the worst of its checks."""
-    counts: TrialCounts
+    counts: Counts
     """Operations intended in the measure phase, followed to their end: `sent` = `ok` + errors + `timeouts` +
     `in_flight` (no reply when the drain ended); `offered` = `sent` + `dropped` (too many waited) + `unsent`."""
     duration_s: float

@@ -27,7 +27,7 @@ from loadstone.record.parts.part_cpu import connections_by_third, cpu_seconds, p
 from loadstone.record.parts.part_kinds import has_counters, kinds_of
 from loadstone.record.parts.requested import limits_of_servers, settings_of_servers, with_limits
 from loadstone.record.parts.stalls import stalls_of
-from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord, Units
+from loadstone.record.trial import Quantiles, TrialRecord, Units
 from loadstone.record.window import Window
 
 _KERNEL = "kernel"
@@ -42,7 +42,7 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
     kinds = kinds_of(observation.readings.software, observation.readings.subjects, lines)
     cpu_s = cpu_seconds(window, drive, kinds)
     facts = _facts(planned, observation, window, cpu_s, kinds)
-    counts = _sum_counts([operation.counts for operation in drive.operations.values()])
+    counts = Counts.sum([operation.counts for operation in drive.operations.values()])
     completed = sum(operation.window_completed for operation in drive.operations.values())
     correct = sum(operation.window_ok for operation in drive.operations.values())
     throughput = completed / drive.measure_s if drive.measure_s > 0 else 0.0
@@ -148,7 +148,7 @@ def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started
         block=planned.block,
         order=planned.order,
         verdict="invalid",
-        counts=TrialCounts(offered=0, sent=0, ok=0, errors={}, timeouts=0, dropped=0, in_flight=0),
+        counts=Counts(offered=0, sent=0, ok=0, errors={}, timeouts=0, dropped=0, in_flight=0),
         duration_s=0.0,
         throughput_per_s=0.0,
         goodput_per_s=0.0,
@@ -165,36 +165,19 @@ def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started
     )
 
 
-def _sum_counts(parts: Sequence[Counts]) -> TrialCounts:
-    errors: dict[str, int] = {}
-    for counts in parts:
-        for kind, number in counts.errors.items():
-            errors[kind] = errors.get(kind, 0) + number
-    return TrialCounts(
-        offered=sum(c.offered for c in parts),
-        sent=sum(c.sent for c in parts),
-        ok=sum(c.ok for c in parts),
-        errors=errors,
-        timeouts=sum(c.timeouts for c in parts),
-        dropped=sum(c.dropped for c in parts),
-        in_flight=sum(c.in_flight for c in parts),
-        unsent=sum(c.unsent for c in parts),
-    )
-
-
-def _response(drive: DriveRecord, counts: TrialCounts) -> Quantiles:
+def _response(drive: DriveRecord, counts: Counts) -> Quantiles:
     """Over everything that was due: what was dropped or never sent is infinitely late, too."""
     operations = drive.operations.values()
     return _latency([o.response_histogram for o in operations], [o.response_ns for o in operations], counts.offered)
 
 
-def _service(drive: DriveRecord, counts: TrialCounts) -> Quantiles:
+def _service(drive: DriveRecord, counts: Counts) -> Quantiles:
     """Over everything that was sent."""
     operations = drive.operations.values()
     return _latency([o.service_histogram for o in operations], [o.service_ns for o in operations], counts.sent)
 
 
-def _least(drive: DriveRecord, counts: TrialCounts) -> Quantiles | None:
+def _least(drive: DriveRecord, counts: Counts) -> Quantiles | None:
     """As the response time, less what the driver itself may have added; None where an operation has none."""
     encoded = [o.least_histogram for o in drive.operations.values() if o.least_histogram is not None]
     summaries = [o.least_ns for o in drive.operations.values() if o.least_ns is not None]

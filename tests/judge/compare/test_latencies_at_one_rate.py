@@ -7,11 +7,12 @@ from tests.changed_facts import with_model
 from tests.verdicts import verdict
 
 from loadstone.analyse.rows.fixed_rates import own_load
+from loadstone.drive.outcome import Counts
 from loadstone.judge.compare.pair_checks import equal_rate_per_s, offered_rate
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.plan.at_rate import FixedRate
 from loadstone.plan.drive_plan import Open
-from loadstone.record.trial import TrialCounts, TrialRecord
+from loadstone.record.trial import TrialRecord
 from loadstone.report.verdicts import short_text, verdict_text
 
 
@@ -19,7 +20,7 @@ def at_rate(synthetic: Any, rate_per_s: float, offered: int, *, slices: int = 2)
     """A trial of a second in the open model, with so many random arrivals."""
     model = Open(rate_per_s=rate_per_s, arrivals="poisson").model_dump(mode="json")
     made = with_model(synthetic.make_trial(), model)
-    counts = TrialCounts(offered=offered, sent=offered, ok=offered, errors={}, timeouts=0, dropped=0, in_flight=0)
+    counts = Counts(offered=offered, sent=offered, ok=offered, errors={}, timeouts=0, dropped=0, in_flight=0)
     return made.model_copy(
         update={
             "duration_s": 1.0,

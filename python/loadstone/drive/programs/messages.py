@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from loadstone.bounds.replies import shortened
-from loadstone.drive.outcome import Phase
+from loadstone.drive.outcome import Counts, Events, Phase
 from loadstone.output.terminal import plain
 from loadstone.plan.drive_plan import Plan
 
@@ -67,8 +67,10 @@ class Ready(_Received):
     runtime: Name = ""
 
 
-class ProgramCounts(_Received):
-    """See `outcome.Counts`."""
+class ProgramEvents(Events):
+    """The same, within bounds: what a program leaves out did not happen."""
+
+    model_config = ConfigDict(extra="ignore")
 
     offered: Count
     sent: Count
@@ -76,19 +78,20 @@ class ProgramCounts(_Received):
     errors: dict[ErrorKind, Count] = Field(default={}, max_length=ERROR_KINDS_MAX)
     timeouts: Count = 0
     dropped: Count = 0
+
+
+class ProgramCounts(ProgramEvents, Counts):
+    """The same, within bounds."""
+
+    model_config = ConfigDict(extra="ignore")
+
     in_flight: Count = 0
     unsent: Count = 0
 
 
-class ProgramIntervalOperation(_Received):
+class ProgramIntervalOperation(ProgramEvents):
     """See `outcome.IntervalOperation`."""
 
-    offered: Count
-    sent: Count
-    ok: Count
-    errors: dict[ErrorKind, Count] = Field(default={}, max_length=ERROR_KINDS_MAX)
-    timeouts: Count = 0
-    dropped: Count = 0
     response_histogram: Histogram
     service_histogram: Histogram
 

@@ -10,7 +10,6 @@ from loadstone.bounds.replies import shortened
 from loadstone.drive.outcome import (
     CommandRecord,
     Connections,
-    Counts,
     DriveRecord,
     EndpointRecord,
     Interval,
@@ -26,7 +25,6 @@ from loadstone.drive.programs.cpu_of_program import CpuOfProgram
 from loadstone.drive.programs.faults import DriverBroken
 from loadstone.drive.programs.messages import (
     IntervalMessage,
-    ProgramCounts,
     ProgramIntervalOperation,
     Ready,
     RecordMessage,
@@ -98,7 +96,7 @@ class Translation:
             measure_s=measure.end_s - measure.start_s,
             operations={
                 name: OperationRecord(
-                    counts=_counts(one.counts),
+                    counts=one.counts,
                     window_completed=one.window_completed,
                     window_ok=one.window_ok,
                     response_ns=self._whole(name, one.counts.ok, one.response_histogram, message.overflowed),
@@ -110,7 +108,7 @@ class Translation:
                 )
                 for name, one in message.operations.items()
             },
-            total=_counts(message.total),
+            total=message.total,
             pool_wait_ns=_NOTHING if waits is None else self._most("pool_wait_histogram", waits, message.total.sent),
             schedule_lag_ns=self._most("schedule_lag_histogram", message.schedule_lag_histogram, message.total.offered),
             commands={name: CommandRecord(**one.model_dump()) for name, one in message.commands.items()},
@@ -189,7 +187,3 @@ def latency_of(histogram: HdrHistogram) -> Latency:
     }
     mean = sum(middle * int(count) for middle, count in zip(middles, counts[places], strict=True)) / total
     return Latency(count=total, min=lowest[0], mean=mean, max=highest[-1], **quantiles)
-
-
-def _counts(counts: ProgramCounts) -> Counts:
-    return Counts(**counts.model_dump())
