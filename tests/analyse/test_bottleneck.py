@@ -398,8 +398,9 @@ def test_replicas_count_together_against_the_limits_of_all(limited: Callable[...
     assert limited(behind_app(1.02, replicas=2, limit="1")).part == "latency"
     crowded = limited(behind_app(1.96, replicas=4, limit="1", cpus=(0, 2)))
     assert text(crowded.message).startswith(
-        "subject-bound: spring 1.96 of its 2 CPUs (4 processes share them: more of them cannot help);"
+        "bound by a shared CPU: spring 1.96 of its 2 CPUs (4 processes share them: more of them cannot help);"
     ), "no more than it was given"
+    assert crowded.part == "cpu"
 
 
 def test_a_limit_that_is_not_in_force_is_none(limited: Callable[..., Bottleneck]) -> None:

@@ -178,10 +178,16 @@ def _full(load: Load, full: Sequence[str]) -> Named:
     bound = [name for name in full if _kind(load, name) == "server" and load.shares[name] >= BOUND]
     first = (bound or full)[0]
     busy = [_busy(load, name) for name in (first, *(name for name in full if name != first))]
-    part = _kind(load, first)
+    part = "cpu" if _crowd_one_cpu(load, first) else _kind(load, first)
     stores = _stores(load, full)
     said = message("bottleneck_full", part=part, busy=busy, stores=_beside(stores) if stores else None)
     return part, said, [*full, *stores]
+
+
+def _crowd_one_cpu(load: Load, name: str) -> bool:
+    """Whether it is several processes that fill fewer CPUs, by their place and by no limit of their own."""
+    busy = load.parts.get(name)
+    return busy is not None and busy.cpus is not None and busy.processes > busy.cpus and busy.throttled < THROTTLED
 
 
 def _stores(load: Load, full: Sequence[str]) -> Mapping[str, float]:

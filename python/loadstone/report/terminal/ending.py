@@ -184,6 +184,8 @@ def _verdicts(judged: Sequence[Comparison], width: int, lines_max: int) -> list[
         return []
     shown = judged if len(judged) < lines_max else judged[: lines_max - 2]
     lines: list[RenderableType] = [Text(), *(verdict_line(one, width) for one in shown)]
+    placed = next((w for one in judged for w in one.warnings if w.kind == "bound_by_shared_cpu"), None)
+    lines += [] if placed is None else [Text(f"  {fmt.sentence(placed)}", "yellow")]
     if rest := judged[len(shown) :]:
         kinds = Counter(one.primary.kind.replace("_", " ") for one in rest)
         counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())

@@ -9,7 +9,8 @@ _POOLS = {"hikari": "to the database", "redis_pool": "to Redis"}
 
 
 def _full(part: str, busy: Sequence[str], stores: str | None) -> str:
-    return f"{part}-bound: {'; '.join([*busy, *([stores] if stores else [])])}"
+    head = "bound by a shared CPU" if part == "cpu" else f"{part}-bound"
+    return f"{head}: {'; '.join([*busy, *([stores] if stores else [])])}"
 
 
 def _busy_cores(

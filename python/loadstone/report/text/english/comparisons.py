@@ -67,8 +67,8 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "check_invalid_in": _invalid_in,
     "blocks_after_last_look": _after_last_look,
     "bound_by_shared_cpu": (
-        "the parts of a condition share CPUs that are full, and none of them is full alone: the placement decides "
-        "here, and nothing is said of instances on CPUs of their own."
+        "the processes of a condition share CPUs that are full: their placement decides, and nothing is said of "
+        "instances on CPUs of their own."
     ),
     "both_latency_bound": "both conditions were latency-bound: this ranks round trips, not capacity.",
     "both_generator_bound": (
