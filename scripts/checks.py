@@ -28,7 +28,8 @@ def _table() -> Iterator[str]:
         question = text(check.explanation).removeprefix("For information: ")
         question = question[0].upper() + question[1:]
         letter, _, why = ("X", "", "") if check.limit is None else check.limit.source.partition(": ")
-        explained = f"{question} {why[0].upper()}{why[1:]}." if why else question
+        # That it is exact is reason enough.
+        explained = question if letter == "X" else f"{question} {why[0].upper()}{why[1:]}."
         about = "information" if check.information else check.about
         yield f"| `{check.name}` | {explained} | {_limit(check)} | {letter} | {about} |"
 

@@ -50,7 +50,7 @@ def _per_second(place: int, name: str, unit: str, text: str, series: Series) -> 
 def _mode(place: int, name: str, text: str, mode: str) -> Metric:
     series = Series("host_cpu_ratio", _MODE, label("mode", mode), PERCENT)
     column = Column(MACHINE, place, name, f"Per cent of all CPUs: {text}.")
-    return Metric(name, HOST, "rate", "% of all CPUs", f"time of the CPUs: {text}", series, column, csv_unit="_percent")
+    return Metric(name, HOST, "rate", "% of all CPUs", f"CPU time {text}", series, column, csv_unit="_percent")
 
 
 _VMSTAT = (

@@ -51,12 +51,12 @@ def _metric(name: str, kind: MetricKind, unit: str, text: str, series: Series, c
 METRICS = (
     ANSWERS,
     _metric(
-        "threads_connected", "gauge", "connections", "open connections, loadstone's own for control among them",
+        "threads_connected", "gauge", "connections", "open connections, with loadstone's own",
         Series("mariadb_connections", "Connections to MariaDB, loadstone's own among them"),
         _column(1, "connections", "Connections, loadstone's own two among them."),
     ),
     _metric(
-        "threads_running", "gauge", "threads", "threads that work on a statement, the one that answers this among them",
+        "threads_running", "gauge", "threads", "threads that work on a statement, this query's among them",
         Series("mariadb_running_threads", "Threads of MariaDB that work on a statement"),
         _column(2, "working", "Threads that work on a statement."),
     ),
@@ -66,17 +66,17 @@ METRICS = (
             Series(*_POOL, label("kind", "dirty"))),
     _metric(
         "buffer_pool_hits", "rate", "% of the reads of pages",
-        "found in the buffer pool; not reported where nothing was read",
+        "found in the buffer pool",
         Series("mariadb_buffer_pool_hit_ratio", "Share of the reads of pages that found them in memory", scale=PERCENT),
         _column(3, "buffer pool hits", "Reads of pages that found them in memory.", "hit_rate"),
     ),
     _metric("queries_per_s", "rate", "statements/s", "statements of all kinds",
             Series("mariadb_queries_per_second", "Statements of every kind")),
-    _metric("selects_per_s", "rate", "statements/s", "SELECT, those answered from the query cache among them",
+    _metric("selects_per_s", "rate", "statements/s", "SELECT, with those of the query cache",
             Series(*_STATEMENTS, label("kind", "select"))),
     _metric("writes_per_s", "rate", "statements/s", "INSERT, UPDATE, DELETE and REPLACE",
             Series(*_STATEMENTS, label("kind", "write"))),
-    _metric("commits_per_s", "rate", "statements/s", "COMMIT, those of autocommit not among them",
+    _metric("commits_per_s", "rate", "statements/s", "COMMIT, without autocommit",
             Series(*_STATEMENTS, label("kind", "commit"))),
     _metric(
         "query_cache_hits_per_s", "rate", "statements/s", "SELECT answered from the query cache",

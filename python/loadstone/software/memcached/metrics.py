@@ -13,7 +13,7 @@ KIND = PartKind(
 )
 TABLE = Table("memcached", (PART,))
 
-_PROCESS_HAS_IT = "process_cpu_seconds_total has it where the process is visible"
+_PROCESS_HAS_IT = "process_cpu_seconds_total, of a visible process"
 _READS = ("memcached_reads", "Keys that were read")
 
 
@@ -34,7 +34,7 @@ def _counter(name: str, unit: str, text: str, series: Series | str) -> Metric:
 METRICS = (
     ANSWERS,
     _gauge(
-        "curr_connections", "connections", "open connections, loadstone's own for control among them",
+        "curr_connections", "connections", "open connections, with loadstone's own",
         Series("memcached_connections", "Connections to memcached, loadstone's own among them"),
         _column(1, "connections", "Connections, loadstone's own two among them."),
     ),

@@ -44,7 +44,7 @@ def _metric(name: str, kind: MetricKind, unit: str, text: str, series: Series, c
 METRICS = (
     ANSWERS,
     _metric(
-        "client_sessions", "gauge", "connections", "open connections, loadstone's own for control among them",
+        "client_sessions", "gauge", "connections", "open connections, with loadstone's own",
         Series("postgresql_connections", "Connections to PostgreSQL, loadstone's own among them"),
         _column(1, "connections", "Connections, loadstone's own two among them."),
     ),
@@ -61,7 +61,7 @@ METRICS = (
     ),
     _metric(
         "shared_buffer_hits", "rate", "% of the reads of blocks",
-        "found in the shared buffers; not reported where nothing was read",
+        "found in the shared buffers",
         Series("postgresql_buffer_hit_ratio", "Share of the reads of blocks that found them in memory", scale=PERCENT),
         _column(3, "buffer hits", "Reads of blocks that found them in the shared buffers.", "hit_rate"),
     ),

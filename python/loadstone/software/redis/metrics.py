@@ -18,8 +18,8 @@ OWN_CONNECTIONS = 2
 """loadstone's own to each Redis in addition to the load: its control, and its monitor."""
 
 _CHILD = "1 while a child of Redis writes"
-_PROCESS_HAS_IT = "process_cpu_seconds_total has it where the process is visible"
-_MAIN_THREAD_HAS_IT = "process_main_thread_cores has it where the process is visible"
+_PROCESS_HAS_IT = "process_cpu_seconds_total, of a visible process"
+_MAIN_THREAD_HAS_IT = "process_main_thread_cores, of a visible process"
 
 
 def _column(place: int, title: str, text: str, format_: Format = "plain", *, always: bool = True) -> Column:
@@ -40,7 +40,7 @@ def _counter(name: str, over_nodes: OverNodes, unit: str, text: str, series: Ser
 METRICS = (
     ANSWERS,
     _gauge(
-        "connected_clients", "sum", "connections", "open connections, loadstone's own for control among them",
+        "connected_clients", "sum", "connections", "open connections, with loadstone's own",
         Series("redis_connections", "Connections to Redis, loadstone's own for control among them"),
         _column(1, "connections", "Connections, loadstone's own two among them."),
     ),
@@ -79,11 +79,11 @@ METRICS = (
         "used_memory", "sum", "bytes", "memory that it uses", Series("redis_memory_bytes", "Memory that Redis uses"),
         _column(3, "memory of the data", "Memory in use, as it reports.", "size"),
     ),
-    _gauge("used_memory_rss", "sum", "bytes", "memory that it has of the system",
+    _gauge("used_memory_rss", "sum", "bytes", "resident memory",
            Series("redis_resident_memory_bytes", "Memory that Redis has of the system")),
     _gauge("maxmemory", "sum", "bytes", "memory that it may use; 0 without a limit",
            Series("redis_memory_limit_bytes", "Memory that Redis may use; 0 without a limit"), kept=False),
-    _gauge("mem_fragmentation_ratio", "highest", "ratio", "memory that it has of the system over memory that it uses",
+    _gauge("mem_fragmentation_ratio", "highest", "ratio", "resident memory over used memory",
            Series("redis_memory_fragmentation_ratio", "Memory of the system over memory in use")),
     _counter("used_cpu_sys", "sum", "s", "system time of all its threads", _PROCESS_HAS_IT),
     _counter("used_cpu_user", "sum", "s", "user time of all its threads", _PROCESS_HAS_IT),
