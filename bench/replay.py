@@ -100,7 +100,7 @@ def designs(pairs: int, look_alpha: float, sequence: Sequence[int] | None) -> li
 
 
 def looks_of_life(planned: Sequence[int], step: int) -> tuple[int, ...]:
-    """Where a run is looked at that gets time for `step` more blocks again and again, as `conduct.campaign` does it."""
+    """Where a run is looked at that gets time for `step` more blocks again and again, as `goals.comparison` does it."""
     taken: list[int] = []
     for end in range(step, planned[-1] + step, step):
         for look in looks_left(planned, taken):

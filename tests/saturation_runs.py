@@ -10,16 +10,18 @@ from typing import Any
 
 from rich.console import Console
 
-from loadstone.conduct.saturation.saturating import Saturating
+from loadstone.conduct.loop import Loop
 from loadstone.drive.outcome import Interval, Latency
+from loadstone.goals.goal import Asked, Kill
 from loadstone.live.progress import RunProgress
 from loadstone.plan.block import Block
 from loadstone.plan.drive_plan import Closed
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.saturation.ramp_plan import users_at
+from loadstone.record.crash import CrashRecord
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
-from loadstone.record.reading import Run, read_looks, read_run
+from loadstone.record.reading import Run, read_histogram, read_looks, read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
 from tests.changed_facts import written
@@ -121,6 +123,18 @@ class ScriptedSystem:
         return found
 
 
+class NoCrashes:
+    """None is planned."""
+
+    def run(self, planned: Kill) -> CrashRecord:
+        raise AssertionError(planned)
+
+
+def no_look(*_: Any) -> Any:
+    """No comparison is planned."""
+    raise AssertionError
+
+
 @dataclass
 class Session:
     """Searches in one folder, each going on where the one before ended."""
@@ -149,7 +163,9 @@ class Session:
             console = Console(file=self.out, width=200, color_system=None)
             progress = RunProgress(console, self._now_s, verbose=verbose)
             try:
-                Saturating(conductor, folder, self.experiment, plan, progress, self._now_s).run()
+                histogram = partial(read_histogram, folder.path, kind="response")
+                asked = Asked(self.experiment, plan, no_look, histogram)
+                Loop(asked, conductor, NoCrashes(), folder, progress, clock=self._now_s).run()
             finally:
                 self.ran, self.planned = conductor.ran, conductor.planned
         return self.recorded()

@@ -9,7 +9,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from loadstone.commands.saturate_operations import redis_operation
-from loadstone.goals.saturate_closed import Done, SearchStep, SweepStep, next_step
+from loadstone.goals.saturate_closed import Ended, SearchStep, SweepStep, next_step
 from loadstone.options import RunOptions, requested_plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.saturation.saturation_settings import SaturationSettings
@@ -144,12 +144,12 @@ class System:
         trials: list[TrialRecord],
         *,
         refine: bool = True,
-    ) -> tuple[list[SearchStep | SweepStep], Done]:
+    ) -> tuple[list[SearchStep | SweepStep], Ended]:
         """All steps from these trials on, up to the end; their trials are added."""
         steps: list[SearchStep | SweepStep] = []
         while True:
             step = next_step(template, settings, trials, refine=refine)
-            if isinstance(step, Done):
+            if isinstance(step, Ended):
                 return steps, step
             steps.append(step)
             assert len(steps) < 100, "it never ends"

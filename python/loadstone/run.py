@@ -15,10 +15,10 @@ from loadstone.analyse.comparisons import look_at
 from loadstone.analyse.model import Analysis
 from loadstone.analyse.objectives import Objective, missed
 from loadstone.bounds.beneath import NotOfFolder
-from loadstone.conduct.campaign import Campaign
+from loadstone.conduct.loop import Loop
 from loadstone.conduct.opening import REAL, Opened, Seams, opened
-from loadstone.conduct.saturation.saturating import Saturating
 from loadstone.errors import LoadstoneError
+from loadstone.goals.goal import Asked
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message
 from loadstone.options import RunOptions
@@ -151,10 +151,7 @@ def _say(console: Console, line: str) -> None:
 
 
 def _measure(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunOptions) -> LoadstoneError | None:
-    """Run what is not finished yet: trials, saturation points, crashes, and what time they left for more trials.
-
-    The reason if it had to end early.
-    """
+    """Measure what the goals of the run ask for; the reason if it had to end early."""
     path = parts.folder.path
     look = partial(
         look_at,
@@ -162,15 +159,11 @@ def _measure(parts: Opened, prepared: Prepared, progress: RunProgress, options: 
         histograms=partial(read_histogram, path),
         round_histograms=partial(read_round_histograms, path),
     )
-    experiment, run_plan, began_s = prepared.experiment, prepared.run_plan, options.began_s
-    campaign = Campaign(parts.conductor, parts.folder, experiment, run_plan, progress, look, began_s=began_s)
-    saturating = Saturating(parts.conductor, parts.folder, experiment, run_plan, progress, began_s=began_s)
+    histogram = partial(read_histogram, path, kind="response")
+    asked = Asked(prepared.experiment, prepared.run_plan, look, histogram)
+    loop = Loop(asked, parts.conductor, parts.crashes, parts.folder, progress, began_s=options.began_s)
     try:
-        campaign.run()
-        saturating.run()
-        parts.crashes.run(run_plan.crashes)
-        if run_plan.ending_s() > run_plan.report_s():
-            campaign.use_time_left()
+        loop.run()
     except LoadstoneError as error:
         return error
     return None

@@ -156,7 +156,7 @@ def test_what_is_undecided_because_it_moves_says_so(compared: Compared) -> None:
     assert noisy.more_minutes is not None
 
 
-def test_the_campaign_goes_on_as_with_what_is_undecided(look: Callable[..., LookOutcome]) -> None:
+def test_a_comparison_goes_on_as_with_what_is_undecided(look: Callable[..., LookOutcome]) -> None:
     assert not look((steady, compiling)).decided
     assert look((steady, steady), ratio=1.3).decided
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import redis
@@ -34,7 +33,6 @@ from loadstone.spec.load_settings import load_experiment
 
 from ..fakes import FakeProgress
 from .fake_rig import fake_rig  # noqa: F401 (a fixture)
-from .scripted_campaign import Bench
 
 PATIENCE_S = 60.0
 READY = "Ready to accept connections"
@@ -122,7 +120,7 @@ def none_of(_: Interval) -> None:
 
 @dataclass
 class Rig:
-    """One experiment's trials, run as a campaign runs them."""
+    """One experiment's trials, run as a loop runs them."""
 
     conductor: Conductor
     servers: Deployments
@@ -175,8 +173,3 @@ def rig(tmp_path: Path, synthetic: object) -> Iterator[Callable[[str], Rig]]:
 
 def check_of(record: TrialRecord, name: str) -> CheckResult:
     return next(check for check in record.checks if check.name == name)
-
-
-@pytest.fixture
-def bench(synthetic: ModuleType, tmp_path: Path) -> Bench:
-    return Bench(synthetic, tmp_path / "runs")

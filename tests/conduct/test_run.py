@@ -15,6 +15,7 @@ from rich.console import Console
 from loadstone import run as run_module
 from loadstone.analyse.objectives import Objective, parse_objective
 from loadstone.errors import DriveFailed, Interrupted, LoadstoneError, ServerGone, UserError
+from loadstone.goals.goal import Kill
 from loadstone.record.crash import CrashRecord
 from loadstone.run import INVALID_STATUS, MISSED_STATUS, UNWRITTEN_STATUS, Outcome, run
 
@@ -153,27 +154,26 @@ def test_crashes_come_after_the_trials(world: World, screen: Screen, monkeypatch
     world.text = CRASH
     order: list[str] = []
 
-    def noted(self: Any, planned: Any) -> None:
-        order.append(f"{len(trials(self.folder.path))} trials, {len(planned)} crash")
-        one = planned[0]
-        self.folder.add_crash(
-            CrashRecord(
-                name=one.crash.name,
-                trial=one.crash.trial,
-                condition=one.trial.condition,
-                number=1,
-                acknowledged=9,
-                unknown=0,
-                found=9,
-                restart_s=0.1,
-                killed_after_s=1.0,
-                started_unix_ns=1,
-            )
+    def noted(_: Any, planned: Kill) -> CrashRecord:
+        (folder,) = world.folders
+        order.append(f"{len(trials(folder))} trials, crash {planned.number} of {planned.of}")
+        one = planned.crash
+        return CrashRecord(
+            name=one.crash.name,
+            trial=one.crash.trial,
+            condition=one.trial.condition,
+            number=1,
+            acknowledged=9,
+            unknown=0,
+            found=9,
+            restart_s=0.1,
+            killed_after_s=1.0,
+            started_unix_ns=1,
         )
 
     monkeypatch.setattr("loadstone.conduct.crash.crashes.Crashes.run", noted)
     done = ran(world, screen)
-    assert order == ["2 trials, 1 crash"]
+    assert order == ["2 trials, crash 1 of 1"]
     assert done.analysis.crashes[0].rows
 
 

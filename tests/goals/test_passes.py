@@ -28,7 +28,7 @@ def passes(synthetic: ModuleType) -> Passes:
         for block in range(5)
         for order in (1, 2, 3)
     ]
-    return Passes(group, planned, [])
+    return Passes(group, planned)
 
 
 def trial(template: TrialRecord, block: int, order: int, at_s: float = 0.0) -> TrialRecord:

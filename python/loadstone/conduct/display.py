@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from loadstone.drive.outcome import Interval
-from loadstone.judge.verdict import Verdict
+from loadstone.goals.goal import Told
 from loadstone.live.live_figures import LiveFigures
 from loadstone.message import Message
 from loadstone.observe.sample import Sample
-from loadstone.plan.rounds import Rounds
-from loadstone.record.look import Reason
 
 
 class Progress(Protocol):
@@ -26,8 +24,8 @@ class Progress(Protocol):
         """The monitors observed something. From any thread."""
 
 
-class CampaignProgress(Protocol):
-    """What becomes of the trials and comparisons of a run, as it happens; see `live.progress.RunProgress`."""
+class RunDisplay(Told, Protocol):
+    """What becomes of the trials and goals of a run, as it happens; see `live.progress.RunProgress`."""
 
     def start(self) -> None:
         """The first trial is about to begin."""
@@ -37,9 +35,6 @@ class CampaignProgress(Protocol):
 
     def left(self, seconds: float, at_most: bool) -> None:
         """How long the run still takes; `at_most`: it may end before."""
-
-    def decided(self, decided: int, of: int) -> None:
-        """So many of all comparisons are decided."""
 
     def trial(self, name: str, label: str, place: str) -> None:
         """Trial `name` of condition `label` begins; `place` says where in the run it stands."""
@@ -54,33 +49,7 @@ class CampaignProgress(Protocol):
         """The trial ended, with the reasons why it is not valid; `in_block`: its block is reported as a whole."""
 
     def block(self, place: str) -> None:
-        """A block of a comparison ended."""
-
-    def look(
-        self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict], names: Sequence[str] = ()
-    ) -> None:
-        """A comparison was judged after so many blocks or rounds: the verdict of each pair, and the names."""
-
-    def lengthened(self, group: str, rounds: Rounds | None, carried: Message) -> None:
-        """A comparison begins again with these slices (None: whole trials), because of what is carried over."""
-
-    def searched(self, users: int, per_s: float) -> None:
-        """A step of the search for a saturation point ended: so many users, correct replies a second."""
-
-    def rated(self, rate_per_s: float, *, kept: bool) -> None:
-        """A rate was offered, and the objective was kept or not."""
-
-    def announced(self, label: str, said: Message) -> None:
-        """What happens next to the search for a condition's saturation point, and why."""
-
-    def estimated(self, label: str, sweeps: int, said: Message) -> None:
-        """What so many sweeps say of a condition's saturation point."""
-
-    def forecast(self, group: str, forecast: Message) -> None:
-        """What the next look at a comparison would show."""
-
-    def detail(self, text: str) -> None:
-        """Something that only those need who want to know everything."""
+        """A block of several trials ended."""
 
 
 class Live(Protocol):

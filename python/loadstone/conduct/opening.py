@@ -106,7 +106,7 @@ def opened(
         shown = LiveAt(progress, live)
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, seams.monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
-        yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement, folder))
+        yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement))
 
 
 def _open_folder(

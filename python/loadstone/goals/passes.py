@@ -1,6 +1,6 @@
 """What was measured of a comparison's group: passes through its blocks, of which the last one of each block counts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from statistics import median
 
@@ -21,14 +21,21 @@ class Passes:
     A block is always run in the same order, so in the lines of `trials.jsonl` a pass begins where the order falls.
     """
 
-    def __init__(self, group: Group, planned: Iterable[PlannedTrial], finished: Iterable[TrialRecord]) -> None:
-        """`planned` and `finished` are those of the group; `finished` with every attempt, in the order they ended."""
+    def __init__(self, group: Group, planned: Sequence[PlannedTrial]) -> None:
+        """`planned` are the trials of the group, and of its stage."""
         self.group = group
+        self._names = {trial.name for trial in planned}
         by_block = groupby(sorted(planned, key=lambda t: (t.block, t.order)), key=lambda t: t.block)
         self._planned = {block: tuple(trials) for block, trials in by_block}
         self._passes: dict[int, list[list[TrialRecord]]] = {}
-        for trial in finished:
-            self.add(trial)
+        self._followed = 0
+
+    def follow(self, trials: Sequence[TrialRecord]) -> None:
+        """Those of the group that were added to the run's trials since; every attempt, in the order they ended."""
+        for trial in trials[self._followed :]:
+            if trial.trial in self._names:
+                self.add(trial)
+        self._followed = len(trials)
 
     def add(self, trial: TrialRecord) -> None:
         """A trial ended."""

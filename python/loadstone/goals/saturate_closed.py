@@ -1,18 +1,27 @@
-"""Which step of the closed model comes next, from the trials so far: a search, then blocks of sweeps. Pure."""
+"""Where a condition saturates, in the closed model: a search by numbers of users, then blocks of sweeps over them.
 
-from collections.abc import Mapping, Sequence
+Which step comes next follows from the trials so far alone; how it is measured, from the step.
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from loadstone.goals.goal import Measure, Shown
 from loadstone.judge.saturation.level_probes import measured_again, search_probes, sweep_blocks, sweeps_of
 from loadstone.judge.statistics.saturation import closed_saturation
 from loadstone.judge.statistics.saturation_model import Estimate, Probe, Saturation
-from loadstone.judge.statistics.saturation_range import RangeSearch, search_range
+from loadstone.judge.statistics.saturation_range import RangeSearch, search_range, sweep_orders
+from loadstone.plan.block import Block
+from loadstone.plan.design.order import derived_seed
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.saturation.level_plans import think_s
+from loadstone.plan.saturation.level_plans import in_one_stretch, step_trial, think_s, with_users
 from loadstone.plan.saturation.saturation_settings import SaturationSettings
+from loadstone.plan.saturation.saturation_step import SaturationStep
 from loadstone.plan.saturation.sweep_rounds import SweepPlan, plan_sweeps
+from loadstone.plan.workload.trial_plans import in_slices
 from loadstone.record.trial import TrialRecord
 
 FAILURES = 2
@@ -47,7 +56,7 @@ class SweepStep:
 
 
 @dataclass(frozen=True)
-class Done:
+class Ended:
     """Nothing more is to be measured."""
 
     reason: Literal["decided", "last look"]
@@ -56,7 +65,7 @@ class Done:
 
 def next_step(
     template: PlannedTrial, settings: SaturationSettings, trials: Sequence[TrialRecord], *, refine: bool
-) -> SearchStep | SweepStep | Done:
+) -> SearchStep | SweepStep | Ended:
     """What comes next for a condition.
 
     Args:
@@ -71,20 +80,20 @@ def next_step(
     if (again := _again(template, settings, trials, probes, found)) is not None:
         return again
     if not found.levels:
-        return Done("decided", 0)
+        return Ended("decided", 0)
     sweeps = sweeps_of(trials)
     if _failed_in_a_row(trials) >= FAILURES:
-        return Done("last look", len(sweeps))
+        return Ended("last look", len(sweeps))
     plan = sweeps_planned(template, settings, probes, found.levels)
     following = SweepStep(plan, _first(plan, trials))
     if len(sweeps) < settings.sweeps or _half_done(plan, trials):
         return following
     answer = closed_saturation(sweeps)
     if is_precise(answer, settings.precision) or settings.sweeps_max <= settings.sweeps:
-        return Done("decided", len(sweeps))
+        return Ended("decided", len(sweeps))
     if len(sweeps) >= settings.sweeps_max:
-        return Done("last look", len(sweeps))
-    return following if refine else Done("last look", len(sweeps))
+        return Ended("last look", len(sweeps))
+    return following if refine else Ended("last look", len(sweeps))
 
 
 def _again(
@@ -181,3 +190,99 @@ def _failed_in_a_row(trials: Sequence[TrialRecord]) -> int:
             break
         count += 1
     return count
+
+
+def measure_search(template: PlannedTrial, step: SearchStep, label: str, run_seed: int) -> Measure:
+    """One step of the search."""
+    plan = in_one_stretch(
+        with_users(template.plan, step.users),
+        step.measure_s,
+        application=bool(template.subjects),
+        response_s=step.response_s,
+    )
+    trial = step_trial(
+        template,
+        plan,
+        SaturationStep(phase="search", users=step.users, number=step.number),
+        name=f"{template.name}-search-u{step.users}{'' if step.users == 2 ** (step.number - 1) else '-again'}",
+        block=step.number,
+        order=1,
+        seed=derived_seed(run_seed, template.name, "search", step.users),
+    )
+    place = f"search for the range: {users_text(step.users)}"
+    return Measure(
+        (Shown(Block.alone(trial), label, place),),
+        then=lambda told, records: told.searched(step.users, records[0].goodput_per_s),
+    )
+
+
+def measure_sweeps(
+    template: PlannedTrial, step: SweepStep, label: str, of: str, run_seed: int, trials: Sequence[TrialRecord]
+) -> Measure:
+    """A block of sweeps in rounds, or what is left of one sweep of whole trials, a trial a level.
+
+    `of`: how many sweeps there will be, e.g. `of at least 6`; `trials`: of the condition so far.
+    """
+    plan, rounds = step.plan, step.plan.rounds
+    if rounds is None:
+        return Measure(tuple(_whole_sweep(template, step, label, of, run_seed, trials)))
+    interval_s = round((plan.rounds_a_sweep - 0.5) * rounds.measured_s, 6)
+    levels = []
+    for place, users in enumerate(_order(template, step, run_seed), start=1):
+        level = in_slices(with_users(template.plan, users), rounds, 1, interval_s)
+        of_step = SaturationStep(phase="sweep", users=users, number=step.first, rounds_a_sweep=plan.rounds_a_sweep)
+        seed = derived_seed(run_seed, template.name, "sweep", step.first, users)
+        levels.append(
+            step_trial(
+                template, level, of_step, name=f"{_name(template, step)}-u{users}", block=step.first, order=place,
+                seed=seed, in_rounds=True,
+            )
+        )  # fmt: skip
+    dice = random.Random(derived_seed(run_seed, template.name, "rounds", step.first))
+    places = range(len(levels))
+    orders = tuple(tuple(dice.sample(places, len(places))) for _ in range(rounds.of(1)))
+    last = step.first + plan.sweeps_a_block - 1
+    where = f"{f'sweeps {step.first} to {last}' if last > step.first else f'sweep {step.first}'} {of}"
+    shown = Shown(
+        Block(tuple(levels), orders, rounds),
+        label,
+        where,
+        name=template.name,
+        in_round=lambda number, users: f"{where}, round {number} of {len(orders)}, {users_text(users)}",
+    )
+    return Measure((shown,), whole=where)
+
+
+def _whole_sweep(
+    template: PlannedTrial, step: SweepStep, label: str, of: str, run_seed: int, trials: Sequence[TrialRecord]
+) -> Iterator[Shown]:
+    done = {
+        one.saturation.users
+        for one in trials
+        if one.saturation is not None and one.saturation.phase == "sweep" and one.saturation.number == step.first
+    }
+    order = _order(template, step, run_seed)
+    for place, users in enumerate(order, start=1):
+        if users in done:
+            continue
+        level = in_one_stretch(with_users(template.plan, users), step.plan.trial_s, application=bool(template.subjects))
+        of_step = SaturationStep(phase="sweep", users=users, number=step.first)
+        seed = derived_seed(run_seed, template.name, "sweep", step.first, users)
+        trial = step_trial(
+            template, level, of_step, name=f"{_name(template, step)}-u{users}", block=step.first, order=place, seed=seed
+        )
+        where = f"sweep {step.first} {of}, level {place} of {len(order)}: {users_text(users)}"
+        yield Shown(Block.alone(trial), label, where)
+
+
+def _order(template: PlannedTrial, step: SweepStep, run_seed: int) -> tuple[int, ...]:
+    return sweep_orders(step.plan.levels, 1, derived_seed(run_seed, template.name, "sweep", step.first))[0]
+
+
+def _name(template: PlannedTrial, step: SweepStep) -> str:
+    return f"{template.name}-sweep{step.first:02d}"
+
+
+def users_text(users: int) -> str:
+    """`1 user`, `1,024 users`."""
+    return f"{users:,} {'user' if users == 1 else 'users'}"

@@ -1,6 +1,8 @@
-"""Which step of the open model comes next, from the trials so far: one bisection to locate the rate, then blocks. Pure.
+"""Where a condition saturates, in the open model: one bisection locates the highest rate that keeps the objective, then
+blocks of bisections lie around it.
 
-The range follows from a closed search: what the system does at most, and a share of that which any system keeps.
+The range follows from a closed search: what the system does at most, and a share of that which any system keeps. Which
+rate comes next follows from the trials so far alone.
 """
 
 import math
@@ -8,10 +10,23 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadstone.goals.goal import Measure, Shown
 from loadstone.judge.saturation.rate_trials import Histogram, RateStep, rate_steps, replayed
-from loadstone.judge.statistics.saturation_open import BLOCKS, Bisection, around, locate, trial_length_s
+from loadstone.judge.statistics.saturation_open import (
+    BLOCK_STEPS,
+    BLOCKS,
+    LOCATE_STEPS,
+    Bisection,
+    around,
+    locate,
+    trial_length_s,
+)
+from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.plan.saturation.level_plans import in_one_stretch, step_trial, with_arrivals
 from loadstone.plan.saturation.saturation_settings import SaturationSettings
+from loadstone.plan.saturation.saturation_step import SaturationStep
 from loadstone.record.trial import TrialRecord
 
 LOW, HIGH = 1 / 32, 1.25
@@ -81,3 +96,35 @@ def length_s(settings: SaturationSettings, capacity_per_s: float, rate_per_s: fl
     needed_s = max(settled_s, OPERATIONS / rate_per_s)
     most_s = LENGTH_MAX_S / 3 if settings.quick else LENGTH_MAX_S
     return math.ceil(10 * min(most_s, max(LENGTH_MIN_S, needed_s))) / 10
+
+
+def measure_rate(
+    template: PlannedTrial, step: RateTrial, measure_s: float, users: int, label: str, run_seed: int
+) -> Measure:
+    """One rate; its pool is large enough for `users`."""
+    rate_per_s = float(f"{step.rate_per_s:.6g}")
+    plan = in_one_stretch(
+        with_arrivals(template.plan, rate_per_s, users), measure_s, application=bool(template.subjects)
+    )
+    of_step = SaturationStep(
+        phase="locate" if step.phase == "locate" else "bisect",
+        rate_per_s=rate_per_s,
+        number=step.number if step.phase == "locate" else step.block,
+    )
+    where = "locate" if step.phase == "locate" else f"block{step.block}"
+    trial = step_trial(
+        template,
+        plan,
+        of_step,
+        name=f"{template.name}-{where}-{step.number}",
+        block=step.block + 1,
+        order=step.number,
+        seed=derived_seed(run_seed, template.name, where, step.number),
+    )
+    return Measure((Shown(Block.alone(trial), label, f"{_place(step)}: {rate_per_s:,.0f} a second"),))
+
+
+def _place(step: RateTrial) -> str:
+    if step.phase == "locate":
+        return f"locating the rate, step {step.number} of {LOCATE_STEPS}"
+    return f"bisection {step.block} of {BLOCKS}, step {step.number} of {BLOCK_STEPS}"

@@ -11,6 +11,7 @@ import pytest
 
 from loadstone.conduct.crash.crashes import Crashes
 from loadstone.errors import Interrupted, ServerGone, UserError
+from loadstone.goals.goal import Kill
 from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
 from loadstone.record.crash import CrashRecord
@@ -58,7 +59,7 @@ class Lab:
         self.parts = FakeParts({"redis": self.server})
         rig.driver.servers[:] = [self.server]
         rig.measurement.parts = self.parts
-        self.crashes = Crashes(rig.measurement, rig.folder)
+        self.crashes = Crashes(rig.measurement)
         rig.driver.at = {"measure": self.server.await_death}
 
     def planned(
@@ -71,7 +72,7 @@ class Lab:
         return CrashTrial(trial, PlannedCrash("kept", trial.name, "redis", count, after_s, 1, look_up))
 
     def one(self, **changes: Any) -> CrashRecord:
-        self.crashes.run((self.planned(**changes),))
+        self.rig.folder.add_crash(self.crashes.run(Kill(self.planned(**changes), 1, 1)))
         (line,) = (self.rig.folder.path / "crashes.jsonl").read_text().splitlines()
         return CrashRecord.model_validate_json(line)
 
@@ -206,14 +207,6 @@ def test_a_full_disk_ends_the_run_and_leaves_no_key(lab: Lab) -> None:
     with pytest.raises(UserError, match=r"crashes\.jsonl"):
         lab.one()
     assert lab.server.store.keys == {}
-
-
-def test_what_is_recorded_is_not_done_again(lab: Lab) -> None:
-    record = lab.one()
-    lab.rig.folder.earlier_crashes = (record,)
-    began = len(lab.rig.driver.shares)
-    lab.crashes.run((lab.planned(),))
-    assert len(lab.rig.driver.shares) == began
 
 
 def test_a_process_that_took_the_id_is_spared(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

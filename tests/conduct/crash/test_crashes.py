@@ -17,6 +17,7 @@ from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.native import NativeDriver
+from loadstone.goals.goal import Kill
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.software.redis.control import RedisControl
@@ -54,19 +55,6 @@ crashes:
   - {name: kept, title: What is kept, server: redis, vary: {mode: [MODE]}, after: 500 ms, times: 1}
 """
 Lose = Callable[[redis.Redis], None]
-
-
-class Records:
-    """Stands for the run's folder."""
-
-    def __init__(self) -> None:
-        self.earlier_crashes: tuple[CrashRecord, ...] = ()
-        self.added: list[CrashRecord] = []
-
-    def add_crash(self, record: CrashRecord) -> None:
-        self.added.append(record)
-
-
 Crash = Callable[..., tuple[CrashRecord, LookedUp]]
 
 
@@ -83,7 +71,7 @@ def crash(tmp_path: Path) -> Iterator[Crash]:
         for word, stands_for in words.items():
             text = text.replace(word, stands_for)
         run_plan = make_run_plan(load_experiment(text), blocks=1)
-        folder, context = Records(), DeployContext(work_root=tmp_path / "work")
+        context = DeployContext(work_root=tmp_path / "work")
 
         def make(name: str, settings: Mapping[str, Any]) -> Server:
             server = registry.server(name, settings)
@@ -92,8 +80,8 @@ def crash(tmp_path: Path) -> Iterator[Crash]:
         with Deployments(make, context) as servers:
             placement = Placement((), (), shared=True, note="not placed")
             measurement = Measurement(servers, Drivers(NativeDriver()), placement, threading.Event(), FakeProgress())
-            Crashes(measurement, folder).run(run_plan.crashes)  # type: ignore[arg-type]
-        (record,) = folder.added
+            (planned,) = run_plan.crashes
+            record = Crashes(measurement).run(Kill(planned, 1, 1))
         assert record.failure is None
         assert record.looked_up is not None
         assert record.looked_up.keys > 0

@@ -16,12 +16,12 @@ from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.provider import Step
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, ServerGone, UserError
+from loadstone.goals.goal import Kill
 from loadstone.machine import steady_clock
 from loadstone.plan.block import Block
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import CrashTrial
 from loadstone.record.crash import CrashRecord, LookedUp
-from loadstone.record.folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -38,27 +38,21 @@ class Crashes:
     """Runs crashes one after another. Only servers that loadstone started are killed."""
 
     measurement: Measurement
-    folder: RunFolder
 
-    def run(self, planned: tuple[CrashTrial, ...]) -> None:
-        """Run those that are not recorded yet.
+    def run(self, planned: Kill) -> CrashRecord:
+        """The record of one crash, whatever became of it.
 
         Raises:
-            Interrupted: the user requested a stop; the crash being measured is not recorded.
-            UserError: the disk is full.
+            Interrupted: the user requested a stop; the crash does not count.
         """
-        done = {record.trial for record in self.folder.earlier_crashes}
-        for number, one in enumerate(planned, 1):
-            if one.crash.trial in done:
-                continue
-            said = f"crash {number} of {len(planned)}: killing {one.crash.server} under load"
-            self.measurement.progress.step(Step(said, about=f"killing {one.crash.server} under load"))
-            record = self._one(one)
-            self.measurement.require_going_on()
-            self.folder.add_crash(record)
+        one = planned.crash
+        said = f"crash {planned.number} of {planned.of}: killing {one.crash.server} under load"
+        self.measurement.progress.step(Step(said, about=f"killing {one.crash.server} under load"))
+        record = self._one(one)
+        self.measurement.require_going_on()
+        return record
 
     def _one(self, one: CrashTrial) -> CrashRecord:
-        """The record of one crash, whatever became of it."""
         try:
             ready = self.measurement.parts.need(one.trial)
             victim = ready.servers[one.crash.server]

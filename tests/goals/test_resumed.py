@@ -4,7 +4,7 @@ import json
 
 from loadstone.errors import Interrupted
 
-from .scripted_campaign import BLOCK_S, EQUIVALENT, LOOKS, NOT_DECIDABLE, Bench, Script, compared, table
+from .scripted_loop import BLOCK_S, EQUIVALENT, LOOKS, NOT_DECIDABLE, Bench, Script, compared, table
 
 
 def stop_at(name: str, attempt: int = 1) -> Script:

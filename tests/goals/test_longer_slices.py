@@ -8,7 +8,7 @@ from loadstone.plan.run_plan import Group
 from loadstone.record.reading import read_looks
 from loadstone.report.text.sentences import text
 
-from .scripted_campaign import CARRIED, Bench, compared
+from .scripted_loop import CARRIED, Bench, compared
 
 
 def in_rounds(stage: int = 0) -> Group:

@@ -6,7 +6,7 @@ from loadstone.errors import Interrupted
 from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import Group, PlannedTrial
 
-from ..scripted_campaign import Bench, compared, table
+from .scripted_loop import Bench, compared, table
 
 ROUNDS = Rounds((16, 16, 16), 0.5, 0.01, opening_each_s=1.0)
 DECK_S = 3 * (1.0 + 16 * 0.502)

@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.conduct.tables.table_trials import TableTrials
+from loadstone.goals.table_trials import TableTrials
 from loadstone.plan.run_plan import Group, PlannedTrial
 from loadstone.record.trial import TrialRecord
 
@@ -23,7 +23,7 @@ def table(synthetic: ModuleType) -> TableTrials:
         for block in (1, 2)
         for order in range(1, 6)
     ]
-    return TableTrials(group, planned, [])
+    return TableTrials(group, planned)
 
 
 @pytest.fixture

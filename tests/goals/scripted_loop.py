@@ -1,4 +1,4 @@
-"""A campaign by a script: trials take 10 s each by a clock of their own; the folder is a real one."""
+"""A loop by a script: trials take 10 s each by a clock of their own; the folder is a real one."""
 
 import io
 from collections.abc import Callable, Iterator, Sequence
@@ -10,13 +10,16 @@ from typing import Any
 from rich.console import Console
 from tests.verdicts import verdict
 
-from loadstone.conduct.campaign import Campaign
+from loadstone.conduct.loop import Loop
 from loadstone.errors import LoadstoneError
+from loadstone.goals.goal import Asked, Kill
 from loadstone.judge.verdict import Verdict
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message, message
 from loadstone.plan.block import Block
-from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan, Stage
+from loadstone.plan.required import PlannedCrash
+from loadstone.plan.run_plan import TABLE_GROUP, CrashTrial, Group, Pair, PlannedTrial, RunPlan, Stage
+from loadstone.record.crash import CrashRecord
 from loadstone.record.facts import TrialFacts
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
@@ -138,9 +141,29 @@ def failed(name: str) -> CheckResult:
     return CheckResult(name=name, verdict="invalid", measured=61, limit=50, unit="%", reason="Others took 31 %.")
 
 
+def no_histogram(trial: str) -> Any:
+    """No one needs any."""
+    raise AssertionError(trial)
+
+
+@dataclass
+class ScriptedCrashes:
+    """Takes its time, and kills nothing."""
+
+    bench: "Bench"
+
+    def run(self, planned: Kill) -> CrashRecord:
+        self.bench.clock.now += self.bench.others_take_s or 0.0
+        crash = planned.crash
+        return CrashRecord(
+            name=crash.crash.name, trial=crash.trial.name, condition=crash.trial.condition, number=planned.number,
+            acknowledged=9, unknown=0, found=9, restart_s=0.1, killed_after_s=1.0, started_unix_ns=1,
+        )  # fmt: skip
+
+
 @dataclass
 class Bench:
-    """A run plan, and campaigns over it in one folder."""
+    """A run plan, and loops over it in one folder."""
 
     synthetic: ModuleType
     root: Path
@@ -151,7 +174,7 @@ class Bench:
     rounds: list[int] = field(default_factory=list)
     rates: Callable[[PlannedTrial, int], float] | None = None
     others_take_s: float | None = None
-    """What comes after the campaign takes so long; then it uses the time that is left. None: it ends."""
+    """What comes after tables and comparisons takes so long: a crash. None: nothing comes."""
 
     def plan(self, *groups: Group, budget_s: float = 1e6, stages: Sequence[Group] = ()) -> RunPlan:
         """A plan with a budget that leaves `budget_s` for trials; the rest is kept for the report.
@@ -161,7 +184,7 @@ class Bench:
         trials = tuple(trial for group in groups for trial in self._trials(group))
         longer = [Stage(group, tuple(self._trials(group))) for group in stages]
         plan = self.synthetic.make_run_plan(groups=groups, trials=trials, budget_s=budget_s)
-        plan = replace(plan, longer=tuple(longer))
+        plan = replace(plan, longer=tuple(longer), crashes=() if self.others_take_s is None else (self._crash(),))
         for _ in range(40):
             plan = replace(plan, budget_s=budget_s + plan.ending_s() + 1e-6)
         return plan
@@ -174,6 +197,11 @@ class Bench:
                 name = f"{prefix}b{block:02d}-{order:03d}"
                 yield PlannedTrial(name, condition, block, order, {}, plan, None, group.name, stage=group.stage)
 
+    def _crash(self) -> CrashTrial:
+        plan = self.synthetic.make_plan()
+        trial = PlannedTrial("crash-kept-1-1", {"operation": "set"}, 1, 1, {}, plan, None, "crash")
+        return CrashTrial(trial, PlannedCrash("kept", trial.name, "redis", "DBSIZE", 0.0, 1, ()))
+
     def run(self, plan: RunPlan, script: Script = quiet, began_s: float | None = None) -> LoadstoneError | None:
         """Run the plan in the folder, or go on with it; the error that it ended with."""
         template = self.synthetic.make_trial()
@@ -182,14 +210,13 @@ class Bench:
             conductor = ScriptedConductor(folder, self.clock, template, script, rates=self.rates)
             console = Console(file=self.out, width=200, color_system=None)
             progress = RunProgress(console, self.clock, verbose=True)
-            campaign = Campaign(
-                conductor, folder, experiment, plan, progress, self.judge, self.clock, self.clock, began_s
-            )
+            asked = Asked(experiment, plan, self.judge, no_histogram)
+            loop = Loop(
+                asked, conductor, ScriptedCrashes(self), folder, progress,
+                clock=self.clock, unix_s=self.clock, began_s=began_s,
+            )  # fmt: skip
             try:
-                campaign.run()
-                if self.others_take_s is not None:
-                    self.clock.now += self.others_take_s
-                    campaign.use_time_left()
+                loop.run()
             except LoadstoneError as error:
                 return error
             finally:

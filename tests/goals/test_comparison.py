@@ -1,6 +1,6 @@
 """Which trial comes next, and when a comparison ends."""
 
-from .scripted_campaign import BLOCK_S, FASTER, TRIAL_S, Bench, compared, table
+from .scripted_loop import BLOCK_S, FASTER, TRIAL_S, Bench, compared, table
 
 
 def test_a_block_of_the_table_comes_first_and_the_others_after_the_first_looks(bench: Bench) -> None:

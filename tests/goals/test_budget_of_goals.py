@@ -10,7 +10,7 @@ from loadstone.plan.required import RequiredSubject
 from loadstone.plan.run_plan import REPORT_S, Group, RunPlan
 from loadstone.report.text.sentences import text
 
-from .scripted_campaign import (
+from .scripted_loop import (
     BLOCK_S,
     EQUIVALENT,
     START_S,
@@ -19,7 +19,7 @@ from .scripted_campaign import (
     compared,
     table,
 )
-from .test_campaign_longer_slices import in_rounds
+from .test_longer_slices import in_rounds
 
 
 def test_the_budget_ends_a_group_between_two_looks_with_a_look(bench: Bench) -> None:

@@ -1,6 +1,6 @@
 """What was measured of the table's group: its trials one by one, since no two of them are compared."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import mean, median
 
@@ -13,14 +13,20 @@ from loadstone.record.trial import TrialRecord
 class TableTrials:
     """The trials of a group without pairs. Of several attempts at one the last counts."""
 
-    def __init__(self, group: Group, planned: Iterable[PlannedTrial], finished: Iterable[TrialRecord]) -> None:
-        """`planned` and `finished` are those of the group; `finished` with every attempt, in the order they ended."""
+    def __init__(self, group: Group, planned: Iterable[PlannedTrial]) -> None:
+        """`planned` are those of the group."""
         self.group = group
         self._planned = {trial.name: trial for trial in planned}
         self._numbers = {name: number for number, name in enumerate(self._planned, start=1)}
         self._attempts: dict[str, list[TrialRecord]] = {}
-        for trial in finished:
-            self.add(trial)
+        self._followed = 0
+
+    def follow(self, trials: Sequence[TrialRecord]) -> None:
+        """Those of the group that were added to the run's trials since; every attempt, in the order they ended."""
+        for trial in trials[self._followed :]:
+            if trial.trial in self._planned:
+                self.add(trial)
+        self._followed = len(trials)
 
     def add(self, trial: TrialRecord) -> None:
         """A trial ended."""

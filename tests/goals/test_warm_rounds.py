@@ -9,7 +9,7 @@ from loadstone.goals.warm_rounds import LEAST_S, SHARE_MAX
 from loadstone.plan.rounds import APPLICATION_SETTLE_S, APPLICATION_SLICE_S, Processes, sequential_rounds
 from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial
 
-from .scripted_campaign import BLOCK_S, Bench, compared
+from .scripted_loop import BLOCK_S, Bench, compared
 
 
 def applications(processes: Processes = "once", slice_s: float = APPLICATION_SLICE_S) -> Group:

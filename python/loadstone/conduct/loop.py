@@ -1,0 +1,170 @@
+"""The loop of a run: it asks the goals what is measured next, measures it, records it, shows it, and asks again."""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from loadstone.conduct.display import RunDisplay
+from loadstone.drive.driver import OnInterval
+from loadstone.drive.outcome import Interval
+from loadstone.goals.budget import Budget
+from loadstone.goals.goal import Asked, Goal, History, Judged, Kill, Measure, Shown, Tell, TimeLeft, Turn
+from loadstone.goals.registry import GOALS
+from loadstone.judge.validity.checks import forbidding
+from loadstone.judge.validity.reasons import failed_checks
+from loadstone.live.live_figures import LiveFigures
+from loadstone.machine import steady_clock
+from loadstone.message import Message
+from loadstone.plan.block import Block
+from loadstone.plan.run_plan import first_looks_s
+from loadstone.record.crash import CrashRecord
+from loadstone.record.folder import RunFolder
+from loadstone.record.trial import TrialRecord
+
+
+class BlockRunner(Protocol):
+    """What measures a block and records its trials; see `conductor.Conductor`."""
+
+    def run(self, block: Block, on_interval: OnInterval) -> list[TrialRecord]: ...
+
+
+class CrashRunner(Protocol):
+    """What kills a server under load and says what it kept; see `crash.crashes.Crashes`."""
+
+    def run(self, planned: Kill) -> CrashRecord: ...
+
+
+class Loop:
+    """All goals of one run, one budget, one folder."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        conductor: BlockRunner,
+        crashes: CrashRunner,
+        folder: RunFolder,
+        display: RunDisplay,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        unix_s: Callable[[], float] = steady_clock.unix_s,
+        began_s: float | None = None,
+    ) -> None:
+        """`began_s`: when the command began, by `clock`; None: now."""
+        self._run_plan = asked.run_plan
+        self._conductor, self._crashes, self._folder, self._display = conductor, crashes, folder, display
+        self._history = History(
+            list(folder.earlier_trials), list(folder.earlier_looks), list(folder.earlier_crashes), folder.more_time
+        )
+        budget = Budget(self._run_plan.budget_s, folder.earlier_trials, clock, began_s=began_s)
+        self._time = TimeLeft(budget, unix_s, kept_s=self._kept_s)
+        self._goals = [made(asked) for made in GOALS]
+        self._started = False
+
+    def run(self) -> None:
+        """Measure what is not measured yet.
+
+        Raises:
+            LoadstoneError: the run cannot go on; what was finished is kept, and no goal is ended by it.
+        """
+        try:
+            for turn in Turn:
+                self._turn(turn)
+        finally:
+            self._display.stop()
+
+    def _turn(self, turn: Turn) -> None:
+        """Each goal as long as it has something to measure."""
+        ending_s, report_s = self._run_plan.ending_s(), self._run_plan.report_s()
+        if turn is Turn.LEFT and ending_s <= report_s:  # nothing was kept for others
+            return
+        self._time.turn = turn
+        self._time.budget.keep(ending_s if turn in (Turn.FIRST, Turn.MORE) else report_s)
+        if turn in (Turn.AFTER, Turn.LEFT):
+            self._pause()
+            self._time.forget_prepared()
+        for goal in self._goals:
+            while turn in goal.turns and self._step(goal):
+                pass
+
+    def _step(self, goal: Goal) -> bool:
+        """Whatever a goal says is next; whether it is to be asked again in this turn."""
+        step = goal.next(self._history, self._time)
+        if isinstance(step, Measure):
+            self._measure(step)
+        elif isinstance(step, Kill):
+            self._kill(step)
+        elif isinstance(step, Judged):
+            self._folder.add_look(step.look)
+            self._history.looks.append(step.look)
+            self._tell(step.told)
+        else:
+            self._tell(step.told)
+            return False
+        return True
+
+    def _measure(self, step: Measure) -> None:
+        self._start()
+        self._tell(step.told)
+        records: list[TrialRecord] = []
+        for shown in step.blocks:
+            block = shown.block
+            self._display.left(*self._left())
+            self._display.trial(shown.name or block.trials[0].name, shown.label, shown.place)
+            for planned in block.trials:
+                self._time.prepared(planned)
+            for record in self._conductor.run(block, partial(self._show, shown)):
+                records.append(record)
+                self._history.trials.append(record)
+                if not step.warms:
+                    self._display.finished(record.verdict, _reasons(record), in_block=step.whole is not None)
+        if step.whole is not None:
+            self._display.block(step.whole)
+        if step.then is not None:
+            step.then(self._display, records)
+
+    def _kill(self, step: Kill) -> None:
+        self._pause()
+        record = self._crashes.run(step)
+        self._folder.add_crash(record)
+        self._history.crashes.append(record)
+
+    def _kept_s(self) -> float:
+        """What the goals keep for first figures: of each of them in their order, as far as there is time for it."""
+        parts = [part for goal in self._goals for part in goal.first_s(self._history)]
+        return first_looks_s(parts, self._time.left_s)
+
+    def _left(self) -> tuple[float, bool]:
+        """Seconds that what is measured before the next pause still takes, and whether it may well take less."""
+        together = (Turn.FIRST, Turn.MORE) if self._time.turn in (Turn.FIRST, Turn.MORE) else (self._time.turn,)
+        asked = [goal for goal in self._goals if any(turn in goal.turns for turn in together)]
+        expected = [goal.expected(self._history, self._time) for goal in asked]
+        surely_s, most_s = sum(one.surely_s for one in expected), sum(one.most_s for one in expected)
+        return min(most_s, max(surely_s, self._time.left_s)), most_s > surely_s
+
+    def _show(self, shown: Shown, place: int, interval: Interval) -> None:
+        """An interval as the person at the terminal is shown it, unless there is no load in it."""
+        if shown.in_round is not None and interval.last_round is not None:
+            self._display.place(shown.in_round(interval.last_round + 1, interval.users))
+        if (figures := LiveFigures.of(interval)) is not None:
+            self._display.live(figures, shown.labels[place] if shown.labels else "")
+
+    def _tell(self, tell: Tell | None) -> None:
+        if tell is not None:
+            tell(self._display)
+
+    def _start(self) -> None:
+        if not self._started:
+            self._display.start()
+            self._started = True
+
+    def _pause(self) -> None:
+        self._display.stop()
+        self._started = False
+
+
+def _reasons(record: TrialRecord) -> Sequence[Message]:
+    """Why the trial is not valid: what forbids its figures first."""
+    first = forbidding(record)
+    failed = (*first, *(one for one in failed_checks(record) if one not in first))
+    return [check.reason for check in failed if check.reason is not None]

@@ -1,1 +1,0 @@
-"""Where conditions saturate, measured: which step comes next, and carried out."""

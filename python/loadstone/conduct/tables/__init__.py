@@ -1,1 +1,0 @@
-"""The rows of tables, measured: decks that take turns in rounds, and trials one by one."""

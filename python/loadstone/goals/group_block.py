@@ -1,0 +1,79 @@
+"""A block of a group as it is measured: its conditions in turns, or trial after trial."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from loadstone.figures import slice_text
+from loadstone.goals.equal_rate import at_equal_rate
+from loadstone.goals.goal import Measure, Shown
+from loadstone.goals.passes import Passes
+from loadstone.plan.block import Block
+from loadstone.plan.design.order import round_orders
+from loadstone.plan.labels import label_of
+from loadstone.plan.rounds import Rounds
+from loadstone.plan.run_plan import WARM_BLOCK, Group, in_tables
+from loadstone.plan.workload.trial_plans import in_slices
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import identity
+
+
+def measure_block(
+    experiment: Experiment,
+    passes: Passes,
+    block: int,
+    *,
+    seed: int,
+    target: int,
+    shortened: Rounds | None = None,
+) -> Measure:
+    """What is left of a block; in the group's rounds or in these.
+
+    Args:
+        experiment: what the conditions are called.
+        passes: what was measured of the group.
+        block: which one.
+        seed: the run's, which the order in each round follows from.
+        target: the number of blocks at which the group is looked at next.
+        shortened: fewer rounds than planned.
+    """
+    group, rounds = passes.group, shortened or passes.group.rounds
+    if rounds is not None:
+        place = _place_of_rounds(group, rounds, block)
+        blocks: tuple[Shown, ...] = (_in_rounds(experiment, passes, rounds, block, seed, place),)
+    else:
+        place = (
+            f"{group.name}: warm-up block" if block == WARM_BLOCK else f"{group.name}: block {block}, look at {target}"
+        )
+        pending = at_equal_rate(group, passes.pending(block), passes.upto(WARM_BLOCK))
+        blocks = tuple(Shown(Block.alone(one), label_of(experiment, one.condition), place) for one in pending)
+    return Measure(blocks, whole=place, warms=block == WARM_BLOCK)
+
+
+def _in_rounds(experiment: Experiment, passes: Passes, rounds: Rounds, block: int, seed: int, place: str) -> Shown:
+    """A block of rounds, whole: what an interruption left of it does not count."""
+    group = passes.group
+    trials = at_equal_rate(group, passes.begin_whole(block), passes.upto(WARM_BLOCK))
+    if rounds != group.rounds:
+        trials = tuple(replace(one, plan=in_slices(one.plan, rounds, block, one.plan.interval_s)) for one in trials)
+    places = {identity(planned.condition): number for number, planned in enumerate(trials)}
+    orders = round_orders(group, seed, block, rounds.of(block))
+    numbered = tuple(tuple(places[identity(condition)] for condition in order) for order in orders)
+    return Shown(
+        Block(trials, numbered, rounds),
+        group.name,
+        place,
+        name=f"{trials[0].group} b{trials[0].block:02d}",
+        labels=tuple(label_of(experiment, one.condition) for one in trials),
+        in_round=_round_of(group.name, rounds.of(block)) if in_tables(group.name) else None,
+    )
+
+
+def _round_of(name: str, rounds: int) -> Callable[[int, int], str]:
+    return lambda number, _: f"{name}: round {number} of {rounds}"
+
+
+def _place_of_rounds(group: Group, rounds: Rounds, block: int) -> str:
+    slices = f", slices of {slice_text(rounds.slice_s)}" if group.stage else ""
+    if block == WARM_BLOCK:
+        return f"{group.name}: warm-up rounds{slices}"
+    return f"{group.name}: rounds {rounds.upto(block - 1) + 1} to {rounds.upto(block)}{slices}"
