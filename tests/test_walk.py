@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "loadstone"
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
-PARTS = ("a study", "a server", "a monitor", "a metric", "a check", "a wire protocol", "a report")
+PARTS = ("a study", "a server", "a monitor", "a metric", "a check", "a goal", "a wire protocol", "a report")
 ROW = re.compile(r"^\| (an? [a-z ]+) \| (`.+`) \| (`.+`) \|$", re.M)
 QUOTED = re.compile("`([^`]+)`")
 WALK = {part: (QUOTED.findall(read), QUOTED.findall(touch)) for part, read, touch in ROW.findall(TEXT)}
@@ -20,6 +20,7 @@ MUST_TOUCH = {
     "a monitor": {"software/x/metrics.py", "software/x/room.py", "tests/contract/test_metrics.py"},
     "a metric": {"software/x/metrics.py", "docs/metrics.md"},
     "a check": {"judge/validity/checks.py", "report/text/english/checks.py", "docs/checks.md"},
+    "a goal": {"goals/x.py", "goals/registry.py"},
     "a wire protocol": {"engine/src/wire.rs", "engine/src/fuzzing.rs", "plan/protocols.py"},
     "a report": {"report/formats.py", "README.md", "README.ko.md", "docs/run-folder.md"},
 }
