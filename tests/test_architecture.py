@@ -74,6 +74,11 @@ DATA_TYPES = {
 CALLS = {("analyse", "judge"), ("live", "report")}
 """Stages that call what another one computes: the judge is pure, and the progress speaks as the report does."""
 ENGINE_USERS = {"drive.native", "deploy.null_program", "deploy.link.link_program"}
+READ_CAUSES = {
+    *("bounds.conversation", "deploy.containers.container_engine", "deploy.transport", "software.redis.connection"),
+    *("deploy.server_pool", "run"),
+}
+"""What looks for an error of the system behind that of a library. What a server did has types: `ServerRefused`."""
 JOINERS = {"cli", "conduct", "run"}
 GOALS_MAY = {"figures", "goals", "judge", "message", "plan", "spec"}
 GOALS_MAY_OF_RECORD = {"record.crash", "record.look", "record.trial"}
@@ -209,3 +214,7 @@ def test_untyped_facts_are_noticed() -> None:
     for text in wrong:
         assert len(untyped_facts(module, text)) == 1, text
     assert untyped_facts(module, "trial.facts.plan, TrialFacts()") == []
+
+
+def test_the_cause_of_an_error_tells_nothing_of_a_server() -> None:
+    assert {name_of(path) for path in MODULES if ".__cause__" in path.read_text()} == READ_CAUSES

@@ -31,14 +31,32 @@ class NoPlace(UserError):
     """A run's folder cannot be made, or has too little room, where it is to be."""
 
 
+class AccessRefused(UserError):
+    """A server refuses a log-in or a right. `code`: what it calls that."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class ServerGone(LoadstoneError):
     """A server that is not ours stopped answering: what was finished is kept."""
 
     exit_status = 3
 
+    def __init__(self, message: str, said: str = "") -> None:
+        """`said`: the reason alone, as the server or the system has it; empty: the message is all there is."""
+        super().__init__(message)
+        self.said = said
+
 
 class ServerRefused(ServerGone):
     """A server answered with an error: it is there, and does not do what was requested."""
+
+    def __init__(self, message: str, code: str = "", said: str = "") -> None:
+        """`code`: what the server calls the error (`WRONGTYPE`, `42P04`, `1062`); empty: nothing."""
+        super().__init__(message, said)
+        self.code = code
 
 
 class OutOfRoom(LoadstoneError):

@@ -8,12 +8,13 @@ import pytest
 from loadstone import registry
 from loadstone.deploy.control import Control, KeyStore, Refusal, TableStore
 from loadstone.deploy.provider import DeployContext
-from loadstone.errors import ServerGone, UserError
+from loadstone.errors import ServerGone, ServerRefused, UserError
 from loadstone.software.mariadb.local import find as find_mariadb
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.installed import find as find_memcached
 from loadstone.software.postgresql.programs import find as find_postgresql
 from loadstone.software.redis.control import RedisControl
+from loadstone.software.sql.session import SqlSession
 
 ASKED = {
     "redis": "appendonly",
@@ -110,8 +111,25 @@ def test_what_is_no_count_is_refused(control: Control, redis_text: str, sql: str
 
 def test_a_server_that_is_gone_is_no_wrong_count(control: Control) -> None:
     endpoint = control.endpoint.model_copy(update={"port": 1})
-    with type(control)(endpoint) as lost, pytest.raises(ServerGone):
+    with type(control)(endpoint) as lost, pytest.raises(ServerGone) as gone:
         lost.count(ANY_COUNT[control.software])
+    assert not isinstance(gone.value, ServerRefused)
+
+
+REFUSED = {"redis": ("NO-SUCH", "ERR"), "mariadb": ("NO SUCH STATEMENT", "1064"), "memcached": ("xx", "ERROR")}
+REFUSED |= {"postgresql": ("SELECT 1 FROM no_such_table", "42P01")}
+"""What a server of each software answers with an error, and what it calls that."""
+
+
+def test_a_server_that_answers_with_an_error_is_not_gone(control: Control) -> None:
+    asked, code = REFUSED[control.software]
+    assert isinstance(control, RedisControl | MemcachedControl | SqlSession)
+    ask = control.query if isinstance(control, SqlSession) else control.call
+    with pytest.raises(ServerRefused) as refused:
+        ask(asked)
+    assert refused.value.code == code
+    assert refused.value.said in str(refused.value)
+    assert control.count(ANY_COUNT[control.software]) >= 0, "it is there, and so is the connection"
 
 
 def test_a_control_is_what_its_software_declares(control: Control) -> None:

@@ -9,6 +9,7 @@ from loadstone.deploy.capacity import says_full
 from loadstone.deploy.control import Start
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.deploy.row_files import Rows, Tell
+from loadstone.errors import ServerRefused
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.mariadb import capacity
 from loadstone.software.mariadb.confinement import require_counting, tables_changed
@@ -16,12 +17,12 @@ from loadstone.software.mariadb.data import write_to_table
 from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.mariadb.facts import READ_BACK, differences, facts_of
 from loadstone.software.mariadb.scripts import new_tables
-from loadstone.software.mariadb.session import MariaDbSession, error_code
+from loadstone.software.mariadb.session import MariaDbSession
 from loadstone.software.mariadb.start import start_of
 from loadstone.software.sql.confined import Grammar
 from loadstone.software.sql.control import SqlControl
 
-NO_ROOM = (ER.RECORD_FILE_FULL, ER.DISK_FULL)
+NO_ROOM = (str(ER.RECORD_FILE_FULL), str(ER.DISK_FULL))
 """Its numbers for a full disk: the text beside them may be in any language."""
 
 
@@ -50,7 +51,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
 
     def is_full(self, error: BaseException) -> bool:
         """Whether its disk or the table is full."""
-        return error_code(error.__cause__) in NO_ROOM or says_full(error)
+        return (isinstance(error, ServerRefused) and error.code in NO_ROOM) or says_full(error)
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
         """By the disk under its files."""

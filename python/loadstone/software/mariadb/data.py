@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pymysql.constants import ER
 
 from loadstone.deploy.row_files import Rows, Tell
-from loadstone.errors import LoadstoneError, UserError
-from loadstone.software.mariadb.session import MariaDbSession, error_code
+from loadstone.errors import ServerRefused, UserError
+from loadstone.software.mariadb.session import MariaDbSession
 
-NO_FILES = (ER.NOT_ALLOWED_COMMAND, 3948, 4166)
+NO_FILES = (str(ER.NOT_ALLOWED_COMMAND), "3948", "4166")
 """The server, or its user, may not take files; MySQL's and MariaDB's newer numbers for it."""
 
 
@@ -32,8 +32,8 @@ def write_to_table(control: MariaDbSession, table: str, rows: Rows, tell: Tell, 
             writer.truncate(table)
         try:
             _load(writer, table, rows, tell)
-        except LoadstoneError as error:
-            if error_code(error.__cause__) not in NO_FILES:
+        except ServerRefused as refused:
+            if refused.code not in NO_FILES:
                 raise
             _insert(writer, table, rows, tell)
         found = writer.count_rows(table)

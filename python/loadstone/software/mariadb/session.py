@@ -14,7 +14,7 @@ from loadstone.bounds.replies import typed
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import certificate_problem
-from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.errors import AccessRefused, ServerGone, ServerRefused, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.mariadb.client import MariaDbClient, Untrusted
 from loadstone.software.mariadb.declared import MARIADB
@@ -24,7 +24,7 @@ from loadstone.software.sql.session import PATIENCE_S, SqlSession
 
 GONE = (CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
 REFUSED = (ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR)
-NOT_ALLOWED = (*REFUSED, ER.TABLEACCESS_DENIED_ERROR, ER.SPECIFIC_ACCESS_DENIED_ERROR)
+NOT_ALLOWED = (str(ER.TABLEACCESS_DENIED_ERROR), str(ER.SPECIFIC_ACCESS_DENIED_ERROR))
 
 
 class MariaDbSession(SqlSession):
@@ -103,8 +103,8 @@ class MariaDbSession(SqlSession):
                 rows = anywhere.query(
                     "SELECT SCHEMA_COMMENT FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", self.database
                 )
-            except ServerGone as gone:
-                if error_code(gone.__cause__) == ER.BAD_FIELD_ERROR:  # MariaDB before 10.5
+            except ServerRefused as refused:
+                if refused.code == str(ER.BAD_FIELD_ERROR):  # MariaDB before 10.5
                     return ""
                 raise
         return str(rows[0][0]) if rows and rows[0] else ""
@@ -119,8 +119,10 @@ class MariaDbSession(SqlSession):
             )
             for table in tables:
                 self.query(f"REPLACE INTO {name} VALUES (%s, %s)", table.name, table.kind)
-        except LoadstoneError as error:
-            if error_code(error.__cause__) not in NOT_ALLOWED:
+        except AccessRefused:
+            return
+        except ServerRefused as refused:
+            if refused.code not in NOT_ALLOWED:
                 raise
 
     def truncate(self, *tables: str) -> None:
@@ -143,16 +145,13 @@ class MariaDbSession(SqlSession):
                 return
             try:
                 anywhere.query(f"{create} COMMENT %s", comment)
-            except ServerGone as gone:
-                if error_code(gone.__cause__) != ER.PARSE_ERROR:
+            except ServerRefused as refused:
+                if refused.code != str(ER.PARSE_ERROR):
                     raise
                 anywhere.query(create)
 
     def _drop_database(self) -> None:
         self.query(f"DROP DATABASE IF EXISTS {self.database}")
-
-    def _has_answered(self, gone: ServerGone) -> bool:
-        return error_code(gone.__cause__) not in GONE
 
     def _connected(self) -> MariaDbClient:
         if self._connection is None:
@@ -195,10 +194,10 @@ class MariaDbSession(SqlSession):
             )
         if code in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?ssl=yes"
-            return UserError(f"{where}: {text}; check user, password and rights in its URL{tls}")
+            return AccessRefused(f"{where}: {text}; check user, password and rights in its URL{tls}", str(code))
         if code in GONE or not isinstance(error, pymysql.Error):
             return ServerGone(f"{where}: {text}; it no longer answers; its own log may give the reason")
-        return ServerGone(f"{where}: {text}")
+        return ServerRefused(f"{where}: {text}", str(code), text)
 
 
 def error_code(error: BaseException | None) -> int:

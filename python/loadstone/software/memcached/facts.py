@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.provider import ServerFacts
-from loadstone.errors import ServerGone, UserError
+from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.memcached.capacity import whole
 from loadstone.software.memcached.declared import MEMCACHED
-from loadstone.software.memcached.session import TOO_OLD, MemcachedSession, is_gone
+from loadstone.software.memcached.session import TOO_OLD, MemcachedSession
 from loadstone.spec.experiment import OUR_PREFIX
 
 PROCESS_ID_END = 2**31
@@ -32,7 +32,7 @@ def inspect_server(endpoint: Endpoint, timeout_s: float = 5.0) -> ServerFacts:
             _require_meta(session)
             stats = session.stats()
         except ServerGone as gone:
-            asks = is_gone(gone) and bound_that_ended(gone) is None
+            asks = not isinstance(gone, ServerRefused | BadReply) and bound_that_ended(gone) is None
             hint = "; is it a memcached, and does a firewall let us through?" if asks else ""
             raise UserError(f"{gone}{hint}") from None
     return ServerFacts(
@@ -59,10 +59,8 @@ def _require_meta(session: MemcachedSession) -> None:
     try:
         stored = session.call("ms", key, b"x", "T10")
         said, removed = stored.decode(errors="replace"), session.call("md", key)
-    except ServerGone as gone:
-        if is_gone(gone):
-            raise
-        said, removed = str(gone).partition(": ")[2], b""
+    except (ServerRefused, BadReply) as odd:
+        said, removed = odd.said or str(odd).partition(": ")[2], b""
     if said.startswith("SERVER_ERROR"):
         problem = f"it takes no writes ({shortened(said, 60)}); free some of its memory, or raise its limit (-m)"
         raise ServerGone(f"server {session.endpoint.label}: {problem}")

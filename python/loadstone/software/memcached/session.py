@@ -16,7 +16,7 @@ from loadstone.bounds.conversation import bound_that_ended, require_time, step_s
 from loadstone.bounds.replies import bad_reply, read_as, shortened
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import error_text
-from loadstone.errors import LoadstoneError, ServerGone, ServerRefused, UserError
+from loadstone.errors import ServerGone, ServerRefused, UserError
 from loadstone.plan.drive_plan import Endpoint, numbered_key
 from loadstone.software.memcached.declared import COUNTING, MEMCACHED
 from loadstone.software.memcached.settings import SPELLING, reported
@@ -93,7 +93,8 @@ class MemcachedSession:
             found = [self._reply(replies) for _ in commands]
         for reply in found:
             if reply.startswith(ERRORS):
-                raise ServerRefused(f"server {self.endpoint.label}: {shortened(reply.decode(errors='replace'))}")
+                said = shortened(reply.decode(errors="replace"))
+                raise ServerRefused(f"server {self.endpoint.label}: {said}", said.split(" ")[0], said)
         return found
 
     def version(self) -> str:
@@ -211,27 +212,27 @@ class MemcachedSession:
         if line == UNAUTHENTICATED:
             self._log_in(replies)
         elif line == b"ERROR":
-            raise ServerGone(f"server {self.endpoint.label}: {TOO_OLD.format(said='ERROR')}")
+            raise ServerRefused(f"server {self.endpoint.label}: {TOO_OLD.format(said='ERROR')}")
         elif line != b"MN":
             said = shortened(line.decode(errors="replace"), 60)
             problem = f"what listens there is not memcached (it said '{said}'); give the address of a memcached server"
-            raise ServerGone(f"server {self.endpoint.label}: {problem}")
+            raise ServerRefused(f"server {self.endpoint.label}: {problem}")
         elif self.endpoint.password is not None:
             problem = "it requires no password, and one was given; leave it out"
-            raise ServerGone(f"server {self.endpoint.label}: {problem}")
+            raise ServerRefused(f"server {self.endpoint.label}: {problem}")
         return replies
 
     def _log_in(self, replies: BinaryIO) -> None:
         where, user = f"server {self.endpoint.label}", self.endpoint.username or ""
         if self.endpoint.password is None:
-            raise ServerGone(f"{where}: it requires a password; give it as memcached://USER:PASSWORD@HOST:PORT")
+            raise ServerRefused(f"{where}: it requires a password; give it as memcached://USER:PASSWORD@HOST:PORT")
         login = f"{user} {self.endpoint.password}".encode()
         self._send(b"set %sprobe:login 0 0 %d\r\n%s\r\n" % (OUR_PREFIX.encode(), len(login), login))
         line = self._line(replies)
         if line != b"STORED":
             said = shortened(line.decode(errors="replace"), 60)
             problem = f"it refuses the password of user '{user}' ({said}); check the name and the password"
-            raise ServerGone(f"{where}: {problem}")
+            raise ServerRefused(f"{where}: {problem}")
 
     def _drop(self) -> None:
         for part in (self._replies, self._socket):
@@ -296,8 +297,3 @@ def _framed(command: Sequence[str | bytes]) -> bytes:
     if data is None:
         return b" ".join(words) + b"\r\n"
     return b" ".join([*words[:2], b"%d" % len(data), *words[2:]]) + b"\r\n" + data + b"\r\n"
-
-
-def is_gone(error: LoadstoneError) -> bool:
-    """Whether it is an end of the connection, rather than an answer that says why the server cannot be used."""
-    return isinstance(error, ServerGone) and isinstance(error.__cause__, OSError | EOFError)

@@ -7,13 +7,14 @@ from loadstone.deploy.capacity import says_full
 from loadstone.deploy.control import Start
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.deploy.row_files import Rows, Tell
+from loadstone.errors import ServerRefused
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.postgresql import capacity
 from loadstone.software.postgresql.confinement import new_tables, require_counting, tables_changed
 from loadstone.software.postgresql.data import write_to_table
 from loadstone.software.postgresql.declared import POSTGRESQL
 from loadstone.software.postgresql.facts import READ_BACK, differences, facts_of
-from loadstone.software.postgresql.session import DISK_FULL, PostgresqlSession, sql_state
+from loadstone.software.postgresql.session import DISK_FULL, PostgresqlSession
 from loadstone.software.postgresql.start import start_of
 from loadstone.software.sql.confined import Grammar
 from loadstone.software.sql.control import SqlControl
@@ -44,7 +45,7 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
 
     def is_full(self, error: BaseException) -> bool:
         """Whether its disk is full."""
-        return sql_state(error.__cause__) == DISK_FULL or says_full(error)
+        return (isinstance(error, ServerRefused) and error.code == DISK_FULL) or says_full(error)
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
         """By the disk under its files."""

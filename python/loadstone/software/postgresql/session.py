@@ -11,7 +11,7 @@ from loadstone.bounds.replies import shortened, typed
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import error_text
-from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.errors import AccessRefused, ServerGone, ServerRefused, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.postgresql.client import MAINTENANCE, PostgresqlClient, Untrusted
 from loadstone.software.postgresql.declared import POSTGRESQL
@@ -72,8 +72,8 @@ class PostgresqlSession(SqlSession):
         self.close()
         try:
             self.query("SELECT 1")
-        except ServerGone as gone:
-            if sql_state(gone.__cause__) == NO_DATABASE:
+        except ServerRefused as refused:
+            if refused.code == NO_DATABASE:
                 return False
             raise
         return True
@@ -98,9 +98,8 @@ class PostgresqlSession(SqlSession):
             self.query(f"COMMENT ON TABLE {name} IS 'made by loadstone, which removes it at the end of its run'")
             for table in tables:
                 self.query(f"INSERT INTO {name} VALUES ($1, $2) ON CONFLICT DO NOTHING", table.name, table.kind)
-        except LoadstoneError as error:
-            if sql_state(error.__cause__) not in REFUSED:
-                raise
+        except AccessRefused:
+            return
 
     def truncate(self, *tables: str) -> None:
         """See `SqlSession.truncate`; all at once, for they may refer to one another."""
@@ -120,9 +119,6 @@ class PostgresqlSession(SqlSession):
     def _anywhere(self) -> "PostgresqlSession":
         """A connection that is not in our database, for what may take a while."""
         return PostgresqlSession(self.endpoint, timeout_s=max(60.0, self._timeout_s))
-
-    def _has_answered(self, gone: ServerGone) -> bool:
-        return bool(sql_state(gone.__cause__))
 
     def _run(self, do: "Callable[[PostgresqlClient], Any]") -> Any:
         try:
@@ -157,8 +153,8 @@ class PostgresqlSession(SqlSession):
             return ServerGone(f"{where}: {text}; it no longer answers; its own log may give the reason")
         if state in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?sslmode=verify-full"
-            return UserError(f"{where}: {text}; check user, password and rights in its URL{tls}")
-        return ServerGone(f"{where}: {text}")
+            return AccessRefused(f"{where}: {text}; check user, password and rights in its URL{tls}", state)
+        return ServerRefused(f"{where}: {text}", state, text)
 
 
 def sql_state(error: BaseException | None) -> str:

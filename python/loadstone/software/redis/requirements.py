@@ -4,16 +4,13 @@ import secrets
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import redis
-
 from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.provider import ServerFacts
-from loadstone.deploy.transport import error_text
 from loadstone.errors import BadReply, ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis.probe import probe
-from loadstone.software.redis.session import RedisSession
+from loadstone.software.redis.session import LoginRefused, RedisSession
 from loadstone.spec.experiment import OUR_PREFIX
 
 READ_BACK = (
@@ -87,7 +84,7 @@ def _require_json(control: RedisSession) -> None:
 
 def _said(gone: ServerGone) -> str:
     """The server's own message, shortened."""
-    return shortened(error_text(gone.__cause__ or gone).split(", with args")[0], 200)
+    return shortened((gone.said or str(gone)).split(", with args")[0], 200)
 
 
 def explain(control: RedisSession, gone: ServerGone) -> str:
@@ -102,7 +99,7 @@ def explain(control: RedisSession, gone: ServerGone) -> str:
         text = f"it requires a password ({said}); give it as redis://:PASSWORD@HOST or ?password_env=VARIABLE"
     elif "without any password configured" in low or "no password is set" in low:
         text = f"it has no password, and one was given ({said}); leave the password out"
-    elif code == "WRONGPASS" or "invalid password" in low or isinstance(gone.__cause__, redis.AuthenticationError):
+    elif code == "WRONGPASS" or "invalid password" in low or isinstance(gone, LoginRefused):
         text = f"it refuses the password of user '{user}' ({said}); check the name and the password"
     elif code == "NOPERM":
         grant = f"~{OUR_PREFIX}* +@all -@dangerous +info +config|get"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import redis
+from redis.exceptions import AskError, MovedError
 
 from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import MISREAD, bad_reply, read_as, whole
@@ -25,6 +26,30 @@ from loadstone.spec.experiment import OUR_PREFIX
 
 BATCH = 1000
 NUMBERED_MAX = 100_000_000
+
+
+class LoginRefused(ServerGone):
+    """A Redis refuses the name or the password."""
+
+
+class Redirected(ServerRefused):
+    """A node of a cluster answered that another one has the key."""
+
+    def __init__(self, message: str, code: str, said: str, node: tuple[str, int], slot: int | None) -> None:
+        """`node`: host and port of the other one. `slot`: what it has for good; None: it has this key alone."""
+        super().__init__(message, code, said)
+        self.node = node
+        self.slot = slot
+
+
+def refused(server: str, error: redis.ResponseError) -> ServerRefused:
+    """The error that a server answered, as one line for a person."""
+    said = error_text(error)
+    message, code = f"server {server}: {said}", said.split(" ")[0]
+    if isinstance(error, AskError):  # MOVED is a kind of ASK there
+        slot = error.slot_id if isinstance(error, MovedError) else None
+        return Redirected(message, code, said, (error.host, error.port), slot)
+    return ServerRefused(message, code, said)
 
 
 class RedisSession:
@@ -114,12 +139,14 @@ class RedisSession:
                 self.endpoint.label, command, "a reply of the Redis protocol to it", self._last.came(error)
             )
         if isinstance(error, redis.ResponseError):
-            return ServerRefused(f"server {self.endpoint.label}: {error_text(error)}")
-        hint = "" if isinstance(error, redis.AuthenticationError) else hint
+            return refused(self.endpoint.label, error)
+        if isinstance(error, redis.AuthenticationError):
+            return LoginRefused(f"server {self.endpoint.label}: {error_text(error)}", error_text(error))
         if isinstance(error, redis.TimeoutError) and str(error).startswith("Timeout reading"):
             said = f"it has not answered for {self._timeout_s:.1f} s"  # it stands still, or the network does
-            return ServerGone(f"server {self.endpoint.label}: {said}{hint.replace('; it no longer answers', '')}")
-        return ServerGone(f"server {self.endpoint.label}: {error_text(error)}{hint}")
+            said = f"{said}{hint.replace('; it no longer answers', '')}"
+            return ServerGone(f"server {self.endpoint.label}: {said}", error_text(error))
+        return ServerGone(f"server {self.endpoint.label}: {error_text(error)}{hint}", error_text(error))
 
     def present(self, keys: Sequence[str]) -> list[bool]:
         """Whether the server holds each of these keys."""

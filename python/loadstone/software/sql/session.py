@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
-from loadstone.errors import ServerGone, UserError
+from loadstone.errors import ServerGone, ServerRefused, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.software import Software
 from loadstone.software.sql.tokens import statements_in
@@ -30,8 +30,9 @@ class SqlSession(ABC):
     A room's own session has the connection, and the statements in which its server differs.
 
     Raises:
-        ServerGone: the server does not answer, or answers with an error; one line with its text.
-        UserError: it refuses the login, or the right to do what is requested.
+        ServerGone: the server does not answer; one line with the reason.
+        ServerRefused: it answers with an error; one line with its text.
+        AccessRefused: it refuses the login, or the right to do what is requested.
     """
 
     declared: ClassVar[Software]
@@ -101,10 +102,6 @@ class SqlSession(ABC):
 
     @abstractmethod
     def _drop_database(self) -> None: ...
-
-    @abstractmethod
-    def _has_answered(self, gone: ServerGone) -> bool:
-        """Whether an error is the server's own answer, so that it is there."""
 
     def table(self, columns: int, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """As `query`, for an answer of so many columns: a server may answer with anything."""
@@ -190,10 +187,8 @@ class SqlSession(ABC):
                 patient.query(self.READ_ONLY)
             try:
                 answer = patient.query(text)
-            except ServerGone as gone:
-                if not self._has_answered(gone):
-                    raise
-                raise UserError(f"count '{text}': {gone}") from None
+            except ServerRefused as refused:
+                raise UserError(f"count '{text}': {refused}") from None
         value = answer[0][0] if len(answer) == 1 and len(answer[0]) == 1 else None
         if value is None or not _is_whole(value):
             raise UserError(f"count '{text}': it does not answer one whole number; write SELECT COUNT(*) FROM ...")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from redis.crc import key_slot
-from redis.exceptions import AskError, MovedError
+from redis.exceptions import AskError
 
 from loadstone.bounds.conversation import earn
 from loadstone.bounds.replies import read_as, whole
@@ -15,6 +15,7 @@ from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis.cluster.cluster_info import merged_info
 from loadstone.software.redis.cluster.topology import own_slots
 from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.session import Redirected
 
 Key = str | bytes | int
 KEYLESS = frozenset({"CLIENT", "CLUSTER", "CONFIG", "INFO", "LATENCY", "MEMORY", "SLOWLOG"})
@@ -109,22 +110,21 @@ class ClusterControl(RedisControl):
         for redirections in range(REDIRECTIONS_MAX + 1):
             try:
                 return node.pipelined([("ASKING",), command])[1] if asks else node.call_here(*command)
-            except ServerGone as gone:
-                said = gone.__cause__  # MOVED is a kind of ASK there
-                if not isinstance(said, AskError) or redirections == REDIRECTIONS_MAX:
+            except Redirected as sent_on:
+                if redirections == REDIRECTIONS_MAX:
                     raise
-                node, asks = self._node_at(node, said), not isinstance(said, MovedError)
-                if not asks:
-                    self._moved[said.slot_id] = node
+                node, asks = self._node_at(node, *sent_on.node), sent_on.slot is None
+                if sent_on.slot is not None:
+                    self._moved[sent_on.slot] = node
         raise AssertionError("the last attempt returns or raises")
 
-    def _node_at(self, node: "NodeControl", said: AskError) -> "NodeControl":
+    def _node_at(self, node: "NodeControl", host: str, port: int) -> "NodeControl":
         """The one of our nodes that another names. Raises ServerGone."""
-        host = said.host.strip("[]") or node.endpoint.host
-        found = next((one for one in self.nodes if (one.endpoint.host, one.endpoint.port) == (host, said.port)), None)
+        host = host.strip("[]") or node.endpoint.host
+        found = next((one for one in self.nodes if (one.endpoint.host, one.endpoint.port) == (host, port)), None)
         if found is None:
             raise ServerGone(
-                f"server {node.endpoint.label}: a slot moved to {host}:{said.port}, which was no primary of the "
+                f"server {node.endpoint.label}: a slot moved to {host}:{port}, which was no primary of the "
                 "cluster when the run began and is not connected to; begin again"
             )
         return found

@@ -10,9 +10,9 @@ import redis
 from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import bad_reply
 from loadstone.deploy.transport import error_text
-from loadstone.errors import ServerGone, ServerRefused
+from loadstone.errors import ServerGone
 from loadstone.software.redis.connection import LastReply, is_bad_reply
-from loadstone.software.redis.session import RedisSession
+from loadstone.software.redis.session import RedisSession, refused
 
 UNANSWERED_MAX = 6000
 """Commands without a reply, beyond which no more are sent. As many replies, a number or OK each, fit into the system's
@@ -117,7 +117,7 @@ class Pipe:
                     raise redis.ConnectionError("Connection closed by server.")
                 self._unanswered -= self._replies.take(received)
         if self._replies.refused is not None:
-            raise ServerRefused(f"server {self._label}: {error_text(self._replies.refused)}") from self._replies.refused
+            raise refused(self._label, self._replies.refused) from self._replies.refused
 
     @contextlib.contextmanager
     def _or_gone(self) -> Iterator[None]:

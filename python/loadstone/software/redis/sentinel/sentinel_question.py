@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import redis
-
 from loadstone.bounds.replies import read_as, shortened
-from loadstone.errors import ServerGone, UserError
+from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis.cluster.announced import Address, require_address, require_few, require_plausible
 from loadstone.software.redis.sentinel.sentinel_url import Watched
-from loadstone.software.redis.session import RedisSession
+from loadstone.software.redis.session import LoginRefused, RedisSession
 
 TIMEOUT_S = 2.0
 
@@ -103,8 +101,9 @@ def _remedy(failures: Sequence[str]) -> str:
 
 def is_gone(gone: ServerGone) -> bool:
     """Whether an error may mean that another server is the primary by now."""
-    kinds = (redis.ConnectionError, redis.TimeoutError, redis.ReadOnlyError, OSError)
-    return isinstance(gone.__cause__, kinds) and not isinstance(gone.__cause__, redis.AuthenticationError)
+    if isinstance(gone, ServerRefused):
+        return gone.code == "READONLY"
+    return not isinstance(gone, BadReply | LoginRefused)
 
 
 def at(login: Endpoint, address: Address) -> Endpoint:
