@@ -1,6 +1,7 @@
 """The rules of the house, held against the imports."""
 
 import ast
+import re
 from pathlib import Path
 
 from loadstone.record.facts import TrialFacts
@@ -74,6 +75,8 @@ DATA_TYPES = {
 CALLS = {("analyse", "judge"), ("live", "report")}
 """Stages that call what another one computes: the judge is pure, and the progress speaks as the report does."""
 ENGINE_USERS = {"drive.native", "deploy.null_program", "deploy.link.link_program"}
+IMPORTS_BY_NAME = {"registry", "report.write", "software.rooms"}
+"""What imports a module by a name out of a table."""
 READ_CAUSES = {
     *("bounds.conversation", "deploy.containers.container_engine", "deploy.transport", "software.redis.connection"),
     *("deploy.server_pool", "run"),
@@ -100,6 +103,20 @@ def imports_of(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return {name.removeprefix("loadstone.") for name in found if name.startswith("loadstone.")}
+
+
+def named_imports_of(path: Path) -> list[str]:
+    """Patterns of the modules of the package that a file imports by name, as `import_module(f"loadstone.{x}.room")`."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        called = node.func if isinstance(node, ast.Call) else None
+        name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+        if not isinstance(node, ast.Call) or name not in ("import_module", "__import__"):
+            continue
+        parts = node.args[0].values if isinstance(node.args[0], ast.JoinedStr) else node.args[:1]
+        texts = [re.escape(str(one.value)) if isinstance(one, ast.Constant) else r"[\w.]+" for one in parts]
+        found.append("".join(texts).removeprefix(re.escape("loadstone.")))
+    return found
 
 
 def is_data(imported: str, types: set[str]) -> bool:
@@ -165,8 +182,23 @@ def test_only_cli_exits() -> None:
     ] == []
 
 
+def by_name(path: Path) -> set[str]:
+    """The modules that one may import by name."""
+    patterns = named_imports_of(path)
+    return {name for name in map(name_of, MODULES) if any(re.fullmatch(one, name) for one in patterns)}
+
+
+def test_an_import_by_name_is_noticed() -> None:
+    rooms = by_name(PACKAGE / "software" / "rooms.py")
+    assert "software.redis.room" in rooms
+    assert all(name.endswith(".room") for name in rooms)
+    assert by_name(PACKAGE / "report" / "write.py")
+    assert {name_of(path) for path in MODULES if named_imports_of(path)} == IMPORTS_BY_NAME
+
+
 def test_imports_make_no_circle() -> None:
-    graph = {name_of(path): imports_of(path) for path in MODULES}
+    """Neither by an import within a function, nor by name."""
+    graph = {name_of(path): imports_of(path) | by_name(path) for path in MODULES}
     done: set[str] = set()
 
     def visit(name: str, way: tuple[str, ...]) -> None:

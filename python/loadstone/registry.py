@@ -1,7 +1,7 @@
 """The kinds of each seam. Outside of its room a software is reached by this file alone.
 
 What a software declares of itself (`SOFTWARE`) may be used by every stage: it is data. What it does is loaded when
-it is first needed, by the name of its room: `software/NAME/room.py`. To add one takes its room and two lines here.
+it is first needed. To add one takes its room, a line in `software/rooms.py`, and one here for its metrics.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,16 +15,15 @@ from loadstone.errors import UserError
 from loadstone.software.host import metrics as host
 from loadstone.software.jvm import metrics as jvm
 from loadstone.software.mariadb import metrics as mariadb
-from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.memcached import metrics as memcached
-from loadstone.software.memcached.declared import MEMCACHED
 from loadstone.software.metric import Metric, StudyColumn, by_name
 from loadstone.software.node import metrics as node
 from loadstone.software.part_kind import PartKind, Pool
 from loadstone.software.postgresql import metrics as postgresql
-from loadstone.software.postgresql.declared import POSTGRESQL
 from loadstone.software.redis import metrics as redis
-from loadstone.software.redis.declared import REDIS
+from loadstone.software.rooms import SOFTWARE as SOFTWARE
+from loadstone.software.rooms import in_containers as in_containers
+from loadstone.software.rooms import room as room
 from loadstone.software.software import Software
 from loadstone.spec.problems import first_problem, listed, nearest, shown
 
@@ -36,10 +35,7 @@ if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, n
     from loadstone.observe.sample import Monitor
     from loadstone.observe.watch import Watch
     from loadstone.plan.workload.recorded_load import RecordedLoad
-    from loadstone.software.room import Room
 
-SOFTWARE: Mapping[str, Software] = {one.name: one for one in (REDIS, MARIADB, POSTGRESQL, MEMCACHED)}
-"""Every server software by its name; what settings do not say otherwise is the first."""
 CONTAINER = "container"
 """The kind of several kinds of software: `software` says of which."""
 _OBSERVED = (
@@ -80,20 +76,8 @@ def with_tables() -> tuple[Software, ...]:
     return tuple(one for one in SOFTWARE.values() if one.rows == "table")
 
 
-def in_containers() -> tuple[str, ...]:
-    """The software, by its names, that kind `container` runs."""
-    return tuple(one.name for one in SOFTWARE.values() if one.in_container)
-
-
 def _first() -> Software:
     return next(iter(SOFTWARE.values()))
-
-
-@cache
-def room(name: str) -> "Room":
-    """What the room of a software offers, by its name in `SOFTWARE`; loads it."""
-    found: Room = import_module(f"loadstone.software.{SOFTWARE[name].name}.room").ROOM
-    return found
 
 
 def read_recording(path: "Path", folder: "Path") -> "RecordedLoad":
@@ -115,8 +99,9 @@ class _Kinds(Mapping[str, "type[ServerSettings]"]):
 
     def __getitem__(self, kind: str) -> "type[ServerSettings]":
         if kind == CONTAINER:
-            settings: type[ServerSettings] = import_module("loadstone.deploy.containers.container").ContainerSettings
-            return settings
+            from loadstone.deploy.containers.container import ContainerSettings
+
+            return ContainerSettings
         return room(self._rooms[kind]).kinds[kind]
 
     def __iter__(self) -> Iterator[str]:

@@ -11,7 +11,6 @@ import psutil
 from pydantic import Field, GetPydanticSchema, model_validator
 from pydantic_core import core_schema
 
-from loadstone import registry
 from loadstone.deploy.containers.contained import Contained, InContainer
 from loadstone.deploy.control import Control
 from loadstone.deploy.log_file import log_of
@@ -22,6 +21,7 @@ from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, Server
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.secrecy.known_secrets import new_password
+from loadstone.software.rooms import in_containers, room
 
 if TYPE_CHECKING:  # imported when it is needed: half a second that other kinds need not wait
     from loadstone.deploy.containers.container_run import ContainerRun
@@ -31,7 +31,7 @@ READY_S = 60.0
 FIRST_START_S = 5 * READY_S
 """How long a server may take to serve for the first time: an image may make its system tables then."""
 POLL_S = 0.05
-Name = Annotated[str, GetPydanticSchema(lambda _, __: core_schema.literal_schema(list(registry.in_containers())))]
+Name = Annotated[str, GetPydanticSchema(lambda _, __: core_schema.literal_schema(list(in_containers())))]
 """Of software that runs in containers."""
 
 
@@ -43,7 +43,7 @@ class ContainerSettings(ServerSettings):
 
     kind: Literal["container"] = "container"
     image: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/:@-]*$")
-    software: Name = registry.in_containers()[0]
+    software: Name = in_containers()[0]
     program: str | None = None
     settings: dict[str, ConfigValue] = Field(default_factory=dict)
     limits: Limits = Limits()
@@ -55,7 +55,7 @@ class ContainerSettings(ServerSettings):
 
     @property
     def _room(self) -> InContainer:
-        found = registry.room(self.software).in_container
+        found = room(self.software).in_container
         if found is None:
             raise LookupError(f"{self.software} declares that it runs in containers, and its room does not say how")
         return found

@@ -1,0 +1,34 @@
+"""Which software there is, and what its room offers.
+
+What a software declares of itself (`SOFTWARE`) is data. What it does is loaded when it is first needed, by the name of
+its room: `software/NAME/room.py`. Others than the rooms' own neighbours come by way of `registry.py`.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from loadstone.software.mariadb.declared import MARIADB
+from loadstone.software.memcached.declared import MEMCACHED
+from loadstone.software.postgresql.declared import POSTGRESQL
+from loadstone.software.redis.declared import REDIS
+from loadstone.software.software import Software
+
+if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, no monitor and no client library
+    from loadstone.software.room import Room
+
+SOFTWARE: Mapping[str, Software] = {one.name: one for one in (REDIS, MARIADB, POSTGRESQL, MEMCACHED)}
+"""Every server software by its name; what settings do not say otherwise is the first."""
+
+
+@cache
+def room(name: str) -> "Room":
+    """What the room of a software offers, by its name in `SOFTWARE`; loads it."""
+    found: Room = import_module(f"loadstone.software.{SOFTWARE[name].name}.room").ROOM
+    return found
+
+
+def in_containers() -> tuple[str, ...]:
+    """The software, by its names, that kind `container` runs."""
+    return tuple(one.name for one in SOFTWARE.values() if one.in_container)
