@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from loadstone.analyse.model import LessonVerdict, ResultTable, Row
 from loadstone.analyse.server_side import stored_keys, stored_rows, users_of
+from loadstone.judge.validity.application import stored_rows as stored
 from loadstone.message import Message, message
 from loadstone.plan.labels import label_of, level_label
 from loadstone.record.parts.part_kinds import declared
@@ -162,7 +163,7 @@ def rows_as_rows(experiment: Experiment, trials: Sequence[TrialRecord]) -> Found
         if rows is None:
             continue
         counted += 1
-        off += any(check.name == "stored_rows" and check.verdict == "invalid" for check in trial.checks)
+        off += any(check.name == stored.name and check.verdict == "invalid" for check in trial.checks)
         keys = stored_keys(trial.facts)
         if keys is not None and keys != rows:
             before = keyed.get(identity(trial.condition), (0, 0))

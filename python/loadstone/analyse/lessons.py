@@ -18,10 +18,7 @@ from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment, Lesson
 from loadstone.spec.levels import identity
 
-RENAMED = {
-    "generator_cpu": "gain", "generator_ceiling": "gain", "generator_wait": "taken", "server_wait": "taken",
-    "steal": "taken",
-}  # fmt: skip
+RENAMED = {old: check.name for check in CHECKS for old in check.formerly}
 """Checks of earlier versions -> what answers their question now: experiments of old folders name them."""
 _INFORMATION = {check.name for check in CHECKS if check.information}
 

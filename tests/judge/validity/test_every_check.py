@@ -1,18 +1,23 @@
 """Each check passes a clean trial, and finds its fault at twice its limit."""
 
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
+from loadstone.judge import validity
+from loadstone.judge.validity.check import Check
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.judge.validity.trial_verdict import judge_trial, verdict_of
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.report.text.sentences import text
 
 NAMES = [check.name for check in CHECKS]
+MODULES = [import_module(f"loadstone.judge.validity.{one.name}") for one in iter_modules(validity.__path__)]
 ABOUT_THE_LEAST = {check.name for check in CHECKS if check.less_is_worse}
 HIDDEN = ("servers", "kinds", "ceiling", "host", "parts", "placement", "series", "seen", "server_connections")
 """Facts of what cannot always be observed."""
@@ -177,3 +182,15 @@ def test_two_hundred_clean_trials_are_not_invalid(clean_kinds: list[dict[str, An
         verdicts.append(trial.verdict)
         assert trial.verdict != "invalid", [check for check in trial.checks if check.verdict == "invalid"]
     assert verdicts.count("suspect") <= 40  # B allows a fifth of the trials to be replaced
+
+
+def test_every_check_that_is_declared_is_run() -> None:
+    declared = {one.name for module in MODULES for one in vars(module).values() if isinstance(one, Check)}
+    assert declared == set(NAMES)
+    assert len(NAMES) == len(declared)
+
+
+def test_a_name_of_before_is_the_name_of_no_check() -> None:
+    before = [old for check in CHECKS for old in check.formerly]
+    assert len(before) == len(set(before)) > 0
+    assert not set(before) & set(NAMES)

@@ -8,16 +8,18 @@ follows from the rate by Little's law.
 from collections.abc import Sequence
 
 from loadstone.judge.validity.bounds import TAKEN_AT_RATE
+from loadstone.judge.validity.load import little
+from loadstone.judge.validity.time import schedule_lag
 from loadstone.message import Message, message
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
 
-_LITTLE, _BEGUN_EARLIER, _LATE = "little", "check.little.begun_earlier", "schedule_lag"
+_BEGUN_EARLIER = "check.little.begun_earlier"
 
 
 def is_of_latency(check: CheckResult) -> bool:
     """Whether it doubts the latencies alone, and not the rate: users are missing from them, or requests left late."""
-    return check.name == _LATE or is_disturbed(check) or _is_of_waiting(check)
+    return check.name == schedule_lag.name or is_disturbed(check) or _is_of_waiting(check)
 
 
 def is_disturbed(check: CheckResult) -> bool:
@@ -26,12 +28,12 @@ def is_disturbed(check: CheckResult) -> bool:
 
 
 def _is_of_waiting(check: CheckResult) -> bool:
-    return check.name == _LITTLE and check.reason is not None and check.reason.kind == _BEGUN_EARLIER
+    return check.name == little.name and check.reason is not None and check.reason.kind == _BEGUN_EARLIER
 
 
 def is_bounded(check: CheckResult, least: Quantiles | None) -> bool:
     """Whether what a check doubts is what the latencies' own bound says."""
-    return check.name == _LATE and least is not None
+    return check.name == schedule_lag.name and least is not None
 
 
 def some_waited(trials: Sequence[TrialRecord]) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import inf
 
 from loadstone.drive.outcome import Counts, ReceiversRecord
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
@@ -34,6 +35,7 @@ WRONG_KINDS = ("wrong_reply", "wrong_type", "missing", "nil_reply", "not_positiv
 """Kinds of errors that are replies with a wrong content, or without the content that must be there."""
 
 
+@check(ERRORS)
 def errors(evidence: TrialEvidence) -> CheckResult:
     """Operations that failed: error replies, lost connections, timeouts, replies that never came.
 
@@ -52,6 +54,7 @@ def errors(evidence: TrialEvidence) -> CheckResult:
     return within("errors", measured, limit, message("check.errors.failed", percent=measured, kinds=failed))
 
 
+@check(CONSERVATION)
 def conservation(evidence: TrialEvidence) -> CheckResult:
     """Operations without exactly one end, and correct replies without a latency."""
     drive = evidence.drive
@@ -67,6 +70,7 @@ def _astray(counts: Counts) -> int:
     return abs(counts.offered - counts.sent - counts.dropped - counts.unsent) + abs(counts.sent - ended)
 
 
+@check(SERVER_COUNTER)
 def server_counter(evidence: TrialEvidence) -> CheckResult | None:
     """The servers' own count of the load's commands against ours, command by command.
 
@@ -112,6 +116,7 @@ def _differences(evidence: TrialEvidence, counted: dict[str, int]) -> Iterator[t
             yield name, calls - ours.sent
 
 
+@check(REPLIES)
 def replies(evidence: TrialEvidence) -> CheckResult:
     """Replies with a wrong content or type, those to no request, and keys that did not hold what was last written."""
     plan, drive = evidence.plan, evidence.drive
@@ -140,6 +145,7 @@ def _reads_bodies(evidence: TrialEvidence) -> bool:
     return any(one.equals is not None or one.contains is not None or one.json_fields for one in expected)
 
 
+@check(PAYLOAD)
 def payload(evidence: TrialEvidence) -> CheckResult | None:
     """Bytes that the servers read against those that the driver wrote; not those behind an application."""
     limit = PAYLOAD
@@ -164,6 +170,7 @@ def payload(evidence: TrialEvidence) -> CheckResult | None:
     return within("payload", measured, limit, reason)
 
 
+@check(DELIVERIES)
 def deliveries(evidence: TrialEvidence) -> CheckResult | None:
     """Messages that did not come, came twice, or were others', and receivers that lost their connections."""
     found = evidence.drive.receivers

@@ -2,6 +2,7 @@
 
 from math import inf
 
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
@@ -14,6 +15,7 @@ SETTINGS = Limit(0, 0, "settings", "X: a server with other settings is another c
 SUBJECT_THROTTLED = Limit(5, inf, "%", "J: from 10 % on the application is called the limit")
 
 
+@check(STORED_ROWS)
 def stored_rows(evidence: TrialEvidence) -> CheckResult | None:
     """Rows or entities that a server has more, against the operations that were answered as stored.
 
@@ -72,6 +74,7 @@ def _other_keys(one: StoredFacts) -> Message:
     return message("check.stored_rows.keys", server=one.server, rows=_grown(one), keys=_grown_keys(one))
 
 
+@check(SETTINGS)
 def settings(evidence: TrialEvidence) -> CheckResult | None:
     """Settings that the experiment gives a server and that it does not have, as read back right before the trial."""
     facts = evidence.facts
@@ -95,6 +98,7 @@ def settings(evidence: TrialEvidence) -> CheckResult | None:
     return within("settings", len(mismatched), SETTINGS, reason)
 
 
+@check(SUBJECT_THROTTLED, information=True)
 def subject_throttled(evidence: TrialEvidence) -> CheckResult | None:
     """Information: how long its CPU limit throttled a subject, as a share of the drive. Never held against a trial."""
     limit, driven_s = SUBJECT_THROTTLED, evidence.driven_s

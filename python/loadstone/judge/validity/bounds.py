@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from math import inf
 
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.cpus import server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.gain import AT_THE_DISK, limits_of
@@ -28,6 +29,7 @@ NAMES_SHOWN = 3
 """So many of the other programs are named, those that took most."""
 
 
+@check(GAIN, about="rate", formerly=("generator_cpu", "generator_ceiling"))
 def gain(evidence: TrialEvidence) -> CheckResult | None:
     """How much more the same system would do at most with a generator that costs nothing.
 
@@ -51,6 +53,7 @@ def gain(evidence: TrialEvidence) -> CheckResult | None:
     return within("gain", 100 * found.gain, GAIN, reason)
 
 
+@check(TAKEN, about="rate", formerly=("generator_wait", "server_wait", "steal"))
 def taken(evidence: TrialEvidence) -> CheckResult | None:
     """How much more the same system would do at most had neighbours and other programs taken nothing.
 

@@ -2,6 +2,7 @@
 
 from math import inf
 
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
@@ -17,6 +18,7 @@ ROUND_TRIP = Limit(
 )
 
 
+@check(ROUND_TRIP, about="latency")
 def round_trip(evidence: TrialEvidence) -> CheckResult:
     """How much of the P50 a server that does nothing would also have. Never held against the trial."""
     found, p50_ns = evidence.facts.ceiling, evidence.trial.response_ns.p50

@@ -2,6 +2,7 @@
 
 from math import inf
 
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
@@ -11,6 +12,7 @@ from loadstone.record.trial import CheckResult
 LIMITS = Limit(0, inf, "limits", "J: a part without its limit is another condition")
 
 
+@check(LIMITS)
 def limits(evidence: TrialEvidence) -> CheckResult | None:
     """CPU and memory limits that servers and subjects were to have, and that are not in force."""
     facts = evidence.facts

@@ -1,5 +1,6 @@
 """Whether the data were what the design says: what reads found, and how many keys there are."""
 
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
@@ -14,6 +15,7 @@ ALL = 99.5
 KEY_COUNT = Limit(0, 0, "keys", "X: a difference means that other clients wrote or removed keys")
 
 
+@check(HIT_RATE)
 def hit_rate(evidence: TrialEvidence) -> CheckResult | None:
     """The share of the reads that found nothing, held against what the design says of it.
 
@@ -66,6 +68,7 @@ def _lookups(evidence: TrialEvidence) -> tuple[float, float] | None:
     return None if hits is None or misses is None else (hits, misses)
 
 
+@check(KEY_COUNT)
 def key_count(evidence: TrialEvidence) -> CheckResult | None:
     """How far the number of keys that came or went lies from what the operations must have stored.
 

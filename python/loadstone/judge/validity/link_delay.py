@@ -2,6 +2,7 @@
 
 from math import inf
 
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
@@ -14,6 +15,7 @@ LINK_DELAY = Limit(5, inf, "%", "J: half of the 10 % margin of a latency; the re
 LINK_BUSY = Limit(90, inf, "%", "J: a saturated line queues requests; its own record bounds by how much")
 
 
+@check(LINK_DELAY)
 def link_delay(evidence: TrialEvidence) -> CheckResult | None:
     """How far what a line added to a round trip is from what was required."""
     lines = {name: link for name, link in evidence.facts.links.items() if link.requested_ns}
@@ -35,6 +37,7 @@ def link_delay(evidence: TrialEvidence) -> CheckResult | None:
     return within("link_delay", percent, LINK_DELAY, reason)
 
 
+@check(LINK_BUSY)
 def link_busy(evidence: TrialEvidence) -> CheckResult | None:
     """How busy a line was: of the time, that for which it ran or waited for a CPU.
 

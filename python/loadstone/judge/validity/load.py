@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 
 from loadstone.judge.statistics.mser import mser
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
@@ -52,6 +53,7 @@ SAMPLES = Limit(
 )
 
 
+@check(None, less_is_worse=True)
 def finished(evidence: TrialEvidence) -> CheckResult:
     """Whether the trial ran to its planned end."""
     why = evidence.facts.failure or evidence.drive.stopped
@@ -65,6 +67,7 @@ def finished(evidence: TrialEvidence) -> CheckResult:
     )
 
 
+@check(SAMPLES, less_is_worse=True, about="latency")
 def samples(evidence: TrialEvidence) -> CheckResult:
     """Whether enough operations were measured for every quantile that is printed.
 
@@ -88,6 +91,7 @@ def samples(evidence: TrialEvidence) -> CheckResult:
     )
 
 
+@check(LITTLE, less_is_worse=True)
 def little(evidence: TrialEvidence) -> CheckResult | None:
     """Closed model: the users' time that is accounted for, X R / N, which is 1 by Little's law.
 
@@ -156,6 +160,7 @@ def _missing(ratio: float, earlier: float | None, mean_s: float) -> Message:
     return message("check.little.begun_earlier", ratio=ratio, earlier=earlier, mean_s=mean_s)
 
 
+@check(POOL_WAIT, about="latency")
 def pool_wait(evidence: TrialEvidence) -> CheckResult:
     """Time spent waiting for a connection, as a share of the response time.
 
@@ -186,6 +191,7 @@ def pool_wait(evidence: TrialEvidence) -> CheckResult:
     return within("pool_wait", measured, POOL_WAIT, message("check.pool_wait.bound", **sizes))
 
 
+@check(CONNECTIONS)
 def connections(evidence: TrialEvidence) -> CheckResult:
     """Whether the planned number of connections was there, without a reconnect."""
     found, plan = evidence.drive.connections, evidence.plan.pool
@@ -250,6 +256,7 @@ def _ports(evidence: TrialEvidence) -> Message | None:
     return None if ports is None else message("check.connections.ports", **ports.model_dump())
 
 
+@check(WARM_UP)
 def warm_up(evidence: TrialEvidence) -> CheckResult | None:
     """Whether the rate had settled: first third against last third, and where MSER-5 would cut. At most suspect.
 

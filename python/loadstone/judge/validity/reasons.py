@@ -2,10 +2,11 @@
 
 from collections.abc import Container, Iterable, Sequence
 
+from loadstone.judge.validity import accounting, keys, load
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 
-OF_MEANING = ("finished", "errors", "hit_rate")
+OF_MEANING = (load.finished.name, accounting.errors.name, keys.hit_rate.name)
 """What these say comes before all that is said of how exact a figure is, in this order: a part that died explains the
 errors that it left."""
 

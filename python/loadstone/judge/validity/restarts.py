@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
@@ -14,6 +15,7 @@ RESTARTED_TOLERANCE_S = 2.0
 """J: a server tells its uptime in whole seconds, at both ends."""
 
 
+@check(RESTARTED)
 def restarted(evidence: TrialEvidence) -> CheckResult | None:
     """Servers and applications that were started again during the drive: their caches and counters started again."""
     found = {part: _what_became(start) for part, start in _starts(evidence).items()}

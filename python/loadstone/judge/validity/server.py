@@ -3,6 +3,7 @@
 import re
 from math import inf
 
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
@@ -20,6 +21,7 @@ MICROSECONDS = "slowlog-log-slower-than"
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 
+@check(MONITOR_CLIENTS)
 def monitor_clients(evidence: TrialEvidence) -> CheckResult | None:
     """Clients that were shown every command by MONITOR, which halves what a server can do."""
     if not evidence.has_redis:
@@ -36,6 +38,7 @@ def monitor_clients(evidence: TrialEvidence) -> CheckResult | None:
     return within("monitor_clients", listening, limit, reason)
 
 
+@check(SLOW_LOG, less_is_worse=True)
 def slow_log(evidence: TrialEvidence) -> CheckResult | None:
     """Whether ordinary commands were written to the slow log: the time from which on a command is."""
     if not evidence.has_redis:
@@ -67,6 +70,7 @@ def _whole_number(text: str) -> int | None:
     return int(text) if _WHOLE_NUMBER.fullmatch(text) else None
 
 
+@check(LOG_LEVEL)
 def log_level(evidence: TrialEvidence) -> CheckResult | None:
     """Whether the server writes a log line for what it does all the time."""
     if not evidence.has_redis:
@@ -77,6 +81,7 @@ def log_level(evidence: TrialEvidence) -> CheckResult | None:
     return within("log_level", float("debug" in levels), LOG_LEVEL, message("check.log_level.debug"))
 
 
+@check(HUGE_PAGES)
 def huge_pages(evidence: TrialEvidence) -> CheckResult | None:
     """Forks with transparent huge pages: each page that is written after one is copied whole, 2 MB at a time."""
     if not evidence.has_redis:
@@ -91,6 +96,7 @@ def huge_pages(evidence: TrialEvidence) -> CheckResult | None:
     return within("huge_pages", forks if open_to_them else 0.0, limit, message("check.huge_pages.forks", forks=forks))
 
 
+@check(OVERCOMMIT, information=True)
 def overcommit(evidence: TrialEvidence) -> CheckResult | None:
     """Information: whether the kernel may refuse a fork to a large server. Never held against a trial."""
     if not evidence.has_redis:

@@ -7,6 +7,7 @@ of that time is the server's.
 from math import inf
 
 from loadstone.drive.outcome import Stall
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, within
@@ -74,6 +75,7 @@ def waited_s(evidence: TrialEvidence) -> float:
     return sum(stall.waiting * stall.length_s for stall in drive.stalls)
 
 
+@check(STALLS)
 def stalls(evidence: TrialEvidence) -> CheckResult | None:
     """Whether the server answered all the time, warm-up and drain included. Client libraries do not notice that."""
     if evidence.drive.program is not None:
@@ -98,6 +100,7 @@ def stalls(evidence: TrialEvidence) -> CheckResult | None:
     return within("stalls", sum(stall.length_s for stall in found), STALLS, reason)
 
 
+@check(OWN_STALLS)
 def own_stalls(evidence: TrialEvidence) -> CheckResult | None:
     """Whether loadstone's threads ran all the time. Of a load at a rate what came due meanwhile was late by that."""
     if evidence.drive.program is not None:
@@ -114,6 +117,7 @@ def own_stalls(evidence: TrialEvidence) -> CheckResult | None:
     return within("own_stalls", total_s, OWN_STALLS, reason)
 
 
+@check(CLOCK_SET, information=True)
 def clock_set(evidence: TrialEvidence) -> CheckResult | None:
     """For information: whether the wall clock was set, or the machine slept. No figure rests on that clock."""
     moved_s = evidence.drive.clock_set_s

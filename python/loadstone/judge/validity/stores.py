@@ -6,7 +6,7 @@ The row of each of these checks stands beside it, at the end.
 from collections.abc import Sequence
 from math import inf
 
-from loadstone.judge.validity.check import Check
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
@@ -26,6 +26,7 @@ _SPILLED = "spilled_bytes_per_s"
 """The metric of those stores that report it."""
 
 
+@check(CONNECTION_LEAK)
 def connection_leak(evidence: TrialEvidence) -> CheckResult | None:
     """Connections at a server that rise all through the measure phase, beyond those that the load itself opened.
 
@@ -72,6 +73,7 @@ def _load_by_third(series: Sequence[SeriesPoint]) -> Thirds:
     return means[0], means[1], means[2]
 
 
+@check(TEMPORARY_FILES)
 def temporary_files(evidence: TrialEvidence) -> CheckResult | None:
     """What stores wrote to temporary files a second, because a sort or a join did not fit into its memory."""
     written = {part: figures[_SPILLED].avg for part, figures in evidence.facts.seen.items() if _SPILLED in figures}
@@ -80,9 +82,3 @@ def temporary_files(evidence: TrialEvidence) -> CheckResult | None:
     store = max(written, key=lambda part: written[part])
     reason = message("check.temporary_files.written", server=store, megabytes_per_s=written[store] / 1e6)
     return within("temporary_files", written[store], TEMPORARY_FILES, reason)
-
-
-CHECKS = (
-    Check(connection_leak, CONNECTION_LEAK, message("check.connection_leak")),
-    Check(temporary_files, TEMPORARY_FILES, message("check.temporary_files")),
-)

@@ -2,6 +2,7 @@
 
 from math import inf
 
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
@@ -26,6 +27,7 @@ def _is_redis(evidence: TrialEvidence, part: str) -> bool:
     return owner_of(part, evidence.facts.servers) is not None
 
 
+@check(SWAP)
 def swap(evidence: TrialEvidence) -> CheckResult:
     """Memory moved to or from the disk."""
     moved = evidence.facts.host.swapped_bytes
@@ -34,6 +36,7 @@ def swap(evidence: TrialEvidence) -> CheckResult:
     return within("swap", moved, SWAP, message("check.swap.moved", megabytes=moved / 1e6))
 
 
+@check(ACCEPT_QUEUE)
 def accept_queue(evidence: TrialEvidence) -> CheckResult | None:
     """Connections that were not accepted, since too many waited for that: their users wait for seconds, and seldom
     say so, as what they wait for ends after the measure phase. None where the system does not count them."""
@@ -44,6 +47,7 @@ def accept_queue(evidence: TrialEvidence) -> CheckResult | None:
     return within("accept_queue", round(dropped), ACCEPT_QUEUE, message("check.accept_queue.full", connections=dropped))
 
 
+@check(PLACEMENT)
 def placement(evidence: TrialEvidence) -> CheckResult:
     """Whether driver and servers ran on CPUs of their own, or at least had enough of them."""
     placed, idle = evidence.facts.placement, evidence.facts.host.idle_share
@@ -62,6 +66,7 @@ def placement(evidence: TrialEvidence) -> CheckResult:
     )
 
 
+@check(BACKGROUND)
 def background(evidence: TrialEvidence) -> CheckResult | None:
     """Snapshots and rewrites of the append-only file within the drive."""
     if not evidence.has_redis:
@@ -82,6 +87,7 @@ def background(evidence: TrialEvidence) -> CheckResult | None:
     return within("background", forks, BACKGROUND, message("check.background.saved", fork_ms=fork_us / 1000))
 
 
+@check(EVICTED)
 def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
     """Keys that the server evicted because its memory was full."""
     if not evidence.has_counters:
@@ -99,6 +105,7 @@ def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
     return within("evicted_keys", evicted, EVICTED, message("check.evicted_keys.evicted", keys=evicted))
 
 
+@check(SERVER_CPU, information=True)
 def server_cpu(evidence: TrialEvidence) -> CheckResult | None:
     """Information: how busy the servers' busiest main thread was. Never held against a trial."""
     if not evidence.has_redis:

@@ -2,6 +2,7 @@
 
 from math import inf
 
+from loadstone.judge.validity.check import check
 from loadstone.judge.validity.evidence import KEPT, TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
@@ -22,6 +23,7 @@ BEHIND_S = 0.1
 DROPPED = Limit(0, 0, "arrivals", "J: a dropped arrival has no latency, so every quantile looks better than it is")
 
 
+@check(CLOCK, about="latency")
 def clock(evidence: TrialEvidence) -> CheckResult:
     """The clock's smallest step against the smallest latency that is printed as typical."""
     quantum_ns = evidence.drive.clock_quantum_ns
@@ -45,6 +47,7 @@ def _typical_ns(quantiles: Quantiles) -> float | None:
     return quantiles.p50 if quantiles.p50 is not None else quantiles.mean
 
 
+@check(SCHEDULE_SENT)
 def schedule_sent(evidence: TrialEvidence) -> CheckResult | None:
     """Open model: the share of the schedule that was never sent."""
     counts = evidence.trial.counts
@@ -57,6 +60,7 @@ def schedule_sent(evidence: TrialEvidence) -> CheckResult | None:
     return within("schedule_sent", measured, SCHEDULE_SENT, reason)
 
 
+@check(SCHEDULE_LAG, about="latency")
 def schedule_lag(evidence: TrialEvidence) -> CheckResult | None:
     """Open model: how much of the latencies may be the driver's own, as a share of P50 or of P99.
 
@@ -102,6 +106,7 @@ def _library_lag(evidence: TrialEvidence, library: str, p50_ns: int) -> CheckRes
     return within("schedule_lag", measured, LIBRARY_LAG, reason)
 
 
+@check(DROPPED, about="latency")
 def dropped_arrivals(evidence: TrialEvidence) -> CheckResult | None:
     """Open model: arrivals that found too many others waiting."""
     if evidence.open is None:
