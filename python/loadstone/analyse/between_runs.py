@@ -1,6 +1,6 @@
 """Two runs compared, condition by condition: no block holds both, so the drift between them counts.
 
-The method and what it costs stand in `statistics/two_sample.py`.
+The method and what it costs stand in `judge/statistics/two_sample.py`.
 """
 
 import math

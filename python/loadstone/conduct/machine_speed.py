@@ -1,7 +1,7 @@
 """How fast each CPU is at the moment: a fixed piece of work, timed on it.
 
 The clock is the thread's own: what other programs take of the CPU does not count, that is observed apart
-(`observe.others`). What remains is the CPU's clock, its shared caches and the other thread of its core.
+(`software/host/others.py`). What remains is the CPU's clock, its shared caches and the other thread of its core.
 """
 
 import hashlib

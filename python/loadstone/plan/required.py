@@ -13,7 +13,7 @@ class RequiredSubject:
     urls: tuple[str, ...] = ()
     replicas: int = 1
     limits: Mapping[str, object] = field(default_factory=dict)
-    """Settings of `deploy.limits.Limits`, of each replica."""
+    """Settings of `deploy.processes.resource_limits.Limits`, of each replica."""
     environment: Mapping[str, str] = field(default_factory=dict)
     warm_up_s: float | None = None
     """How long it is under each kind of load before its first trial; None: as its manifest says."""

@@ -3,7 +3,7 @@
 What can be held has `hold` and `release` (`Holdable`): a server of one process of ours, and a subject of ours with all
 its replicas. A cluster, and a primary with replicas, are left running: their members know by heartbeats that the
 others live, and after a pause would take each other for dead just when they are measured. Containers are left running,
-too. What these take is measured and named (`observe.others`); a Redis without load
+too. What these take is measured and named (`software/host/others.py`); a Redis without load
 takes .2 % of a core. What is not ours is never touched.
 """
 

@@ -260,7 +260,7 @@ def _ports(evidence: TrialEvidence) -> Message | None:
 def warm_up(evidence: TrialEvidence) -> CheckResult | None:
     """Whether the rate had settled: first third against last third, and where MSER-5 would cut. At most suspect.
 
-    Of a short phase it says nothing: there the trend over all trials of a condition does (`analyse.trend`).
+    Of a short phase it says nothing: there the trend over all trials of a condition does (`judge.compare.trend`).
     """
     if evidence.open is not None and len({step.rate_per_s for step in evidence.open.schedule}) > 1:
         return None
