@@ -1,4 +1,4 @@
-"""`docs/how-it-decides.md`: the judge says of its examples what the page says, and every link leads somewhere."""
+"""`docs/how-it-decides.md`: the judge says of its examples what the page says."""
 
 import re
 from pathlib import Path
@@ -42,18 +42,3 @@ def test_what_it_could_have_detected(percent: float) -> None:
     found = [detectable_effect(blocks, percent / 100, LOOK_ALPHA) for blocks in (8, 12, 18, 27, 40)]
     cells = [float(cell.strip().removesuffix(" %")) for cell in line.strip("|").split("|")[1:]]
     assert cells == [round(log_percent(effect or 0.0), 1) for effect in found]
-
-
-def test_links_lead_somewhere() -> None:
-    headings = {
-        re.sub(r"[^a-z0-9 -]", "", line.lstrip("#").strip().lower()).replace(" ", "-")
-        for line in TEXT.split("\n")
-        if line.startswith("#")
-    }
-    targets = re.findall(r"\]\(([^)]+)\)", TEXT)
-    assert len(targets) > 12
-    for target in targets:
-        if target.startswith("#"):
-            assert target[1:] in headings
-        else:
-            assert (PAGE.parent / target.partition("#")[0]).is_file()
