@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 from loadstone import _engine
 from loadstone.drive.driver import OnInterval
@@ -9,7 +10,8 @@ from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_r
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed, UserError
 from loadstone.machine import steady_clock
-from loadstone.plan.drive_plan import Plan
+from loadstone.machine.stepping_aside import stepping_aside
+from loadstone.plan.drive_plan import Open, Plan
 
 Running = _engine.Engine | _engine.Rounds
 
@@ -60,11 +62,12 @@ class NativeDriver:
         plans = [share.model_dump_json() for share in shares]
         engine = self._started(lambda: _engine_of(plans, rounds))
         try:
-            while not engine.finished():
-                delivered = engine.next_interval(POLL_S)
-                if delivered is not None:
-                    number, text = (0, delivered) if isinstance(delivered, str) else delivered
-                    on_interval(number, _interval(text, ahead_ns))
+            with stepping_aside() if any(map(_stays_awake, shares)) else nullcontext():
+                while not engine.finished():
+                    delivered = engine.next_interval(POLL_S)
+                    if delivered is not None:
+                        number, text = (0, delivered) if isinstance(delivered, str) else delivered
+                        on_interval(number, _interval(text, ahead_ns))
         except BaseException:
             engine.stop()
             raise
@@ -91,6 +94,11 @@ class NativeDriver:
         self._stopped.set()
         if self._engine is not None:
             self._engine.stop()
+
+
+def _stays_awake(share: Plan) -> bool:
+    """Whether the generator polls instead of sleeping."""
+    return isinstance(share.model, Open) and bool(share.model.spin_us)
 
 
 def _engine_of(plans: Sequence[str], rounds: RoundsOptions | None) -> Running:
