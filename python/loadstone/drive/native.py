@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 
 from loadstone import _engine
 from loadstone.drive.driver import OnInterval
@@ -10,8 +9,7 @@ from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_r
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed, UserError
 from loadstone.machine import steady_clock
-from loadstone.machine.stepping_aside import stepping_aside
-from loadstone.plan.drive_plan import Open, Plan
+from loadstone.plan.drive_plan import Plan
 
 Running = _engine.Engine | _engine.Rounds
 
@@ -62,12 +60,11 @@ class NativeDriver:
         plans = [share.model_dump_json() for share in shares]
         engine = self._started(lambda: _engine_of(plans, rounds))
         try:
-            with stepping_aside() if any(map(_stays_awake, shares)) else nullcontext():
-                while not engine.finished():
-                    delivered = engine.next_interval(POLL_S)
-                    if delivered is not None:
-                        number, text = (0, delivered) if isinstance(delivered, str) else delivered
-                        on_interval(number, _interval(text, ahead_ns))
+            while not engine.finished():
+                delivered = engine.next_interval(POLL_S)
+                if delivered is not None:
+                    number, text = (0, delivered) if isinstance(delivered, str) else delivered
+                    on_interval(number, _interval(text, ahead_ns))
         except BaseException:
             engine.stop()
             raise
@@ -94,11 +91,6 @@ class NativeDriver:
         self._stopped.set()
         if self._engine is not None:
             self._engine.stop()
-
-
-def _stays_awake(share: Plan) -> bool:
-    """Whether the generator polls instead of sleeping."""
-    return isinstance(share.model, Open) and bool(share.model.spin_us)
 
 
 def _engine_of(plans: Sequence[str], rounds: RoundsOptions | None) -> Running:
