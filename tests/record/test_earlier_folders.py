@@ -13,7 +13,7 @@ from loadstone.record.folder import RunFolder
 from loadstone.record.parts.before_kinds import with_kinds
 from loadstone.record.reading import read_environment, read_plan, read_run
 from loadstone.record.resume import require_same_plan, require_same_run
-from loadstone.report.csv import csv_tables as csv
+from loadstone.report import csv_report as csv
 from loadstone.report.html import html_report as html
 from loadstone.report.markdown import markdown_report as markdown
 

@@ -10,9 +10,8 @@ from rich.console import Console
 
 from loadstone.analyse.model import Analysis, CrashRow
 from loadstone.message import as_written
-from loadstone.report import crashes, lessons, summary
+from loadstone.report import crashes, csv_report, lessons, summary
 from loadstone.report import format as fmt
-from loadstone.report.csv import csv_tables as csv_report
 from loadstone.report.html import html_report as html
 from loadstone.report.json_report import render as json_report
 from loadstone.report.markdown import markdown_report as markdown

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 FORMATS: Mapping[str, str] = {
     "html": "html.html_report",
     "md": "markdown.markdown_report",
-    "csv": "csv.csv_tables",
+    "csv": "csv_report",
     "json": "json_report",
     "svg": "charts.svg",
     "png": "charts.png",

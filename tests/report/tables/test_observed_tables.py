@@ -7,7 +7,7 @@ from typing import Any
 
 from loadstone.analyse.model import Analysis
 from loadstone.record.facts import AvgMax
-from loadstone.report.csv import csv_tables as csv_report
+from loadstone.report import csv_report
 from loadstone.report.html import html_report as html
 from loadstone.report.markdown import markdown_report as markdown
 from loadstone.report.tables.observed_tables import HEADING, ObservedTable, observed_in

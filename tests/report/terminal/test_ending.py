@@ -17,7 +17,7 @@ from loadstone.live.progress import RunProgress
 from loadstone.message import as_written, message
 from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.overview import announce
-from loadstone.report.csv import csv_tables as csv
+from loadstone.report import csv_report as csv
 from loadstone.report.html import html_report as html
 from loadstone.report.markdown import markdown_report as markdown
 from loadstone.report.tables.telling_rows import most_telling

@@ -3,8 +3,8 @@ import io
 import math
 
 from loadstone.analyse.model import Analysis
-from loadstone.report.csv import csv_tables as csv_report
-from loadstone.report.csv.csv_comparisons import COMPARED
+from loadstone.report import csv_report
+from loadstone.report.csv_report import COMPARED
 from loadstone.report.verdicts import verdict_text
 
 

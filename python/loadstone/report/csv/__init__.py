@@ -1,1 +1,0 @@
-"""The report for spreadsheets."""

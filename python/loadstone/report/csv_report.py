@@ -1,0 +1,379 @@
+"""The report for spreadsheets: plain numbers, units in the header; ratios are factors, 1.12 is +12 %."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator
+
+from loadstone import registry
+from loadstone.analyse.model import Analysis, Comparison, ResultTable, Row
+from loadstone.analyse.saturation.saturation_answer import Estimated, SaturationAnswer, SaturationPoint
+from loadstone.judge.verdict import Level, Verdict
+from loadstone.record.facts import HOST
+from loadstone.record.trial import Quantiles
+from loadstone.report import format as fmt
+from loadstone.report import verdicts
+from loadstone.report.saturation_view import part_names
+from loadstone.report.tables.column import errors
+from loadstone.report.tables.fixed_rate_columns import is_at_rate
+
+_LATENCIES = ("response", "service", "pool_wait")
+_FORMULA = ("=", "+", "-", "@")
+Cell = str | int | float | bool | None
+MACHINE = {
+    metric.name: f"{metric.name}{metric.csv_unit}" for metric in registry.METRICS.values() if metric.part == HOST
+}
+"""The metrics of the machine, and what they are called in `host.csv`, before `_avg` and `_max`."""
+COMPARED = (
+    "comparison", "question", "place", "between", "a", "b", "condition_a", "condition_b", "metric", "role", "kind",
+    "verdict", "winner", "materially", "negligible", "typical_a", "typical_b", "ratio", "ratio_low", "ratio_high",
+    "level", "p_value", "margin", "total_ratio", "detectable_ratio", "noise_floor_ratio", "more_minutes", "stalls_a",
+    "stalls_b", "blocks_used", "blocks_done", "blocks_repeated", "pairs", "sequential", "ended", "trials_a",
+    "trials_b", "checks_not_valid", "warnings",
+)  # fmt: skip
+"""The columns of `comparisons.csv`. A metric's unit is the end of its name."""
+EFFECTS = (
+    "effects", "question", "metric", "kind", "name", "factors", "levels", "references", "over", "verdict", "ratio",
+    "ratio_low", "ratio_high", "level", "p_value", "margin", "unit", "used", "said",
+)  # fmt: skip
+"""The columns of `effects.csv`. Of an interaction the ratio is one of ratios."""
+COMBINATIONS = ("effects", "metric", "condition", "label", "figure", "low", "high", "check")
+"""The columns of `combinations.csv`."""
+
+
+def render(analysis: Analysis) -> dict[str, bytes]:
+    """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `host.csv`, `parts.csv`,
+    `saturation.csv` and `ramp.csv` where there is something of the kind.
+
+    A figure that is not known is an empty cell.
+    """
+    rows = [row for table in analysis.tables for row in table.rows]
+    parts = list(dict.fromkeys(part for row in rows for part in row.cpu_share))
+    original = list(dict.fromkeys(key for row in rows for key in row.published_columns))
+    known = factors(analysis)
+    lines = [
+        {**_cells(table, row, known, parts), **_of_study(analysis, row, original)}
+        for table in analysis.tables
+        for row in table.rows
+    ]
+    header = lines[0] if lines else _cells(_NO_TABLE, _NO_ROW, [], [])
+    files = {
+        "tables.csv": _written(list(header), lines),
+        "comparisons.csv": _written(list(COMPARED), list(comparison_rows(analysis))),
+    }
+    if analysis.effects:
+        files["effects.csv"] = _written(list(EFFECTS), list(effect_rows(analysis)))
+        files["combinations.csv"] = _written(list(COMBINATIONS), list(combination_rows(analysis)))
+    further = {"host.csv": host_rows, "parts.csv": part_rows, "saturation.csv": saturation_rows, "ramp.csv": ramp_rows}
+    for name, observed in ((name, list(rows_of(analysis))) for name, rows_of in further.items()):
+        if observed:
+            files[name] = _written(list(observed[0]), observed)
+    return files
+
+
+def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, Cell]:
+    """What only some runs have: figures at a fixed rate, what of latencies may be the generator's own, rows stored, the
+    original's figures by column, the scale.
+    """
+    found: dict[str, Cell] = {f"published_{key}": row.published_columns.get(key) for key in original}
+    if any(is_at_rate(table.rows) for table in analysis.tables):
+        found |= fixed_rate_cells(row)
+    if any(one.least_ns is not None or one.latencies_doubted for table in analysis.tables for one in table.rows):
+        least = {f"least_{name}_ns": getattr(row.least_ns, name, None) for name in Quantiles.model_fields}
+        found |= {**least, "latencies_doubted": "yes" if row.latencies_doubted else "no"}
+    if any(one.stored is not None for table in analysis.tables for one in table.rows):
+        found |= {"stored": row.stored, "answered": row.answered, "stored_keys": row.stored_keys}
+    return found if analysis.scale == 1 else {**found, "users": row.users, "scale": analysis.scale}
+
+
+def _written(header: list[str], lines: list[dict[str, Cell]]) -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_safe(name) for name in header])
+    writer.writerows([_safe(line[name]) for name in header] for line in lines)
+    return out.getvalue().encode()
+
+
+def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -> dict[str, Cell]:
+    """One line, by the names of its columns."""
+    return {
+        "table": table.name,
+        "condition": row.label,
+        **{f"factor_{name}": row.condition.get(name) for name in factors},
+        "verdict": row.verdict,
+        "trials": " ".join(row.trials),
+        "operations": row.operations,
+        "elapsed_s": row.elapsed_s,
+        "throughput_per_s": row.throughput_per_s,
+        "goodput_per_s": row.goodput_per_s,
+        "goodput_low_per_s": row.goodput_interval[0] if row.goodput_interval else None,
+        "goodput_high_per_s": row.goodput_interval[1] if row.goodput_interval else None,
+        "bound_generator": row.bound.generator if row.bound else None,
+        "bound_taken": row.bound.taken if row.bound else None,
+        "blocks": row.blocks,
+        "slices": row.slices,
+        "peak_per_s": row.peak_per_s,
+        "published": row.published,
+        **{
+            f"{kind}_{name}_ns": getattr(getattr(row, f"{kind}_ns"), name, None)
+            for kind in _LATENCIES
+            for name in Quantiles.model_fields
+        },
+        "errors_total": errors(row),
+        "errors": "; ".join(f"{kind}: {number}" for kind, number in row.errors.items()),
+        **{f"cpu_{part}_share_of_core": row.cpu_share.get(part) for part in parts},
+        "bottleneck": row.bottleneck.part if row.bottleneck else "",
+        "bottleneck_evidence": fmt.sentence(row.bottleneck.message) if row.bottleneck else "",
+        "unmeasurable": "; ".join(f"{name}: {fmt.sentence(why)}" for name, why in row.unmeasurable.items()),
+        "reasons": " ".join(map(fmt.sentence, row.reasons)),
+    }
+
+
+def _safe(cell: Cell) -> Cell:
+    """Text on one line, and never a formula to a spreadsheet."""
+    if not isinstance(cell, str):
+        return cell
+    text = fmt.plain(cell)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+_NO_TABLE = ResultTable(name="", title="", note="", vary={}, rows=[])
+_NO_ROW = Row(
+    condition={}, label="", trials=[], verdict="missing", reasons=[], operations=None, elapsed_s=None,
+    throughput_per_s=None, goodput_per_s=None, peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None,
+    errors={}, cpu_share={}, published=None, unmeasurable={},
+)  # fmt: skip
+
+
+def fixed_rate_cells(row: Row) -> dict[str, Cell]:
+    """Columns that begin with `at_rate_`, empty where a row has none; and whether its own load was all it can take.
+
+    Of a saturated row `response_..._ns` is users / throughput.
+    """
+    found = row.at_rate
+    return {
+        "saturated": "yes" if row.saturated else "no",
+        "at_rate_verdict": found.verdict if found else "",
+        "at_rate_per_s": found.rate_per_s if found else None,
+        "at_rate_share_of_capacity": found.share if found else None,
+        "at_rate_achieved_per_s": found.achieved_per_s if found else None,
+        **{
+            f"at_rate_{kind}_{name}_ns": getattr(getattr(found, f"{kind}_ns", None), name, None)
+            for kind in ("response", "service", "least")
+            for name in Quantiles.model_fields
+        },
+        "at_rate_latencies_doubted": (("yes" if found.latencies_doubted else "no") if found else ""),
+        "at_rate_trials": " ".join(found.trials) if found else "",
+        "at_rate_reasons": " ".join(_reasons(row)),
+    }
+
+
+def _reasons(row: Row) -> list[str]:
+    """Why its figures are not valid, and which quantiles the data do not support."""
+    if row.at_rate is None:
+        return []
+    missing = (f"{name}: {fmt.sentence(why)}" for name, why in row.at_rate.unmeasurable.items())
+    return [*map(fmt.sentence, row.at_rate.reasons), *missing]
+
+
+def host_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+    """A line a condition of which the machine was observed."""
+    for table, row in _rows(analysis):
+        figures = row.seen.get(HOST)
+        if figures:
+            line = _condition(analysis, table, row)
+            for metric, name in MACHINE.items():
+                figure = figures.get(metric)
+                line |= {f"{name}_avg": figure.avg if figure else None, f"{name}_max": figure.max if figure else None}
+            yield line
+
+
+def part_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+    """A line a condition, part and metric, in the unit that the metric has in `samples.jsonl`."""
+    for table, row in _rows(analysis):
+        for part, figures in row.seen.items():
+            if part != HOST:
+                for metric, figure in figures.items():
+                    ends: dict[str, Cell] = {"avg": figure.avg, "max": figure.max}
+                    yield {**_condition(analysis, table, row), "part": part, "metric": metric, **ends}
+
+
+def _rows(analysis: Analysis) -> Iterator[tuple[ResultTable, Row]]:
+    return ((table, row) for table in analysis.tables for row in table.rows)
+
+
+def _condition(analysis: Analysis, table: ResultTable, row: Row) -> dict[str, Cell]:
+    levels: dict[str, Level | None] = {name: row.condition.get(name) for name in factors(analysis)}
+    return {"table": table.name, "condition": row.label, **{f"factor_{name}": level for name, level in levels.items()}}
+
+
+def factors(analysis: Analysis) -> list[str]:
+    """Every factor that some row has a level of, in their order."""
+    return list(dict.fromkeys(name for _, row in _rows(analysis) for name in row.condition))
+
+
+def comparison_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+    """The primary metric of each pair, and after it the exploratory ones."""
+    for comparison in verdicts.all_comparisons(analysis):
+        for verdict in (comparison.primary, *comparison.exploratory):
+            yield {**_pair(comparison), **_judged(verdict)}
+
+
+def _pair(comparison: Comparison) -> dict[str, Cell]:
+    primary = comparison.primary
+    used = [point for point in primary.points if point.used]
+    return {
+        "comparison": comparison.name,
+        "question": comparison.question,
+        "place": comparison.place,
+        "between": comparison.between,
+        "a": primary.a.name,
+        "b": primary.b.name,
+        "condition_a": json.dumps(primary.a.condition, ensure_ascii=False),
+        "condition_b": json.dumps(primary.b.condition, ensure_ascii=False),
+        "blocks_done": comparison.blocks_done,
+        "blocks_repeated": comparison.blocks_repeated,
+        "pairs": comparison.pairs,
+        "sequential": comparison.sequential,
+        "ended": comparison.ended,
+        "trials_a": " ".join(point.trial_a for point in used),
+        "trials_b": " ".join(point.trial_b for point in used),
+        "checks_not_valid": "; ".join(f"{c.name}: {c.verdict}" for c in comparison.checks if c.verdict != "valid"),
+        "warnings": " ".join(map(fmt.sentence, comparison.warnings)),
+    }
+
+
+def _judged(verdict: Verdict) -> dict[str, Cell]:
+    """The figures of one metric; none of them where a check forbids figures."""
+    allowed = verdict.kind != "invalid"
+    ends = verdicts.interval(verdict)
+    return {
+        "metric": verdict.metric,
+        "role": verdict.role,
+        "kind": verdict.kind,
+        "verdict": verdicts.verdict_text(verdict),
+        "winner": verdict.winner,
+        "materially": verdict.materially,
+        "negligible": verdict.negligible,
+        "typical_a": verdict.a.typical if allowed else None,
+        "typical_b": verdict.b.typical if allowed else None,
+        "ratio": _factor(verdict.estimate) if ends else None,
+        "ratio_low": _factor(ends.low) if ends else None,
+        "ratio_high": _factor(ends.high) if ends else None,
+        "level": verdict.level,
+        "p_value": verdict.p_value if allowed else None,
+        "margin": verdict.margin,
+        "total_ratio": _factor(verdict.total) if allowed else None,
+        "detectable_ratio": _factor(verdict.detectable) if allowed else None,
+        "noise_floor_ratio": _factor(verdict.noise_floor),
+        "more_minutes": verdict.more_minutes,
+        "stalls_a": verdict.stalls_a,
+        "stalls_b": verdict.stalls_b,
+        "blocks_used": verdict.blocks,
+    }
+
+
+def _factor(log_ratio: float | None) -> float | None:
+    return None if log_ratio is None else math.exp(log_ratio)
+
+
+def effect_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+    """Every main effect and interaction."""
+    for answer in analysis.effects:
+        for term in answer.terms:
+            judged, ends = term.verdict, verdicts.interval(term.verdict)
+            middle = verdicts.estimate(judged) if ends is not None else None
+            yield {
+                "effects": answer.name,
+                "question": answer.question,
+                "metric": answer.metric,
+                "kind": term.kind,
+                "name": term.name,
+                "factors": " ".join(term.factors),
+                "levels": json.dumps(term.levels, ensure_ascii=False),
+                "references": json.dumps(term.references, ensure_ascii=False),
+                "over": "; ".join(term.over),
+                "verdict": judged.kind,
+                "ratio": None if middle is None else math.exp(middle),
+                "ratio_low": None if ends is None else math.exp(ends.low),
+                "ratio_high": None if ends is None else math.exp(ends.high),
+                "level": judged.level,
+                "p_value": judged.p_value,
+                "margin": judged.margin,
+                "unit": judged.unit,
+                "used": judged.blocks,
+                "said": fmt.sentence(term.message),
+            }
+
+
+def combination_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+    """Every combination with its typical figure."""
+    for answer in analysis.effects:
+        for cell in answer.cells:
+            yield {
+                "effects": answer.name,
+                "metric": answer.metric,
+                "condition": json.dumps(cell.condition, ensure_ascii=False),
+                "label": cell.label,
+                "figure": cell.figure,
+                "low": cell.low,
+                "high": cell.high,
+                "check": cell.refusal.name if cell.refusal is not None else "",
+            }
+
+
+def saturation_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+    """Every level of every condition; of one without levels its answer alone."""
+    parts = part_names(analysis.saturations)
+    for answer in analysis.saturations:
+        points: list[SaturationPoint | None] = [*answer.points] or [None]
+        for point in points:
+            response = None if point is None else point.response_ns
+            yield {
+                **_saturation(answer),
+                "users": None if point is None else point.users,
+                "offered_per_s": None if point is None else point.rate_per_s,
+                "goodput_per_s": None if point is None else point.per_s,
+                "lowest_sweep_per_s": None if point is None else point.low,
+                "highest_sweep_per_s": None if point is None else point.high,
+                **{f"response_{name}_ns": getattr(response, name, None) for name in ("mean", "p50", "p99")},
+                "errors_share": None if point is None else point.errors,
+                **{f"cpu_{part}_share_of_core": None if point is None else point.cpu.get(part) for part in parts},
+                "verdict": "" if point is None else point.verdict,
+                "reasons": "" if point is None else " ".join(map(fmt.sentence, point.reasons)),
+            }
+
+
+def _saturation(answer: SaturationAnswer) -> dict[str, Cell]:
+    limit, objective = answer.limiting, answer.objective
+    return {
+        "condition": answer.label,
+        "model": answer.model,
+        "kind": answer.kind,
+        **_estimated("point_users", answer.users),
+        **_estimated("point_per_s", answer.per_s),
+        "at_least_per_s": answer.at_least_per_s,
+        "limit": "" if limit is None else limit.bottleneck.part,
+        "limit_evidence": "" if limit is None else fmt.sentence(limit.bottleneck.message),
+        "objective": "" if objective is None else objective.text,
+        **_estimated("objective_per_s", None if objective is None else objective.rate_per_s),
+    }
+
+
+def _estimated(name: str, found: Estimated | None) -> dict[str, Cell]:
+    ends = ("value", "low", "high")
+    return {name if end == "value" else f"{name}_{end}": getattr(found, end, None) for end in ends}
+
+
+def ramp_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+    """Every step of every classical ramp."""
+    for answer in analysis.saturations:
+        for step in answer.ramp.steps if answer.ramp else ():
+            yield {
+                "condition": answer.label,
+                "users": step.users,
+                "from_s": step.from_s,
+                "to_s": step.to_s,
+                "goodput_per_s": step.per_s,
+            }
