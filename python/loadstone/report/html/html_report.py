@@ -2,16 +2,43 @@
 
 import base64
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import jinja2
 
-from loadstone.analyse.model import Analysis
+from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
+from loadstone.report import crashes, glossary, lessons, saturation_view, summary, verdicts
 from loadstone.report import format as fmt
-from loadstone.report import summary
+from loadstone.report.anchors import Anchors
+from loadstone.report.answer_lines import answer_lines
+from loadstone.report.answers import answer_verdict
 from loadstone.report.charts import theme
-from loadstone.report.html.page import page
+from loadstone.report.charts.chart_list import charts_of
+from loadstone.report.html.sections import (
+    MINOR,
+    comparison_checks,
+    effects_view,
+    family_view,
+    figure,
+    hints,
+    linked,
+    main_table,
+    saturation_views,
+    table_view,
+    verdicts_picture,
+)
+from loadstone.report.tables import fixed_rate_columns, observed_tables
+from loadstone.report.tables.columns import MARK_TEXTS, MARKS
+from loadstone.report.tables.rates import goodput_name
+from loadstone.report.trust import trust_text
+
+_OPENED_MAX = 6
+"""More invalid trials than this stay folded."""
+_TRIALS_WITH_ALL_MAX = 100
+"""With more trials than this the checks that one passed are counted only: `trials.jsonl` has them."""
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
@@ -64,3 +91,118 @@ def _policy(script: str) -> str:
     """The page's content security policy: only its own script runs, and nothing is fetched from anywhere."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+
+
+def page(analysis: Analysis) -> dict[str, Any]:
+    """Everything that the template prints, by the names it uses."""
+    charts, anchors = charts_of(analysis), Anchors(analysis)
+    opening = verdicts_picture(analysis, charts)
+    main = main_table(analysis, anchors)
+    first = None if opening or not main else next((chart for chart in charts if chart.kind == "rps"), None)
+    folded = [chart for chart in charts if chart is not first]
+    return {
+        "analysis": analysis,
+        "answer_lines": answer_lines(analysis.answer),
+        "headline": trust_text(analysis),
+        "trials_line": summary.trials(analysis),
+        "badges": summary.badges(analysis),
+        "scaled": summary.scaled(analysis),
+        "time_used": summary.time_used(analysis),
+        "shares": _shares(analysis),
+        "saturations": saturation_views(analysis, charts),
+        "saturation_heading": saturation_view.heading(),
+        "verdicts": opening,
+        "main": main and {**main, "picture": first and figure(first)},
+        "hints": hints(analysis),
+        "effects": [effects_view(answer, charts) for answer in analysis.effects],
+        "families": [family_view(family, charts, anchors) for family in analysis.families],
+        "comparison_checks": comparison_checks(analysis),
+        "counted": verdicts.units(list(verdicts.all_comparisons(analysis))),
+        "tables": [table_view(table, folded, anchors, analysis) for table in analysis.tables],
+        "timeline": next((figure(chart) for chart in charts if chart.kind == "timeline"), None),
+        "matrix": next((figure(chart) for chart in charts if chart.kind == "checks"), None),
+        "checks": [_check(check) for check in summary.failing_first(analysis.checks)],
+        "opened": sum(view.verdict == "invalid" for view in analysis.trials) <= _OPENED_MAX,
+        "all_checks": len(analysis.trials) <= _TRIALS_WITH_ALL_MAX,
+        "conditions": [_condition(anchor, label, views, analysis) for anchor, label, views in anchors.conditions],
+        "environment": _environment(analysis.environment),
+        "commands": summary.reproduce(analysis),
+        "groups": glossary.groups_of(analysis),
+        "rate": goodput_name(analysis),
+        "meaning": glossary.meaning,
+        "anchors": anchors,
+        "crashes": crashes,
+        "lessons": lessons,
+        "observed_tables": observed_tables,
+        "minor": MINOR,
+        "full_load": fixed_rate_columns,
+        "marks": MARKS,
+        "mark_texts": MARK_TEXTS,
+        "answers": [_answer(answer, anchors) for answer in analysis.answers],
+    }
+
+
+def _answer(answer: Answer, anchors: Anchors) -> dict[str, Any]:
+    evidence = [linked(fmt.sentence(line), anchors) for line in answer.evidence]
+    return {"answer": answer, "verdict": answer_verdict(answer.verdict), "evidence": evidence}
+
+
+def _shares(analysis: Analysis) -> list[tuple[str, int]]:
+    """Verdicts and how many trials have them, for the bar."""
+    left = max(0, analysis.trials_planned - analysis.trials_done)
+    kinds = (
+        ("valid", analysis.trials_valid),
+        ("suspect", analysis.trials_suspect),
+        ("invalid", analysis.trials_invalid),
+        ("missing", left),
+    )
+    return [(kind, number) for kind, number in kinds if number]
+
+
+def _check(check: CheckSummary) -> dict[str, Any]:
+    verdict = next((kind for kind in ("invalid", "suspect", "unknown") if getattr(check, kind)), "valid")
+    return {"check": check, "verdict": verdict, "worst": summary.figure(check.worst) if check.worst else fmt.NONE}
+
+
+def _condition(anchor: str, label: str, views: list[TrialView], analysis: Analysis) -> dict[str, Any]:
+    verdicts = [view.verdict for view in views]
+    worst = next((kind for kind in ("invalid", "suspect") if kind in verdicts), "valid")
+    names = {view.trial for view in views}
+    rows = (row for table in analysis.tables for row in table.rows if names.intersection(row.trials))
+    bottleneck = next((fmt.sentence(row.bottleneck.message) for row in rows if row.bottleneck), "")
+    return {"label": label, "trials": views, "anchor": anchor, "verdict": worst, "bottleneck": bottleneck}
+
+
+def _environment(values: dict[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The record of the environment as headings with lines below; nested keys are joined by dots."""
+    plain = [_fact(key, value) for key, value in values.items() if not isinstance(value, dict) and key != "format"]
+    groups = [(key, list(_facts(value))) for key, value in values.items() if isinstance(value, dict)]
+    return [*groups, ("further", plain)] if plain else groups
+
+
+def _facts(values: dict[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _facts(value, f"{prefix}{key}.")
+        else:
+            yield _fact(f"{prefix}{key}", value)
+
+
+_UNITS = {"_bytes": fmt.size, "_s": fmt.seconds, "_ns": fmt.duration}
+
+
+def _fact(name: str, value: object) -> tuple[str, str]:
+    """A name and its value as text; the unit that the name ends in goes to the value."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for end, text in _UNITS.items():
+            if name.endswith(end):
+                return name.removesuffix(end), text(value)
+    return name, _value_text(value)
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(_value_text(item) for item in value) or fmt.NONE
+    return fmt.NONE if value is None else fmt.plain(str(value))
