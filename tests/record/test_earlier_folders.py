@@ -14,8 +14,8 @@ from loadstone.record.parts.before_kinds import with_kinds
 from loadstone.record.reading import read_environment, read_plan, read_run
 from loadstone.record.resume import require_same_plan, require_same_run
 from loadstone.report import csv_report as csv
+from loadstone.report import markdown_report as markdown
 from loadstone.report.html import html_report as html
-from loadstone.report.markdown import markdown_report as markdown
 
 RUNS = Path(__file__).parents[1] / "examples" / "runs"
 NAMES = ("before-redis", "before-app")

@@ -12,9 +12,9 @@ from loadstone.analyse.model import Analysis, CrashRow
 from loadstone.message import as_written
 from loadstone.report import crashes, csv_report, lessons, summary
 from loadstone.report import format as fmt
+from loadstone.report import markdown_report as markdown
 from loadstone.report.html import html_report as html
 from loadstone.report.json_report import render as json_report
-from loadstone.report.markdown import markdown_report as markdown
 from loadstone.report.terminal import terminal_report as terminal
 
 

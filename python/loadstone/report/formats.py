@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 FORMATS: Mapping[str, str] = {
     "html": "html.html_report",
-    "md": "markdown.markdown_report",
+    "md": "markdown_report",
     "csv": "csv_report",
     "json": "json_report",
     "svg": "charts.svg",

@@ -18,8 +18,8 @@ from loadstone.message import as_written, message
 from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.overview import announce
 from loadstone.report import csv_report as csv
+from loadstone.report import markdown_report as markdown
 from loadstone.report.html import html_report as html
-from loadstone.report.markdown import markdown_report as markdown
 from loadstone.report.tables.telling_rows import most_telling
 from loadstone.report.terminal import terminal_report as terminal
 from loadstone.report.terminal.ending import LINES_MAX

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from loadstone.analyse.model import Analysis
+from loadstone.report import markdown_report as markdown
 from loadstone.report.format import sentence
-from loadstone.report.markdown import markdown_report as markdown
 from loadstone.report.verdicts import verdict_text
 
 

@@ -1,0 +1,388 @@
+"""The report for a repository or a wiki: tables as text, pictures as SVG beside it."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from loadstone.analyse.factorial.effects_answer import EffectsAnswer
+from loadstone.analyse.model import Analysis, CheckSummary, Comparison, CrashTable, Family, ResultTable, Row, TrialView
+from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
+from loadstone.judge.verdict import Verdict
+from loadstone.message import Message
+from loadstone.report import crashes, effect_lines, glossary, lessons, summary, verdicts
+from loadstone.report import format as fmt
+from loadstone.report import saturation_view as view
+from loadstone.report.anchors import Anchors
+from loadstone.report.answers import answer_verdict
+from loadstone.report.charts.chart import NOT_DRAWN, Chart
+from loadstone.report.charts.chart_list import charts_of, drawn
+from loadstone.report.tables.column import Column
+from loadstone.report.tables.columns import MARKS, columns_for, full_load_columns
+from loadstone.report.tables.failures import example_lines
+from loadstone.report.tables.fixed_rate_columns import FULL_LOAD, FULL_LOAD_READING
+from loadstone.report.tables.observed_tables import HEADING, READING, ObservedTable, observed_in
+from loadstone.report.tables.rates import goodput_name
+from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.trust import trust_text
+
+_RULE = "|---:|---:|---:|---|---:|---:|---:|"
+_MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
+
+
+def render(analysis: Analysis) -> dict[str, bytes]:
+    """`report.md`, and `charts/<name>.svg` which it shows."""
+    charts = charts_of(analysis)
+    whole = "\n".join(_lines(analysis, charts)).rstrip() + "\n"
+    return {"report.md": whole.encode(), **{f"charts/{chart.name}.svg": chart.svg() for chart in drawn(charts)}}
+
+
+def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
+    anchors = Anchors(analysis)
+    yield from (f"# {text(analysis.question)}", "", f"**{sentence(analysis.answer)}**", "")
+    if scaled := summary.scaled(analysis):
+        yield from (f"*{scaled}*", "")
+    badges = [badge for badge, _ in summary.badges(analysis)]
+    yield from (f"{text(trust_text(analysis))}. {summary.trials(analysis)}.", "")
+    yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
+    for note in analysis.notes:
+        yield from (sentence(note), "")
+    yield from saturation_lines(analysis, charts)
+    if analysis.families:
+        yield from ("## Verdicts", "")
+    for answer in analysis.effects:
+        yield from effect_tables(answer)
+        yield from (line for chart in charts if _is_of_effects(chart, answer.name) for line in picture(chart))
+    for family in analysis.families:
+        yield from _family(
+            family, [chart for chart in charts if chart.family == family.name and chart.kind != "effects"], anchors
+        )
+    yield from ("## Results", "")
+    if analysis.published_source:
+        yield from (f"Published figures: {sentence(analysis.published_source)}. They are context, not a target.", "")
+    for table in analysis.tables:
+        yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
+    yield from crash_lines(analysis.crashes)
+    yield from _conclusions(analysis)
+    yield from lesson_lines(analysis)
+    yield from observed_lines(analysis, anchors)
+    for chart in charts:
+        if chart.kind == "timeline":
+            yield from ("## Time line", "", *picture(chart))
+    yield from _checks(analysis, anchors)
+    yield from (line for chart in charts if chart.kind == "checks" for line in picture(chart))
+    yield from trial_lines(analysis, anchors)
+    yield from glossary_lines(analysis)
+    yield from ("## How to reproduce", "", "```sh", *summary.reproduce(analysis), "```", "")
+
+
+def _is_of_effects(chart: Chart, name: str) -> bool:
+    return chart.kind == "effects" and chart.family == name
+
+
+def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
+    yield from (f"### {text(family.question)}", "", sentence(family.answer), "")
+    yield from (text(f"{verdicts.margin_text(family)} {family.note}"), "")
+    for chart in charts:
+        if chart.kind == "forest":
+            yield from picture(chart)
+    yield from family_lines(family, anchors)
+    for chart in charts:
+        if chart.kind == "blocks":
+            yield from picture(chart)
+
+
+def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
+    yield from (f"### {text(table.title)}", "")
+    if table.note:
+        yield from (text(table.note), "")
+    for chart in charts:
+        if chart.kind == "rps":
+            yield from picture(chart)
+    yield from _rows(columns_for(table), table.rows, anchors)
+    trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
+    for row in trouble:
+        yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {' '.join(map(sentence, row.reasons))}"
+    answers = [f"- {text(line)}" for line in example_lines(table.rows)]
+    latency = [f"- {text(line)}" for line in summary.latency_lines(table)]
+    yield from (*answers, *latency)
+    if trouble or answers or latency:
+        yield ""
+    for chart in charts:
+        if chart.kind == "latency":
+            yield from picture(chart)
+    if full_load := full_load_columns(table):
+        yield from (f"#### {FULL_LOAD}", "", FULL_LOAD_READING, "")
+        yield from _rows(full_load, [row for row in table.rows if row.response_ns], anchors)
+
+
+def _rows(columns: list[Column], rows: list[Row], anchors: Anchors) -> Iterator[str]:
+    yield f"| | condition | {' | '.join(column.header for column in columns)} |"
+    yield f"|---|---|{'---:|' * len(columns)}"
+    for row in rows:
+        cells = [_figure(column, row) for column in columns]
+        yield f"| {MARKS[row.verdict]} | {link(anchors.condition(row.trials), row.label)} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _figure(column: Column, row: Row) -> str:
+    """A figure, struck out where it was refused."""
+    figure = column.cell(row)
+    return f"~~{text(figure)}~~" if column.is_struck(row) and figure != fmt.NONE else text(figure)
+
+
+def _conclusions(analysis: Analysis) -> Iterator[str]:
+    if not analysis.answers:
+        return
+    yield from ("## The author's conclusions, tested", "")
+    for number, answer in enumerate(analysis.answers, 1):
+        yield f"{number}. {text(answer.claim)} **{answer_verdict(answer.verdict)}**: {sentence(answer.answer)}"
+        yield from (f"   - {sentence(line)}" for line in answer.evidence)
+    yield ""
+
+
+def _checks(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
+    yield from ("## Checks", "")
+    if not analysis.checks:
+        yield from ("No check was made.", "")
+        return
+    yield "| check | what it looks for | valid | suspect | invalid | unknown | worst figure |"
+    yield "|---|---|---:|---:|---:|---:|---|"
+    for check in summary.failing_first(analysis.checks):
+        worst = _worst(check, anchors)
+        counts = " | ".join(fmt.count(n) for n in (check.valid, check.suspect, check.invalid, check.unknown))
+        yield f"| {text(summary.check_title(check.name))} | {sentence(check.explanation)} | {counts} | {worst} |"
+    yield ""
+
+
+def _worst(check: CheckSummary, anchors: Anchors) -> str:
+    """The worst figure, and the trial that has it."""
+    if check.worst is None:
+        return fmt.NONE
+    trial = link(anchors.trial(check.worst_trial), check.worst_trial) if check.worst_trial else ""
+    return f"{text(summary.figure(check.worst))} {trial}".rstrip()
+
+
+def observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
+    """What the monitors observed, table by table."""
+    found = [(table.title, observed_in(analysis, table)) for table in analysis.tables]
+    if not any(tables for _, tables in found):
+        return
+    yield from (f"## {HEADING}", "", READING, "")
+    for title, tables in found:
+        if tables:
+            yield from (f"### {text(title)}", "")
+        for table in tables:
+            yield from _observed(table, anchors)
+
+
+def _observed(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
+    part = ["part"] if table.of_parts else []
+    yield from (f"#### {text(table.title)}", "")
+    yield f"| {' | '.join(['condition', *part, *(text(column.header) for column in table.columns)])} |"
+    yield f"|{'---|' * (1 + len(part))}{'---:|' * len(table.columns)}"
+    for line in table.lines:
+        names = [link(anchors.condition(line.row.trials), line.row.label), *([text(line.part)] if part else [])]
+        yield f"| {' | '.join([*names, *(text(str(cell)) for cell in line.cells)])} |"
+    yield ""
+
+
+def crash_lines(tables: list[CrashTable]) -> Iterator[str]:
+    """What was lost when a server was killed."""
+    if not tables:
+        return
+    yield from (f"## {crashes.heading()}", "")
+    yield from (line for alarm in crashes.alarms(tables) for line in (f"**{text(alarm)}**", ""))
+    for table in tables:
+        yield from (f"### {text(table.title)}", "")
+        if table.note:
+            yield from (text(table.note), "")
+        yield f"| {' | '.join(crashes.headers())} |"
+        yield f"|---|{'---:|' * (len(crashes.headers()) - 1)}"
+        for row in table.rows:
+            yield f"| {' | '.join(map(text, (row.label, *crashes.cells(row))))} |"
+        yield ""
+        problems = [f"- {text(row.label)}: {sentence(said)}" for row in table.rows for said in row.problems]
+        yield from (*problems, "") if problems else ()
+    yield from (crashes.reading(), "")
+
+
+def lesson_lines(analysis: Analysis) -> Iterator[str]:
+    """What went wrong then, what shows here, and whether it was caught."""
+    if not analysis.lessons:
+        return
+    yield from (f"## {lessons.heading()}", "", "| then | now | verdict |", "|---|---|---|")
+    for lesson in analysis.lessons:
+        yield f"| {text(lesson.then)} | {sentence(lesson.now)} | **{lessons.lesson_verdict(lesson.verdict)}** |"
+    yield ""
+
+
+def saturation_lines(analysis: Analysis, charts: Sequence[Chart]) -> Iterator[str]:
+    """For each condition the answer, its picture, and the levels that it rests on."""
+    if analysis.saturations:
+        yield from (f"## {view.heading()}", "")
+    for answer in analysis.saturations:
+        yield from _answer(answer, {chart.kind: chart for chart in charts if chart.condition == answer.label})
+
+
+def _answer(answer: SaturationAnswer, charts: dict[str, Chart]) -> Iterator[str]:
+    yield from (f"### {text(view.title(answer))}", "", f"**{text(view.verdict(answer))}**", "")
+    yield from (f"- {text(name)}: {text(said)}" for name, said in view.facts(answer))
+    yield ""
+    yield from picture(charts.get("saturation"))
+    if answer.ramp is not None:
+        yield from picture(charts.get("ramp"))
+        yield from (" ".join(map(text, view.ramp_lines(answer))), "")
+    if shares := view.share_rows(answer):
+        yield from _levels(view.share_headers(), shares)
+    yield from _levels(view.point_headers(answer), [view.point_cells(answer, point) for point in answer.points])
+    if search := view.search_line(answer):
+        yield from (text(search), "")
+
+
+def _levels(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    if not rows:
+        return
+    yield f"| {' | '.join(map(text, headers))} |"
+    yield f"|{'---:|' * len(headers)}"
+    yield from (f"| {' | '.join(map(text, row))} |" for row in rows)
+    yield ""
+
+
+def effect_tables(answer: EffectsAnswer) -> Iterator[str]:
+    """The question, the answer, both tables."""
+    yield from (f"### {text(answer.question)}", "", sentence(answer.answer), "")
+    yield from ("| | effect | against each other | ratio | what it says | from |", "|---|---|---|---|---|---|")
+    for line in effect_lines.lines(answer):
+        cells = (line.mark, line.kind, line.name, line.ratio, line.said, line.rounds)
+        yield f"| {' | '.join(map(text, cells))} |"
+    yield from ("", f"| {' | '.join(map(text, answer.factors))} | {text('figure')} |")
+    yield f"|{'---|' * (len(answer.factors) + 1)}"
+    for cell in answer.cells:
+        yield f"| {' | '.join(map(text, (*cell.levels, effect_lines.cell_text(answer, cell))))} |"
+    yield from ("", text(f"{effect_lines.basis(answer)} {answer.note}".strip()), "")
+
+
+def _head(first: str, family: Family) -> Iterator[str]:
+    a, b, ratio = map(text, verdicts.side_headings(family.comparisons))
+    rest = f"verdict | {verdicts.units(family.comparisons)} | stalls of both | minimum detectable effect"
+    yield f"| {first} | {a} | {b} | {ratio} [interval] | {rest} |"
+    yield f"|---{_RULE}"
+
+
+def family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
+    """A family's verdicts, beneath its heading and its picture."""
+    yield from _head("pair", family)
+    for comparison in family.comparisons:
+        yield f"| {text(verdicts.title(comparison))} | {_cells(comparison.primary, comparison, anchors)} |"
+    yield ""
+    for comparison in family.comparisons:
+        yield f"- **{text(verdicts.title(comparison))}**: {text(' '.join(verdicts.basis(comparison)))}"
+        yield from (f"  - ! {sentence(warning)}" for warning in comparison.warnings)
+        yield from (f"  - {sentence(note)}" for note in comparison.notes)
+        yield from (
+            f"  - {MARKS[check.verdict]} {text(summary.check_title(check.name))} {text(summary.figure(check))}"
+            f"{': ' + sentence(check.reason) if check.reason else ''}"
+            for check in comparison.checks
+            if check.verdict != "valid"
+        )
+        yield f"  - blocks: {_blocks(comparison, anchors)}"
+    yield ""
+    exploratory = [(one, verdict) for one in family.comparisons for verdict in one.exploratory]
+    if exploratory:
+        yield from (f"Exploratory. {text(glossary.meaning('exploratory'))}", "")
+        yield from _head("pair and metric", family)
+        for one, verdict in exploratory:
+            name = f"{verdicts.title(one)}: {metric_text(verdict.metric)}"
+            yield f"| {text(name)} | {_cells(verdict, one, anchors)} |"
+        yield ""
+
+
+def _cells(verdict: Verdict, comparison: Comparison, anchors: Anchors) -> str:
+    points = comparison.primary.points
+    sides = (
+        (verdict.a, [point.trial_a for point in points]),
+        (verdict.b, [point.trial_b for point in points]),
+    )
+    figures = [
+        link(anchors.condition(trials), f"{side.name} {verdicts.typical(verdict, side)}") for side, trials in sides
+    ]
+    said = f"{verdicts.MARKS[verdict.kind]} {verdicts.verdict_text(verdict)}"
+    rest = (verdicts.ratio(verdict), said, str(verdict.blocks), verdicts.stalls(verdict))
+    return " | ".join([*figures, *(text(cell) for cell in rest), text(fmt.plus_minus(verdict.detectable))])
+
+
+def _blocks(comparison: Comparison, anchors: Anchors) -> str:
+    """Each block's ratio with its two trials; what was not used in brackets, with the reason."""
+    primary = comparison.primary
+    parts = []
+    for point in primary.points:
+        sides = ((point.trial_a, primary.a.name), (point.trial_b, primary.b.name))
+        trials = " ".join(link(anchors.trial(trial), name) for trial, name in sides)
+        ratio = text(verdicts.blocks_ratio(primary, point.log_ratio))
+        part = f"{point.block}: {ratio} {trials}"
+        parts.append(part if point.used else f"({part}, not used: {sentence(point.why)})")
+    return "; ".join(parts) or fmt.NONE
+
+
+def trial_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
+    """Every trial, under its condition, with the checks that it did not pass."""
+    if not anchors.conditions:
+        return
+    yield from ("## Trials", "")
+    yield f"| trial | group | block | order | attempt | verdict | {goodput_name(analysis)} | P99 | checks not passed |"
+    yield "|---|---|---:|---:|---:|---|---:|---:|---|"
+    for anchor, label, views in anchors.conditions:
+        yield f"| {target(anchor)}**{text(label)}** | | | | | | | | |"
+        yield from (_trial(view, anchors) for view in views)
+    yield ""
+
+
+def _trial(view: TrialView, anchors: Anchors) -> str:
+    failed = [
+        f"{MARKS[check.verdict]} {summary.check_title(check.name)} {summary.figure(check)}"
+        for check in view.checks
+        if check.verdict != "valid"
+    ]
+    figures = [fmt.rate(view.goodput_per_s), fmt.duration(view.p99_ns)]
+    if view.verdict == "invalid":
+        figures = [fmt.NONE, fmt.NONE]
+    cells = [
+        target(anchors.view(view)) + text(view.trial), text(view.group), str(view.block), str(view.order),
+        str(view.attempt), view.verdict, *figures, text("; ".join(failed)) or fmt.NONE,
+    ]  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def glossary_lines(analysis: Analysis) -> Iterator[str]:
+    """What the terms mean."""
+    yield from ("## What the terms mean", "")
+    for terms in glossary.groups_of(analysis).values():
+        yield from (f"- **{term}**: {text(meaning)}" for term, meaning in terms.items())
+    yield ""
+
+
+def text(raw: str) -> str:
+    """`raw` as plain text: no markup, no HTML."""
+    escaped = _MARKUP.sub(r"\\\1", fmt.plain(raw))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def sentence(message: Message | None) -> str:
+    """The sentence of a message as plain text; empty for none."""
+    return text(fmt.sentence(message))
+
+
+def link(anchor: str | None, raw: str) -> str:
+    """Text that leads to an anchor of the document; without one, the text."""
+    return f"[{text(raw)}](#{anchor})" if anchor else text(raw)
+
+
+def target(anchor: str) -> str:
+    """The place that links to `anchor` lead to."""
+    return f'<a id="{anchor}"></a>'
+
+
+def picture(chart: Chart | None) -> Iterator[str]:
+    """The picture's file beside the report, and how to read it; nothing if there is none."""
+    if chart is not None:
+        shown = f"![{text(chart.alt_text)}](charts/{chart.name}.svg)" if chart.is_drawn() else f"*{NOT_DRAWN}*"
+        yield from (shown, "", text(chart.caption), "")
