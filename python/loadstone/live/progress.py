@@ -22,7 +22,7 @@ from loadstone.record.look import Reason
 from loadstone.report import format as fmt
 from loadstone.report.tables.columns import MARKS
 from loadstone.report.terminal.ending import ROW_STYLES
-from loadstone.report.terminal.terminal_families import VERDICT_STYLES
+from loadstone.report.terminal.terminal_sections import VERDICT_STYLES
 from loadstone.report.verdicts import verdict_text
 
 _ENDS: dict[Reason, str] = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.analyse.model import Analysis
-from loadstone.report.terminal.next_step import next_step
+from loadstone.report.terminal.ending import next_step
 
 FOLDER = Path("runs/my run")
 

@@ -1,4 +1,4 @@
-"""Sections of the terminal's report that only some studies have: lost writes, and lessons."""
+"""Sections of the terminal's report: lost writes, lessons, verdicts of comparisons, saturation points."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,14 +9,37 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analyse.model import CrashRow, CrashTable, LessonAnswer
+from loadstone.analyse.model import Comparison, CrashRow, CrashTable, Family, LessonAnswer
+from loadstone.analyse.saturation.saturation_answer import PointKind, SaturationAnswer
+from loadstone.judge.verdict import VerdictKind
 from loadstone.report import crashes as crash_text
 from loadstone.report import format as fmt
 from loadstone.report import lessons as lesson_text
+from loadstone.report import saturation_view as view
+from loadstone.report import verdicts
+from loadstone.report.glossary import brackets
 
 _LABEL_MAX = 40
 _LABEL_SHARE = 3
 _VERDICTS = {"caught": "green", "did_not_happen": "green", "unknown": "yellow"}
+VERDICT_STYLES: dict[VerdictKind, str] = {
+    "faster": "bold green",
+    "equivalent": "cyan",
+    "mixed": "yellow",
+    "undecided": "yellow",
+    "not_decidable": "yellow",
+    "invalid": "red",
+}
+_INDENT = 2
+_STYLES: dict[PointKind, str] = {
+    "plateau": "bold green",
+    "peak": "bold green",
+    "limit": "bold green",
+    "at_least": "yellow",
+    "none": "yellow",
+}
+_WITH_LIMIT_MAX = 3
+"""Of more conditions than that each has one line."""
 
 
 def crashes(tables: Sequence[CrashTable], width: int, *, short: bool = False) -> Iterator[RenderableType]:
@@ -73,3 +96,80 @@ def lessons(answers: Sequence[LessonAnswer]) -> Iterator[RenderableType]:
         verdict = lesson_text.lesson_verdict(lesson.verdict)
         now = Text.assemble((verdict, _VERDICTS[lesson.verdict]), ": ", fmt.sentence(lesson.now))
         yield Padding(Group(Text(fmt.plain(lesson.then)), Padding(now, (0, 0, 0, 2))), (0, 0, 0, 2))
+
+
+def families(found: list[Family], width: int) -> Iterator[RenderableType]:
+    """Everything that a terminal of `width` columns says of the comparisons; nothing without one."""
+    for family in found:
+        yield Text()
+        yield Text(fmt.plain(family.question), style="bold")
+        yield Padding(Text(fmt.sentence(family.answer), style="cyan"), (0, 0, 0, _INDENT))
+        yield Padding(_pairs(family.comparisons, width - _INDENT), (0, 0, 0, _INDENT))
+        for line in verdicts.together(family.comparisons):
+            yield Padding(Text(f"! {line}", style="yellow"), (0, 0, 0, _INDENT))
+    if any(verdicts.interval(one.primary) for family in found for one in family.comparisons):
+        yield Text(brackets(), style="dim")
+
+
+def _pairs(comparisons: list[Comparison], width: int) -> Table:
+    """A line a pair where there is room for pair and verdict, else the verdict on the line below."""
+    longest = max((cell_len(verdicts.title(one)) for one in comparisons), default=0)
+    longest_verdict = max((cell_len(verdicts.verdict_text(one.primary)) for one in comparisons), default=0)
+    beside = longest + longest_verdict + 4 <= width
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column()
+    if beside:
+        grid.add_column()
+    for one in comparisons:
+        style = VERDICT_STYLES[one.primary.kind]
+        name = Text.assemble((f"{verdicts.MARKS[one.primary.kind]} ", style), verdicts.title(one))
+        said = Text(verdicts.verdict_text(one.primary), style=style)
+        if beside:
+            grid.add_row(name, said)
+        else:
+            grid.add_row(name)
+            grid.add_row(Padding(said, (0, 0, 0, 4)))
+    return grid
+
+
+def saturations(answers: Sequence[SaturationAnswer], *, short: bool = False) -> Iterator[RenderableType]:
+    """Every condition; `short`, and of several: a line a condition, and the limit; of many: that line alone."""
+    if not answers:
+        return
+    yield Text()
+    brief = short and len(answers) > 1
+    for answer in answers:
+        style = _STYLES[answer.kind]
+        name = Text(f"{view.title(answer)}  ") if answer.label and (brief or not short) else Text()
+        yield Text.assemble((f"{view.MARKS[answer.kind]} ", style), name, (view.verdict(answer), style))
+        if brief and len(answers) > _WITH_LIMIT_MAX:
+            continue
+        if brief:
+            yield Padding(Text(view.limit_line(answer), style="dim"), (0, 0, 0, _INDENT))
+        else:
+            yield from _facts(answer)
+            yield from (Padding(Text(line), (0, 0, 0, _INDENT)) for line in view.ramp_lines(answer))
+        if not short:
+            yield _levels(answer)
+            yield Text(view.search_line(answer), style="dim")
+
+
+def _facts(answer: SaturationAnswer) -> Iterator[RenderableType]:
+    """A part of its own for each, so that those that say least are left out where there is no room."""
+    facts = view.facts(answer)
+    width = max(len(name) for name, _ in facts)
+    for name, said in facts:
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(style="dim", width=width)
+        grid.add_column()
+        grid.add_row(Text(name), Text(said))
+        yield Padding(grid, (0, 0, 0, _INDENT))
+
+
+def _levels(answer: SaturationAnswer) -> Table:
+    grid = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
+    for header in view.point_headers(answer):
+        grid.add_column(header, justify="right", no_wrap=True)
+    for point in answer.points:
+        grid.add_row(*map(Text, view.point_cells(answer, point)))
+    return grid
