@@ -16,7 +16,7 @@ from loadstone.errors import DriveFailed
 from loadstone.record.look import LookVerdict
 from loadstone.record.reading import Run
 from loadstone.report import format as fmt
-from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.text.english.figures import metric_text
 from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import verdict_text
 

@@ -10,7 +10,7 @@ from loadstone.errors import UserError
 from loadstone.figures import duration, rounded
 from loadstone.judge.metrics import figure, less_is_better
 from loadstone.plan.labels import label_of, level_label
-from loadstone.report.text.english.metrics import figure_text, metric_text
+from loadstone.report.text.english.figures import figure_text, metric_text
 from loadstone.report.text.sentences import text
 from loadstone.spec.experiment import Factor
 from loadstone.spec.levels import identity

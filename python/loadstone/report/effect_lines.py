@@ -7,7 +7,7 @@ from loadstone.analyse.factorial.effects_answer import EffectCell, EffectsAnswer
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
-from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.text.english.figures import metric_text
 
 
 class TermLine(NamedTuple):

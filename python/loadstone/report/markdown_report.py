@@ -21,7 +21,7 @@ from loadstone.report.tables.failures import example_lines
 from loadstone.report.tables.fixed_rate_columns import FULL_LOAD, FULL_LOAD_READING
 from loadstone.report.tables.observed_tables import HEADING, READING, ObservedTable, observed_in
 from loadstone.report.tables.rates import goodput_name
-from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.text.english.figures import metric_text
 from loadstone.report.trust import trust_text
 
 _RULE = "|---:|---:|---:|---|---:|---:|---:|"

@@ -9,7 +9,7 @@ from loadstone.judge.verdict import Side, Verdict, VerdictKind
 from loadstone.message import Message, message
 from loadstone.report import format as fmt
 from loadstone.report.fold import folded
-from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.text.english.figures import metric_text
 
 MARKS: dict[VerdictKind, str] = {
     "faster": "▲",

@@ -9,7 +9,7 @@ from loadstone.report import effect_lines, verdicts
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Values, layer, make, named, tip
-from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.text.english.figures import metric_text
 
 _WIDTH, _HEIGHT = 520, 260
 _LOG_FROM = 3.0

@@ -15,7 +15,7 @@ from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Values, fixed, layer, make, named, tip
 from loadstone.report.charts.percent_axis import percent_axis, reach
 from loadstone.report.glossary import VERDICT_TERMS
-from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.text.english.figures import metric_text
 
 _WIDTH = 430
 """Of the axis; labels stand to its left, verdicts to its right."""

@@ -23,7 +23,7 @@ from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import columns_for, end_columns, full_load_columns
 from loadstone.report.tables.rates import TPS, rate_of_run
 from loadstone.report.tables.telling_rows import most_telling
-from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.text.english.figures import metric_text
 from loadstone.report.trust import different_rows
 
 _WIDE_FROM = 10

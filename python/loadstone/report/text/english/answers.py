@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.percents import log_percent, ratio_text
+from loadstone.report.text.english.figures import metric_text
 from loadstone.report.text.english.grammar import capitalised, several
-from loadstone.report.text.english.metrics import metric_text
 
 
 def _best(figure: str, metric: str, label: str) -> str:

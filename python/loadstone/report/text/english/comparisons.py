@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import slice_text
-from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.text.english.figures import metric_text
 from loadstone.report.text.english.verdicts import blocks_text
 
 

@@ -1,9 +1,48 @@
-"""Figures of metrics with their intervals and bounds, and sentences put together."""
+"""What metrics are called, their figures with intervals and bounds, and why a row has none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from loadstone.figures import duration, rounded
 from loadstone.percents import up_to
-from loadstone.report.text.english.metrics import figure_text
+from loadstone.report.text.english.grammar import listed
+
+_RATES = {
+    "goodput_per_s": "correct replies a second",
+    "throughput_per_s": "operations a second",
+    "peak_per_s": "operations in the best second",
+    "units_per_s": "keys (or other units) a second",
+}
+_LATENCIES = {"response_ns": "response time", "service_ns": "service time", "pool_wait_ns": "pool wait"}
+_QUANTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "max": "longest"}
+_NAMES = {"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"}
+QUANTILES: dict[str, str | Callable[..., str]] = {
+    "quantile_failed": "its rank falls among the operations that failed",
+    "quantile_needs": lambda quantile, needed, operations: (
+        f"{_NAMES[quantile]} needs {needed:,} operations, {operations:,} were measured"
+    ),
+    "quantile_users_waited": (
+        "some users waited all through the measure phase for operations that had begun before it; the mean is that of "
+        "all users, by Little's law"
+    ),
+}
+
+
+def is_rate(metric: str) -> bool:
+    """Whether it counts something a second."""
+    return metric in _RATES
+
+
+def metric_text(metric: str) -> str:
+    """What the figure counts: `correct replies a second`, `P99 of the response time`."""
+    if metric in _RATES:
+        return _RATES[metric]
+    kind, _, quantile = metric.partition(".")
+    return f"{_QUANTILES.get(quantile, quantile)} of the {_LATENCIES.get(kind, kind)}"
+
+
+def figure_text(value: float, metric: str) -> str:
+    """A figure for people, three digits: `18,400`, `1.20 ms`."""
+    return rounded(value) if is_rate(metric) else duration(value)
 
 
 def _figure(
@@ -28,3 +67,27 @@ def _sentences(parts: Sequence[str]) -> str:
 
 
 FIGURES: dict[str, str | Callable[..., str]] = {"figure": _figure, "sentences": _sentences}
+
+
+def _other_speed(cpu: str, slower: float) -> str:
+    kind = "slower" if slower > 0 else "faster"
+    return f"While it was measured {cpu} was {abs(slower):.0%} {kind} than usual in this run."
+
+
+def _misses(labels: Sequence[str], percent: float, not_loaded: bool) -> str:
+    remedy = " (nothing was loaded: add workload.load)" if not_loaded and percent >= 99.5 else ""
+    if not_loaded and not remedy:
+        remedy = " (not all keys were stored before: add workload.load)"
+    return f"Reads that found nothing, of {listed(labels)}: {percent:.3g} %{remedy}."
+
+
+ROWS: Mapping[str, str | Callable[..., str]] = {
+    "at_rate.no_capacity": "No trial at full speed counts, so that the rate is not known.",
+    "at_rate.no_time": "The budget ended before it.",
+    "meaning.misses": _misses,
+    "row.apart": "Its {trials} trials lie {share:.0%} apart, and are too few for an interval.",
+    "row.not_merged": "The latencies cannot be merged: {error}.",
+    "row.other_speed": _other_speed,
+    "row.rises_within": "The rate rises by {share:.0%} within its trials: they were not warm yet.",
+    "row.rose_over": "The rate rose by {share:.0%} from its first trials to its last.",
+}

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits
 from loadstone.percents import ratio_text
+from loadstone.report.text.english.figures import figure_text, is_rate
 from loadstone.report.text.english.grammar import figure, interval
-from loadstone.report.text.english.metrics import figure_text, is_rate
 
 _WHAT = {"condition": "condition", "comparison": "comparison", "point": "search for a saturation point"}
 
