@@ -8,19 +8,16 @@ from loadstone.report.text.english.announcement import ANNOUNCEMENT
 from loadstone.report.text.english.answers import ANSWERS
 from loadstone.report.text.english.bottleneck import BOTTLENECK
 from loadstone.report.text.english.checks import CHECK_QUESTIONS, CHECKS
-from loadstone.report.text.english.comparisons import COMPARISONS
+from loadstone.report.text.english.comparisons import COMPARISONS, PAIR_CHECKS, RUN_DIFFERENCES, VERDICTS
 from loadstone.report.text.english.crashes import CRASHES
 from loadstone.report.text.english.effects import EFFECTS
 from loadstone.report.text.english.figures import FIGURES, QUANTILES, ROWS
 from loadstone.report.text.english.glossary import GLOSSARY, TERMS
 from loadstone.report.text.english.lessons import LESSONS
 from loadstone.report.text.english.objectives import OBJECTIVES
-from loadstone.report.text.english.pair_checks import PAIR_CHECKS
 from loadstone.report.text.english.run import HEADLINE, NEXT_STEP, NOTES, TRUST
-from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
 from loadstone.report.text.english.saturation import SATURATION
 from loadstone.report.text.english.saturation_report import SATURATION_REPORT
-from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.plain_text import SentenceFormatter
 
 Sentence = str | Callable[..., str]

@@ -1,10 +1,176 @@
-"""What is to be known beside the verdicts of a comparison: how it ended, what was left out, what has no verdict."""
+"""Comparisons: their verdicts in fixed terms, how they ended, what their checks found. Ratios are logarithms."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import expm1, inf
+from typing import Any
 
-from loadstone.figures import slice_text
+from loadstone.figures import check_figure, digits, slice_text
+from loadstone.percents import is_times, percent_text, ratio_text, times_text
 from loadstone.report.text.english.figures import metric_text
-from loadstone.report.text.english.verdicts import blocks_text
+
+AS_FAST = "times as fast"
+_LONGEST = 80
+
+
+def minutes_text(minutes: float) -> str:
+    """The range in which the time still needed will lie: half to twice the estimate."""
+    low, high = minutes / 2, minutes * 2
+    decimals = 0 if low >= 1 else 1
+    return f"about {max(low, 0.1):.{decimals}f} to {max(high, 0.2):.{decimals}f} more minutes"
+
+
+def blocks_text(blocks: int, unit: str = "block") -> str:
+    """`1 block`, `8 blocks`, `32 rounds`."""
+    return f"{blocks} {unit}" if blocks == 1 else f"{blocks} {unit}s"
+
+
+def _verdict(said: str, across: bool, quick: bool) -> str:
+    return f"{'across: ' if across else ''}{said}{' (quick)' if quick else ''}"
+
+
+def _ratio(estimate: float | None, low: float | None, high: float | None) -> str:
+    """B against A."""
+    ends = (-inf if low is None else low, inf if high is None else high)
+    middle = estimate if estimate is not None else -inf if low is None and high is not None else inf
+    return times_text(middle, *ends) if is_times(middle) else ratio_text(middle, *ends, sign=True)
+
+
+def _equivalent(margin: float, negligible: bool, ratio: str | None) -> str:
+    said = f"EQUIVALENT within {percent_text(margin)}{', real but negligible' if negligible else ''}"
+    return said if ratio is None else f"{said}: {ratio}"
+
+
+def _lead(lead: float | None, low: float | None, high: float | None) -> str:
+    """How far the faster one leads, the larger over the smaller figure: `by 12 % [9, 15]`, `14.7 times as fast`."""
+    ratios = [inf if end is None else end for end in (lead, low, high)]
+    return times_text(*ratios, what=AS_FAST) if is_times(ratios[0]) else f"by {ratio_text(*ratios)}"
+
+
+def _faster(winner: str, lead: float | None, low: float | None, high: float | None, materially: bool) -> str:
+    by = _lead(lead, low, high)
+    return f"{winner} FASTER{'' if by.startswith('by') else ','} {by}{', materially' if materially else ''}"
+
+
+def _mixed_brief(larger_is_faster: bool) -> str:
+    return f"MIXED: typically faster, {'less total work' if larger_is_faster else 'more total time'}"
+
+
+def _mixed(
+    larger_is_faster: bool, winner: str, lead: float | None, low: float | None, high: float | None, total: float | None
+) -> str:
+    by = f"{winner} {_lead(lead, low, high)}"
+    return f"{_mixed_brief(larger_is_faster)} ({by}, {_in_total(total)})"
+
+
+def _in_total(total: float | None) -> str:
+    total = total or 0.0
+    return f"in total {times_text(total) if is_times(total) else ratio_text(total, None, None, sign=True)}"
+
+
+def _hidden(ratio: str, most: float | None) -> str:
+    hides = "" if most is None else f"; the generator may hide up to {percent_text(most)}"
+    return f"NOT DECIDABLE HERE: {ratio}{hides}"
+
+
+def _not_decidable(noise_floor: float | None) -> str:
+    return f"NOT DECIDABLE HERE: noise floor {'unknown' if noise_floor is None else f'+-{percent_text(noise_floor)}'}"
+
+
+def _undecided(found: str, remarks: Sequence[str]) -> str:
+    return f"UNDECIDED: {'; '.join([found, *remarks])}"
+
+
+def _then(then: str, number: int | None, unit: str, reasoned: bool) -> str:
+    if number is None:
+        return f"in shorter slices it was {then}, which does not count"
+    why = "does not stand for that reason" if reasoned else f"all {unit}s together do not confirm"
+    return f"after {blocks_text(number, unit)} it was {then}, which {why}"
+
+
+def _up_to_text(share: float) -> str:
+    return "many times as high" if share >= 10 else f"up to {share:.0%} higher"
+
+
+def _invalid(check: str, measured: float, limit: float, unit: str) -> str:
+    unit = f" {unit}" if unit else ""
+    return f"INVALID: {check}, measured {check_figure(measured)}{unit}, limit {check_figure(limit)}{unit}"
+
+
+def _several_faster(winner: str, least: float, most: float) -> str:
+    if is_times(most):
+        return f"{winner} FASTER, {times_text(least, what='to')} {times_text(most, what=AS_FAST)}"
+    return f"{winner} FASTER by {percent_text(least).removesuffix(' %')} to {percent_text(most)}"
+
+
+def _at_places(verdict: str, places: Sequence[str]) -> str:
+    """Places one after the other; where each has several parts, with strokes between them."""
+    strokes = " / " if any(", " in place for place in places) else ", "
+    return f"{verdict} at {strokes.join(places)}" if places else verdict
+
+
+def _sides_answer(a: str, b: str, verdicts: Sequence[str], quick: bool) -> str:
+    return f"{b} against {a}: {'; '.join(verdicts)}{' (quick)' if quick else ''}."
+
+
+def _forecast(blocks: int, spread: float, effect: float, unit: str = "block") -> str:
+    return (
+        f"its {unit}s spread by {percent_text(spread)}: with {blocks} of them a difference of {percent_text(effect)} "
+        "or more shows 8 times in 10"
+    )
+
+
+VERDICTS: dict[str, str | Callable[..., str]] = {
+    "verdict": _verdict,
+    "verdict_at_rate": lambda said, rate_per_s: f"{said} (at {rate_per_s:,.0f} a second)",
+    "verdict_started_once": "{said}, of these processes, started once",
+    "verdict_ratio": _ratio,
+    "verdict_equivalent": _equivalent,
+    "verdict_faster": _faster,
+    "verdict_mixed": _mixed,
+    "verdict_mixed_brief": _mixed_brief,
+    "verdict_hidden": _hidden,
+    "verdict_not_decidable": _not_decidable,
+    "verdict_undecided": _undecided,
+    "verdict_decided_before": "{said}; {before}",
+    "verdict_then": _then,
+    "verdict_no_interval": lambda blocks, blocks_min, unit="block": (
+        f"no interval from {blocks_text(blocks, unit)}, at least {blocks_min} are needed"
+    ),
+    "carried_into_slices": lambda shift: (
+        f"what a condition did reached into the next slice by {check_figure(-100 * expm1(-abs(shift)))} %"
+    ),
+    "carried_by_cpu": lambda share: (
+        f"a condition went on working while it was paused, with {digits(100 * share, 2)} % of the CPU of its slices"
+    ),
+    "verdict_doubted": "it may be due to what reaches from one slice into the next",
+    "verdict_still_rising": lambda name, rise: (
+        f"{name} still got {percent_text(rise)} faster from the first to the last round; warm it up for longer and run "
+        "it again, so that it is started again"
+    ),
+    "verdict_still_moving": lambda shift: (
+        f"the ratio still moved by {percent_text(shift)} from the first to the last round; warm up for longer and run "
+        "it again, so that all is started again"
+    ),
+    "verdict_others_had_cpus": lambda taken: (
+        f"other programs used the CPUs, without which the rates could be {_up_to_text(taken)}; run it again on a calm "
+        "machine"
+    ),
+    "verdict_all_failed": "both conditions fail so often that the quantile falls among the failures",
+    "verdict_more_minutes": minutes_text,
+    "verdict_blocks_for_equivalence": "equivalence needs {blocks} blocks",
+    "verdict_in_total": _in_total,
+    "verdict_stalls": "stalls: {a} {stalls_a}, {b} {stalls_b}",
+    "verdict_invalid": _invalid,
+    "verdict_invalid_for": lambda check, reason: f"INVALID: {check}, {reason}" if check else "INVALID",
+    "verdicts_faster": _several_faster,
+    "verdicts_invalid": lambda checks: f"INVALID: {', '.join(checks)}",
+    "verdicts_undecided": "UNDECIDED",
+    "verdicts_not_decidable": "NOT DECIDABLE HERE",
+    "verdict_at": _at_places,
+    "sides_answer": _sides_answer,
+    "family_answer": lambda sides: " ".join(sides),
+    "forecast": _forecast,
+}
 
 
 def _left_out(left_out: int, of: int, reasons: str) -> str:
@@ -41,7 +207,6 @@ def _apart_in_time(a: str, b: str, groups_a: Sequence[str], groups_b: Sequence[s
 
 
 _DECLARE = "declare a comparison of them, and blocks will hold both."
-
 COMPARISONS: dict[str, str | Callable[..., str]] = {
     "ended_decided": "It stopped because every pair was settled: more blocks would change no verdict.",
     "ended_last_look": "It stopped at the last look: as many blocks as were planned at most.",
@@ -90,4 +255,87 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "trials_left_out": "{trials} of {of} trials in {run} invalid and left out: {check}.",
     "trials_suspect": "{trials} of {of} trials in {run} suspect and used: {check}.",
     "note_of_run": "{run}: {note}",
+}
+
+
+def _few(blocks: int, needed: int, unit: str = "block") -> str:
+    return f"{blocks_text(blocks, unit)}: a verdict needs {needed}, since one run differs from the next by chance."
+
+
+def _few_trials(a: int, b: int, names: list[str], needed: int) -> str:
+    return f"{a} usable trials in {names[0]} and {b} in {names[1]}: a verdict needs {needed} in each."
+
+
+def _rates(a: float, b: float, closed: bool) -> str:
+    why = ": in a closed model the faster one also sends more" if closed else ""
+    return f"{a:,.0f} operations a second were offered to the one and {b:,.0f} to the other{why}."
+
+
+PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
+    "pair.carry_over.few": "Too few slices follow one of their own condition.",
+    "pair.carry_over.shifts": (
+        "Slices right after another condition's differ by {percent:.1f} % from those after their own: something is "
+        "carried over, and longer slices are needed."
+    ),
+    "pair.carry_over.paused": (
+        "A condition's own servers or applications went on working while it was paused: {percent:.1f} % of the CPU "
+        "time that they use in its slices, taken from the slices of others."
+    ),
+    "pair.clock.coarse": (
+        "The clock moves in steps of {step_ns:,.0f} ns, and the figures are around {figures_ns:,.0f} ns."
+    ),
+    "pair.error_difference.unequal": (
+        "{a:.3g} % of the operations of the one failed, and {b:.3g} % of the other: not the same work."
+    ),
+    "pair.figures.missing": "{without} of {of} blocks give no such figure.",
+    "pair.gain.both": (
+        "The generator limited both: without it each could do up to {percent:.0f} % more, and the interval is as much "
+        "wider."
+    ),
+    "pair.offered_rate.differs": _rates,
+    "pair.offered_rate.not_known": "No rate is known.",
+    "pair.order_effect.depends": (
+        "The difference depends on which of the two runs first (p = {p_value:.2g}): something is carried over "
+        "from one trial to the next."
+    ),
+    "pair.order_effect.no_block": "No block was used.",
+    "pair.order_effect.one_first": "The same one always ran first.",
+    "pair.replication.few": _few,
+    "pair.replication.few_trials": _few_trials,
+    "pair.replication.one_first": (
+        "The same condition ran first in every block: what the order does looks like a difference."
+    ),
+    "pair.samples.few": "{operations:,} operations lie beyond the quantile: so few move it by chance.",
+    "pair.samples.no_figure": (
+        "{without} of {of} trials give no such figure: too few operations in a trial, or too many failed"
+    ),
+    "pair.warm_up.rises": "The rate rises by {percent:.0f} % within the trials of one of the two: it was not warm yet.",
+}
+
+
+def _difference(what: str, a_name: str, b_name: str, a: Any, b: Any, conditions: int) -> str:
+    number = f" ({conditions} conditions)" if conditions > 1 else ""
+    return f"{what} is {_shortened(a)} in {a_name} and {_shortened(b)} in {b_name}{number}"
+
+
+def _shortened(value: Any) -> str:
+    said = _value(value)
+    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 3]}..."
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {word}" for key, word in value.items()) or "none"
+    return str(value) or "empty"
+
+
+RUN_DIFFERENCES: dict[str, str | Callable[..., str]] = {
+    "run_difference": _difference,
+    "run_machines_differ": "{a_name} and {b_name} were measured on different machines",
 }
