@@ -1,11 +1,13 @@
 """From a message to its sentence."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from string import Formatter
 from typing import Any
 
+from loadstone.figures import digits, duration, rounded
 from loadstone.message import AS_WRITTEN, Message
 from loadstone.report.text.english.announcement import ANNOUNCEMENT
-from loadstone.report.text.english.answers import ANSWERS
 from loadstone.report.text.english.bottleneck import BOTTLENECK
 from loadstone.report.text.english.checks import CHECK_QUESTIONS, CHECKS
 from loadstone.report.text.english.comparisons import COMPARISONS, PAIR_CHECKS, RUN_DIFFERENCES, VERDICTS
@@ -13,12 +15,10 @@ from loadstone.report.text.english.crashes import CRASHES
 from loadstone.report.text.english.effects import EFFECTS
 from loadstone.report.text.english.figures import FIGURES, QUANTILES, ROWS
 from loadstone.report.text.english.glossary import GLOSSARY, TERMS
-from loadstone.report.text.english.lessons import LESSONS
 from loadstone.report.text.english.objectives import OBJECTIVES
 from loadstone.report.text.english.run import HEADLINE, NEXT_STEP, NOTES, TRUST
-from loadstone.report.text.english.saturation import SATURATION
-from loadstone.report.text.english.saturation_report import SATURATION_REPORT
-from loadstone.report.text.plain_text import SentenceFormatter
+from loadstone.report.text.english.saturation import SATURATION, SATURATION_REPORT
+from loadstone.report.text.english.study import ANSWERS, LESSONS
 
 Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""
@@ -51,6 +51,27 @@ ENGLISH: Mapping[str, Sentence] = {
 LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
 GLOSSARIES: Mapping[str, Mapping[str, Mapping[str, str]]] = {"en": TERMS}
 """The groups of terms that a report explains: language, group, term, meaning."""
+_DIGITS = re.compile(r"\.[1-9]g")
+Speak = Callable[[Message], str]
+
+
+class SentenceFormatter(Formatter):
+    """`str.format` with `FORMATS`, and messages within messages spoken by `speak`."""
+
+    def __init__(self, speak: Speak) -> None:
+        self._speak = speak
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """One figure."""
+        if isinstance(value, Message):
+            value = self._speak(value)
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            value = [self._speak(one) if isinstance(one, Message) else one for one in value]
+        if format_spec in FORMATS:
+            return FORMATS[format_spec](value)
+        if _DIGITS.fullmatch(format_spec) and isinstance(value, int | float):
+            return digits(value, int(format_spec[1]))
+        return str(super().format_field(value, format_spec))
 
 
 def text(message: Message | None, language: str = "en") -> str:
@@ -101,3 +122,23 @@ def _message(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_message(one) for one in value]
     return value
+
+
+def latency(nanoseconds: float) -> str:
+    """A time in us or ms with at most three digits, zero included: `0 us`, `2 ms`."""
+    return f"{nanoseconds / 1e3:,.3g} us" if nanoseconds < 999_500 else f"{digits(nanoseconds / 1e6)} ms"
+
+
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "percent": lambda share: f"{rounded(100 * share)} %",
+    "duration": duration,
+    "duration_s": lambda seconds: duration(1e9 * seconds),
+    "rounded": rounded,
+    "count": lambda number: f"{number:,}",
+    "list": ", ".join,
+    "phrases": "; ".join,
+    "sentences": " ".join,
+    "clause": lambda sentence: sentence.rstrip("."),
+    "latency": latency,
+}
+"""By the name behind the colon. `share`: 0.05 is 5 %. `duration`: of nanoseconds. `clause`: without its full stop."""

@@ -1,9 +1,17 @@
-"""Where a system saturates, in fixed terms: the verdict, or why there is none."""
+"""Where a system saturates: the verdict in fixed terms or why there is none, and what a report says beside it."""
 
 from collections.abc import Callable, Sequence
 
-from loadstone.figures import digits
-from loadstone.report.text.english.grammar import figure, interval, several
+from loadstone.figures import digits, duration, rounded
+from loadstone.report.text.english.grammar import figure, interval, several, whole_percent
+
+_BEYOND = {
+    "plateau": "throughput levels off: more users only wait longer",
+    "peak": "throughput falls again (retrograde): fewer users would serve more",
+    "limit": "rates were offered, not users",
+    "at_least": "not known: the load ended before the system did",
+    "none": "not known",
+}
 
 
 def _plateau(users: Sequence[float], per_s: Sequence[float]) -> str:
@@ -92,4 +100,134 @@ SATURATION: dict[str, str | Callable[..., str]] = {
     "missed_at_every_rate": (
         "most blocks missed {objective} at every rate they tried; locate it again from lower rates"
     ),
+}
+
+
+def _no_point(kind: str) -> str:
+    return "beyond what could be driven" if kind == "at_least" else "not found"
+
+
+def _limit(why: str, runner_up: str | None, share: float | None, users: int | None, rate_per_s: float | None) -> str:
+    at = f"from {several(users, 'user')} on" if users else f"at {rounded(rate_per_s)} a second" if rate_per_s else ""
+    rest = (
+        "" if runner_up is None or share is None else f"; the next fullest part is {runner_up}, {whole_percent(share)}"
+    )
+    return f"{why}{f' ({at})' if at else ''}{rest}"
+
+
+def _unloaded(unloaded_ns: float, think_ns: float, users: int = 1) -> str:
+    pause = f", and users pause for {duration(think_ns)}" if think_ns else ""
+    return f"{duration(unloaded_ns)} with {several(users, 'user')}{pause}"
+
+
+def _measured(model: str, sweeps: int, levels: int, rounds: int, seconds: float) -> str:
+    many = several(sweeps, "sweep") if model == "closed" else several(sweeps, "bisection")
+    what = f"{many} over {several(levels, 'level' if model == 'closed' else 'rate')}"
+    how = f", each {several(rounds, 'round')} of slices in random order" if rounds else ", in random order"
+    return f"{what}{how if model == 'closed' else ''}; {_time(seconds)} in all"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.1f} min"
+
+
+def _step(users: int | None, rate_per_s: float | None, per_s: float, kept: bool | None) -> str:
+    if users is not None:
+        return f"{users} -> {rounded(per_s)}"
+    return f"{rounded(rate_per_s or 0)} {'kept' if kept else 'missed'}"
+
+
+def _search(steps: Sequence[str], of_users: bool, why: str | None) -> str:
+    head = "Users were doubled (users -> replies a second)" if of_users else "The rate was located by bisection"
+    ended = f"; it ended: {why}" if why else "; it did not come to its end"
+    return f"{head}: {', '.join(steps)}{ended}."
+
+
+def _eye(users: int | None, per_s: float | None) -> str:
+    if users is None:
+        return "The eye finds no flat part in its chart."
+    return f"Read off its chart by eye: {users:,} users, {figure(per_s or 0)} a second."
+
+
+def _kneedle(users: int | None, per_s: float | None) -> str:
+    if users is None:
+        return "Kneedle (Satopaa et al. 2011) finds no knee in it."
+    return f"By Kneedle (Satopaa et al. 2011): {users:,} users, {figure(per_s or 0)} a second."
+
+
+def _differs(users: Sequence[float] | None, eye_users: int | None) -> str:
+    why = (
+        "a ramp is one sweep in rising order, so time and load cannot be separated, and it has no interval; the eye "
+        "takes the beginning of the flat part or the peak of the noise, beyond the point where waiting begins"
+    )
+    if users is None or eye_users is None:
+        return f"A ramp is no measurement of the saturation point: {why}."
+    times = eye_users / users[0]
+    inside = users[1] <= eye_users <= users[2]
+    how = "inside of the measured interval, by chance" if inside else f"{digits(times, 2)} times the measured point"
+    return f"That is {how} ({interval(users)} users): {why}."
+
+
+def _estimate(label: str, sweeps: int, said: str) -> str:
+    """What is known of a condition so far, or what happens next to it."""
+    where = [label] if label else []
+    where += [f"after {several(sweeps, 'sweep')}"] if sweeps else []
+    return f"{', '.join(where)}: {said}" if where else said
+
+
+def _levels(
+    why: str, levels: int, most_users: int, sweeps: int, at_most: int, trial_s: float, whole: str | None
+) -> str:
+    often = f"{'at least ' if at_most > sweeps else ''}{sweeps} times (sweeps)"
+    how = "" if whole is None else f", by whole trials of {digits(trial_s, 2)} s: {whole}"
+    return f"{why}; now {levels} levels from 1 to {most_users} users are measured in random order, {often}{how}"
+
+
+def _rates(why: str, objective: str, steps: int) -> str:
+    return f"{why}; now the highest rate that keeps {objective} is located in {steps} steps"
+
+
+SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
+    "progress_step": lambda users, per_s: f"{users} -> {figure(per_s)}",
+    "progress_search": lambda steps: f"users -> replies a second: {', '.join(steps)}",
+    "progress_estimate": _estimate,
+    "progress_levels": _levels,
+    "progress_rates": _rates,
+    "progress_located": lambda rate_per_s, blocks: (
+        f"the rate lies near {figure(rate_per_s)} a second; now {several(blocks, 'bisection')} around it"
+    ),
+    "progress_rates_tried": lambda steps: f"rates a second: {', '.join(steps)}",
+    "progress_sweeps_missing": lambda missing: f"no interval yet; {several(missing, 'more sweep')} will give one",
+    "progress_out_of_time": "no time is left for more; go on with --resume and a larger --budget",
+    "saturation_heading": "Saturation",
+    "saturation_title": "The saturation point",
+    "saturation_fact_point": "Saturation point",
+    "saturation_fact_most": "Highest throughput",
+    "saturation_fact_beyond": "Beyond it",
+    "saturation_fact_objective": "Objective",
+    "saturation_fact_rate": "Highest rate",
+    "saturation_fact_limit": "The limit",
+    "saturation_fact_unloaded": "Shortest mean response time (R)",
+    "saturation_fact_measured": "Measured",
+    "saturation_users": lambda users: f"{interval(users)} users",
+    "saturation_per_s": lambda per_s: f"{interval(per_s)} a second",
+    "saturation_at_least_per_s": lambda per_s: f"at least {figure(per_s)} a second",
+    "saturation_no_point": _no_point,
+    "saturation_not_known": "not known",
+    "saturation_beyond": lambda kind: _BEYOND[kind],
+    "saturation_limit_named": _limit,
+    "saturation_unloaded": _unloaded,
+    "saturation_measured": _measured,
+    "saturation_share_part": "part",
+    "saturation_share_unloaded": "least load",
+    "saturation_share_knee": "at the point",
+    "saturation_share_beyond": "beyond it",
+    "saturation_search": _search,
+    "saturation_search_step": _step,
+    "ramp_driven": lambda users, seconds, steps: (
+        f"A classical ramp, beside it: 1 to {users:,} users in {steps} steps over {_time(seconds)}."
+    ),
+    "ramp_eye": _eye,
+    "ramp_kneedle": _kneedle,
+    "ramp_differs": _differs,
 }
