@@ -26,7 +26,7 @@ from loadstone.analyse.objectives import missed, parse_objective
 from loadstone.compare import CompareOptions, compare
 from loadstone.console import SafeConsole
 from loadstone.errors import UserError
-from loadstone.report.charts import drawing, pen
+from loadstone.report.charts import chart, pen
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.formats import FORMATS
 from loadstone.report.json_report import with_texts
@@ -214,7 +214,7 @@ def _nothing_drawn() -> Iterator[None]:
         drawn.set_result(f'<svg class="marks" width="1" height="1" viewBox="0 0 1 1"><desc>{digest}</desc></svg>')
         return drawn
 
-    caches = (drawing._begun, drawing._drawn)
+    caches = (chart._begun, chart._drawn)
     for cache in caches:
         cache.cache_clear()
     try:

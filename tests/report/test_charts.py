@@ -7,9 +7,8 @@ import altair as alt
 import pytest
 
 from loadstone.analyse.model import Analysis
-from loadstone.report.charts.chart import Chart
+from loadstone.report.charts.chart import Chart, draw
 from loadstone.report.charts.chart_list import charts_of
-from loadstone.report.charts.drawing import draw
 from loadstone.report.charts.latency import latency_chart
 from loadstone.report.charts.rate import rate_chart
 from loadstone.report.charts.timeline_chart import _marked

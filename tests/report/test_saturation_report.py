@@ -13,8 +13,8 @@ from tests.report.saturations import KINDS, plateau
 from loadstone.analyse.model import Analysis
 from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
 from loadstone.report import saturation_view as view
+from loadstone.report.charts.chart import draw
 from loadstone.report.charts.chart_list import charts_of
-from loadstone.report.charts.drawing import draw
 from loadstone.report.charts.ramp_chart import ramp_chart
 from loadstone.report.charts.saturation_chart import saturation_chart
 from loadstone.report.charts.saturation_values import values_of

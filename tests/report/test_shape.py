@@ -7,9 +7,8 @@ import pytest
 
 from loadstone.analyse.model import Analysis, FactorView, ResultTable
 from loadstone.judge.verdict import Level
-from loadstone.report.charts.durations import ticks
-from loadstone.report.charts.shape import Shape, shape_of
-from loadstone.report.level_text import axis_text, level_text, number_of
+from loadstone.report.charts.axes import duration_ticks
+from loadstone.report.charts.shape import Shape, axis_text, level_text, number_of, shape_of
 
 
 def shape(build: Callable[..., Analysis], **vary: list[Level]) -> Shape:
@@ -85,4 +84,4 @@ def test_a_unit_is_said_once() -> None:
     ],
 )
 def test_ticks_of_a_time_axis_are_round_and_hold_all(lengths: list[float], expected: list[float]) -> None:
-    assert ticks(lengths) == expected
+    assert duration_ticks(lengths) == expected

@@ -12,8 +12,8 @@ from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import percent_axis, reach
 from loadstone.report.charts.chart import TIP, Chart, Values, fixed, layer, make, named, tip
-from loadstone.report.charts.percent_axis import percent_axis, reach
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.text.english.figures import metric_text
 

@@ -9,8 +9,8 @@ from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import duration_axis, duration_scale, duration_ticks
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, fixed, layer, make, named
-from loadstone.report.charts.durations import duration_axis, duration_scale, ticks
 from loadstone.report.charts.shape import Shape, shape_of
 from loadstone.report.tables.fixed_rate_columns import is_at_rate, rate_name
 
@@ -76,7 +76,13 @@ def _group(values: Values, names: list[str], room: int, group: str | None, last:
     axis = duration_axis("response time", lengths, grid=True, gridDash=[2, 3])
     if not last:
         axis = alt.Axis(
-            values=ticks(lengths), labels=False, ticks=False, domain=False, title=None, grid=True, gridDash=[2, 3]
+            values=duration_ticks(lengths),
+            labels=False,
+            ticks=False,
+            domain=False,
+            title=None,
+            grid=True,
+            gridDash=[2, 3],
         )
     own = named("percentiles")
     if group is not None:

@@ -9,8 +9,7 @@ from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
-from loadstone.report.charts.shape import Shape, shape_of
-from loadstone.report.level_text import number_of
+from loadstone.report.charts.shape import Shape, number_of, shape_of
 from loadstone.report.tables.column import rate_range
 from loadstone.report.tables.rates import TPS, Rate, rate_of
 

@@ -8,8 +8,8 @@ from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, Picture, either, fixed, layer, make, named
-from loadstone.report.charts.durations import duration_axis, duration_scale
 from loadstone.report.charts.saturation_values import LATENCIES, SaturationValues, values_of
 from loadstone.report.text.sentences import text
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from loadstone.analyse.model import Analysis, FactorView, ResultTable, Row
 from loadstone.judge.verdict import Level
-from loadstone.report.level_text import axis_text, factor_title, level_text, number_of
+from loadstone.report import format as fmt
 from loadstone.spec.levels import is_level
+from loadstone.spec.units import parse_any
 
 _LOG_FROM = 8.0
 """An axis whose largest level is so many times its smallest is drawn on a log scale."""
@@ -88,3 +89,34 @@ def _present(factor: str, table: ResultTable) -> list[Level]:
     """Levels of `factor` that some row has, in the table's order."""
     there = [row.condition[factor] for row in table.rows if factor in row.condition]
     return [level for level in table.vary[factor] if is_level(level, there)]
+
+
+def number_of(level: Level) -> float | None:
+    """The level as a number, `10 kB` being 10,000; None for a level that is a name or a switch."""
+    if isinstance(level, bool):
+        return None
+    if isinstance(level, int | float):
+        return float(level)
+    quantity = parse_any(level)
+    return float(quantity[1]) if quantity else None
+
+
+def level_text(level: Level, factor: FactorView | None = None) -> str:
+    """The level as text: switches as on and off, numbers with the factor's unit."""
+    if isinstance(level, bool):
+        return "on" if level else "off"
+    if isinstance(level, str):
+        return fmt.plain(level)
+    return fmt.quantity(level, fmt.plain(factor.unit) if factor else "")
+
+
+def axis_text(level: Level, factor: FactorView | None = None) -> str:
+    """The level as an axis prints it: without the unit that the axis' title says already."""
+    says_unit = factor is not None and factor.unit.lower() in factor.title.lower()
+    return level_text(level, None if says_unit else factor)
+
+
+def factor_title(name: str, factors: dict[str, FactorView]) -> str:
+    """What a factor is called on an axis: its title, else its name with spaces."""
+    view = factors.get(name)
+    return fmt.plain((view.title if view else "") or name.replace("_", " "))

@@ -11,8 +11,8 @@ import altair as alt
 from loadstone.analyse.model import Analysis, TimelinePoint
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
+from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, layer, make, named
-from loadstone.report.charts.durations import duration_axis, duration_scale
 from loadstone.report.tables.rates import Rate, rate_of_run
 
 Panel = dict[str, Any]
