@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 FORMATS: Mapping[str, str] = {
-    "html": "html.html_report",
-    "md": "markdown_report",
-    "csv": "csv_report",
-    "json": "json_report",
-    "svg": "charts.svg",
-    "png": "charts.png",
+    "html": "html.html_report.render",
+    "md": "markdown_report.render",
+    "csv": "csv_report.render",
+    "json": "json_report.render",
+    "svg": "charts.chart_list.render_svg",
+    "png": "charts.chart_list.render_png",
 }
-"""Format -> the module of `report/` whose `render` makes its files."""
+"""Format -> the function in `report/` that makes its files."""
 DRAWN_FORMATS = frozenset(("html", "md", "svg", "png"))
 """Those with pictures."""
 DEFAULT_FORMATS = ("html", "md", "csv")

@@ -16,17 +16,18 @@ Reporter = Callable[[Analysis], dict[str, bytes]]
 """Files of one format: path below the run's folder, and content."""
 
 
-def _in(module: str) -> Reporter:
-    """`render` of a reporter's file, which is imported when it is first called: drawing takes a second to load."""
+def _reporter(place: str) -> Reporter:
+    """The function at `place`, whose file is imported when it is first called: drawing takes a second to load."""
+    module, _, function = place.rpartition(".")
 
     def render(analysis: Analysis) -> dict[str, bytes]:
-        reporter: Reporter = importlib.import_module(f"loadstone.report.{module}").render
+        reporter: Reporter = getattr(importlib.import_module(f"loadstone.report.{module}"), function)
         return reporter(analysis)
 
     return render
 
 
-REPORTERS: dict[str, Reporter] = {name: _in(module) for name, module in FORMATS.items()}
+REPORTERS: dict[str, Reporter] = {name: _reporter(place) for name, place in FORMATS.items()}
 
 
 def begin_report(formats: Iterable[str] = DEFAULT_FORMATS) -> None:

@@ -60,3 +60,13 @@ def _all_of(analysis: Analysis) -> Iterator[Chart | None]:
     for table in analysis.tables:
         yield from (rate_chart(table, analysis), latency_chart(table, analysis))
     yield from (timeline_chart(analysis), checks_chart(analysis))
+
+
+def render_svg(analysis: Analysis) -> dict[str, bytes]:
+    """`charts/<name>.svg`, one a picture."""
+    return {f"charts/{chart.name}.svg": chart.svg() for chart in drawn(charts_of(analysis))}
+
+
+def render_png(analysis: Analysis) -> dict[str, bytes]:
+    """`charts/<name>.png`, one a picture, at twice its size."""
+    return {f"charts/{chart.name}.png": chart.png() for chart in drawn(charts_of(analysis))}
