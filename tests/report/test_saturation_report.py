@@ -16,8 +16,7 @@ from loadstone.report import saturation_view as view
 from loadstone.report.charts.chart import draw
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.charts.ramp_chart import ramp_chart
-from loadstone.report.charts.saturation_chart import saturation_chart
-from loadstone.report.charts.saturation_values import values_of
+from loadstone.report.charts.saturation_chart import saturation_chart, values_of
 from loadstone.report.terminal.terminal_report import show
 from loadstone.report.write import write_report
 
