@@ -16,7 +16,7 @@ from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.saturation_view import part_names
 from loadstone.report.tables.column import errors
-from loadstone.report.tables.fixed_rate_columns import is_at_rate
+from loadstone.report.tables.columns import is_at_rate
 
 _LATENCIES = ("response", "service", "pool_wait")
 _FORMULA = ("=", "+", "-", "@")

@@ -6,8 +6,7 @@ from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, Tr
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import columns_for
-from loadstone.report.tables.fixed_rate_columns import fixed_rate_lines
+from loadstone.report.tables.columns import columns_for, fixed_rate_lines
 
 
 def trials(analysis: Analysis) -> str:

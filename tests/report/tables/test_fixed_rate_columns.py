@@ -7,8 +7,7 @@ import pytest
 
 from loadstone.analyse.model import Analysis, ResultTable
 from loadstone.report import summary
-from loadstone.report.tables.columns import columns_for, end_columns, full_load_columns
-from loadstone.report.tables.fixed_rate_columns import fixed_rate_lines, rate_name
+from loadstone.report.tables.columns import columns_for, end_columns, fixed_rate_lines, full_load_columns, rate_name
 
 
 def table_of(analysis: Analysis, name: str = "by-concurrency") -> ResultTable:

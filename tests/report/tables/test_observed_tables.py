@@ -10,7 +10,7 @@ from loadstone.record.facts import AvgMax
 from loadstone.report import csv_report
 from loadstone.report import markdown_report as markdown
 from loadstone.report.html import html_report as html
-from loadstone.report.tables.observed_tables import HEADING, ObservedTable, observed_in
+from loadstone.report.tables.observed import HEADING, ObservedTable, observed_in
 
 VMSTAT = ["r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st"]
 

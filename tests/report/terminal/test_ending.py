@@ -21,7 +21,7 @@ from loadstone.overview import announce
 from loadstone.report import csv_report as csv
 from loadstone.report import markdown_report as markdown
 from loadstone.report.html import html_report as html
-from loadstone.report.tables.telling_rows import most_telling
+from loadstone.report.tables.columns import most_telling
 from loadstone.report.terminal import terminal_report as terminal
 from loadstone.report.terminal.ending import LINES_MAX, next_step
 

@@ -12,7 +12,7 @@ from loadstone.report.charts import theme
 from loadstone.report.charts.axes import duration_axis, duration_scale, duration_ticks
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, fixed, layer, make, named
 from loadstone.report.charts.shape import Shape, shape_of
-from loadstone.report.tables.fixed_rate_columns import is_at_rate, rate_name
+from loadstone.report.tables.columns import is_at_rate, rate_name
 
 _QUANTILES = (
     ("p50", "P50", "circle"),

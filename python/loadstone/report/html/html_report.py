@@ -30,7 +30,7 @@ from loadstone.report.html.sections import (
     table_view,
     verdicts_picture,
 )
-from loadstone.report.tables import fixed_rate_columns, observed_tables
+from loadstone.report.tables import columns, observed
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS
 from loadstone.report.tables.rates import goodput_name
 from loadstone.report.trust import trust_text
@@ -133,9 +133,9 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "anchors": anchors,
         "crashes": crashes,
         "lessons": lessons,
-        "observed_tables": observed_tables,
+        "observed": observed,
         "minor": MINOR,
-        "full_load": fixed_rate_columns,
+        "columns": columns,
         "marks": MARKS,
         "mark_texts": MARK_TEXTS,
         "answers": [_answer(answer, anchors) for answer in analysis.answers],

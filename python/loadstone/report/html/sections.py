@@ -18,11 +18,10 @@ from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
 from loadstone.report.glossary import VERDICT_TERMS
-from loadstone.report.tables import observed_tables
+from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import columns_for, end_columns, full_load_columns
+from loadstone.report.tables.columns import columns_for, end_columns, full_load_columns, most_telling
 from loadstone.report.tables.rates import TPS, rate_of_run
-from loadstone.report.tables.telling_rows import most_telling
 from loadstone.report.text.english.figures import metric_text
 from loadstone.report.trust import different_rows
 
@@ -96,7 +95,7 @@ def table_view(table: ResultTable, charts: list[Chart], anchors: Anchors, analys
         "full_load": _full_load(table, full_load, anchors) if full_load else None,
         "observed": [
             {"table": one, "lines": [(anchors.condition(line.row.trials), line) for line in one.lines]}
-            for one in observed_tables.observed_in(analysis, table)
+            for one in observed.observed_in(analysis, table)
         ],
         "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
         "cpu": any(row.cpu_share for row in table.rows) and not any(row.bottleneck for row in table.rows),

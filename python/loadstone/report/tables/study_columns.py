@@ -11,7 +11,7 @@ from loadstone.report import format as fmt
 from loadstone.report.glossary import meaning
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, errors, latency, rate_range
-from loadstone.report.tables.metric_text import TEXT, Text
+from loadstone.report.tables.observed import TEXT, Text
 from loadstone.software.metric import STORES, StudyColumn
 
 BOTTLENECKS: dict[Part, str] = {

@@ -21,9 +21,8 @@ from loadstone.report.bounds import bound_lines
 from loadstone.report.stalls import stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, fitting, headers
-from loadstone.report.tables.columns import MARKS, columns_for
+from loadstone.report.tables.columns import MARKS, columns_for, full_load_line
 from loadstone.report.tables.failures import example_lines, failure_lines
-from loadstone.report.tables.fixed_rate_columns import full_load_line
 from loadstone.report.terminal.ending import ROW_STYLES, print_ending
 from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, crashes, families, lessons, saturations
 from loadstone.report.trust import trust_text
