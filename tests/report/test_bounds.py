@@ -4,7 +4,7 @@ from loadstone.analyse.model import Analysis
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult
-from loadstone.report.bounds import bound_lines
+from loadstone.report.trust import bound_lines
 
 
 def bounded(analysis: Analysis, of_row: float, of_trials: tuple[float, ...]) -> str:

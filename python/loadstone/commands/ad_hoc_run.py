@@ -110,7 +110,7 @@ class _Shown:
 
     def show(self, analysis: "Analysis", report: Path | None, folder: Path, results: "Console") -> None:  # noqa: ARG002
         from loadstone.commands import result_lines
-        from loadstone.report.stalls import stall_lines
+        from loadstone.report.summary import stall_lines
 
         if self.output.json and self.output.quiet:
             return

@@ -9,8 +9,8 @@ from loadstone.judge.verdict import UNBOUNDED
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
-from loadstone.report.bounds import why_so_far
-from loadstone.report.tables.failures import ERRORS_FAILED
+from loadstone.report.summary import ERRORS_FAILED
+from loadstone.report.trust import why_so_far
 
 CSV_HEADER = (
     "test",

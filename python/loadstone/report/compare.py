@@ -13,8 +13,8 @@ from loadstone.analyse.model import Comparison
 from loadstone.judge.verdict import Piece
 from loadstone.message import Message, Recorded
 from loadstone.plan.looks import BLOCKS_MIN
-from loadstone.report import fold, verdicts
 from loadstone.report import format as fmt
+from loadstone.report import verdicts
 from loadstone.report.json_report import json_text
 
 Kind = Literal["declared", "ad hoc", "two runs"]
@@ -167,11 +167,11 @@ def _plural(word: str, number: int) -> str:
 def warnings(report: CompareReport) -> list[str]:
     """The warnings of what has a line; those that differ in their figures only become one, the first as an example."""
     pairs = telling(report)
-    found = fold.folded((_name(one), warning) for one in pairs for warning in one.warnings)
+    found = verdicts.folded((_name(one), warning) for one in pairs for warning in one.warnings)
     return [_together(alike, len(pairs)) for alike in found]
 
 
-def _together(alike: Sequence[fold.Warned], pairs: int) -> str:
+def _together(alike: Sequence[verdicts.Warned], pairs: int) -> str:
     name, warning = alike[0]
     if len({said for _, said in alike}) == 1 and len(alike) == pairs:
         return warning

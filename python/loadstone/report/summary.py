@@ -1,5 +1,6 @@
 """Sentences about a whole analysis that several reporters share."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, TrialView
@@ -7,6 +8,10 @@ from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import columns_for, fixed_rate_lines
+
+CHECKS = ("stalls", "own_stalls")
+_MOST = 5
+ERRORS_FAILED = "check.errors.failed"
 
 
 def trials(analysis: Analysis) -> str:
@@ -112,3 +117,45 @@ def trials_by_condition(analysis: Analysis) -> dict[str, list[TrialView]]:
     for view in sorted(analysis.trials, key=lambda view: place.get(view.trial, len(rows))):
         grouped.setdefault(view.label, []).append(view)
     return grouped
+
+
+def stall_lines(analysis: Analysis, most: int = _MOST) -> list[str]:
+    """`set (b04-001): Nothing was answered for 2.01 s ...`, a line a trial and check; of more than `most` the first."""
+    found = list(_lines(analysis))
+    more = len(found) - most
+    return [*found[:most], f"{more} more trials in which something stood still: see the report"] if more > 0 else found
+
+
+def _lines(analysis: Analysis) -> Iterator[str]:
+    labels = {name: row.label for table in analysis.tables for row in table.rows for name in row.trials}
+    for trial in analysis.trials:
+        for check in trial.checks:
+            if check.name in CHECKS and check.verdict in ("suspect", "invalid") and check.reason is not None:
+                label = labels.get(trial.trial, "")
+                where = f"{fmt.plain(label)} ({trial.trial})" if label else trial.trial
+                yield f"{where}: {fmt.sentence(check.reason)}"
+
+
+def failures_of(row: Row) -> dict[str, int]:
+    """Kind -> number, the most frequent first: of the row's figures, or else of what they were refused for."""
+    found = Counter({kind: count for kind, count in row.errors.items() if count})
+    if not found:
+        for reason in row.reasons:
+            kinds = reason.figures.get("kinds") if reason.kind == ERRORS_FAILED else None
+            found.update(kinds if isinstance(kinds, dict) else {})
+    return dict(found.most_common())
+
+
+def failure_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """`errors of get: server_wrongtype 9,802`, of each row that has any."""
+    for row in rows:
+        kinds = ", ".join(f"{fmt.plain(kind)} {fmt.count(count)}" for kind, count in failures_of(row).items())
+        if kinds:
+            yield f"errors of {fmt.plain(row.label)}: {kinds}"
+
+
+def example_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """`server_oom, for example: OOM command not allowed...`, each reply once, however many rows have it."""
+    replies = dict.fromkeys((kind, reply) for row in rows for kind, reply in row.error_examples.items())
+    for kind, reply in replies:
+        yield f"{fmt.plain(kind)}, for example: {fmt.plain(reply)}"

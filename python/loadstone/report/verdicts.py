@@ -1,14 +1,14 @@
 """Comparisons in sentences and figures, the same in every format."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from loadstone.analyse.model import Analysis, Comparison, Ended, Family
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
-from loadstone.message import Message, message
+from loadstone.message import Message, alike, message
 from loadstone.report import format as fmt
-from loadstone.report.fold import folded
+from loadstone.report.format import sentence
 from loadstone.report.text.english.figures import metric_text
 
 MARKS: dict[VerdictKind, str] = {
@@ -19,7 +19,6 @@ MARKS: dict[VerdictKind, str] = {
     "not_decidable": "?",
     "invalid": "✕",
 }
-
 _ENDED: dict[Ended, Message] = {
     "decided": message("ended_decided"),
     "last look": message("ended_last_look"),
@@ -165,14 +164,14 @@ def blocks_ratio(verdict: Verdict, log_ratio: float | None) -> str:
 def together(comparisons: Sequence[Comparison]) -> list[str]:
     """The pairs' warnings; those that differ in figures and names only become one, with the first as an example."""
     lines = []
-    for alike in folded((title(one), warning) for one in comparisons for warning in one.warnings):
-        name, first = alike[0]
-        if len(alike) == 1:
+    for group in folded((title(one), warning) for one in comparisons for warning in one.warnings):
+        name, first = group[0]
+        if len(group) == 1:
             lines.append(f"{name}: {first}")
         else:
-            same = len({said for _, said in alike}) == 1
+            same = len({said for _, said in group}) == 1
             example = "" if same else f", for example {name}"
-            lines.append(f"{len(alike)} of {len(comparisons)} pairs{example}: {first}")
+            lines.append(f"{len(group)} of {len(comparisons)} pairs{example}: {first}")
     return lines
 
 
@@ -187,3 +186,18 @@ def margin_text(family: Family) -> str:
 
 def _plural(word: str, number: int) -> str:
     return word if number == 1 else f"{word}s"
+
+
+class Warned(NamedTuple):
+    """A warning and the pair that it is about."""
+
+    pair: str
+    text: str
+
+
+def folded(warnings: Iterable[tuple[str, Message]]) -> list[list[Warned]]:
+    """Pairs and their warnings, in groups that are about the same; see `message.alike`."""
+    found: dict[Hashable, list[Warned]] = {}
+    for pair, warning in warnings:
+        found.setdefault(alike(warning), []).append(Warned(pair, sentence(warning)))
+    return list(found.values())

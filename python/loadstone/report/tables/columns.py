@@ -6,11 +6,11 @@ from dataclasses import replace
 from loadstone.analyse.model import Analysis, AtRate, ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
-from loadstone.report.fold import folded
 from loadstone.report.glossary import meaning
 from loadstone.report.tables.column import Column, errors, latency, rate_range
 from loadstone.report.tables.study_columns import STUDY_COLUMNS, USERS, bottleneck_text, study_columns
 from loadstone.report.trust import different_rows, is_well_bounded
+from loadstone.report.verdicts import folded
 from loadstone.spec.levels import identity
 
 _OPERATIONS = Column(

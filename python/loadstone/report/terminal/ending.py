@@ -20,10 +20,9 @@ from loadstone.message import Message, message
 from loadstone.report import effect_lines, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report.answers import answer_verdict
-from loadstone.report.stalls import stall_lines
+from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, end_columns, is_at_rate, most_telling
-from loadstone.report.tables.failures import example_lines, failure_lines
 from loadstone.report.tables.rates import TPS, rate_of_run
 from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, crashes, saturations
 from loadstone.report.trust import different_rows, trust_text

@@ -17,15 +17,13 @@ from loadstone.console import remarks
 from loadstone.report import effect_lines, summary
 from loadstone.report import format as fmt
 from loadstone.report.answers import answer_verdict
-from loadstone.report.bounds import bound_lines
-from loadstone.report.stalls import stall_lines
+from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, columns_for, full_load_line
-from loadstone.report.tables.failures import example_lines, failure_lines
 from loadstone.report.terminal.ending import ROW_STYLES, print_ending
 from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, crashes, families, lessons, saturations
-from loadstone.report.trust import trust_text
+from loadstone.report.trust import bound_lines, trust_text
 
 _LABEL_MAX = 40
 ROWS_MAX = 36
