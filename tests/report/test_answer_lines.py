@@ -1,7 +1,7 @@
 """The opening answer in lines: as one paragraph where that is short, else what it consists of."""
 
 from loadstone.message import Message, as_written, message
-from loadstone.report.answer_lines import PARAGRAPH_MAX, answer_lines
+from loadstone.report.html.html_report import PARAGRAPH_MAX, answer_lines
 from loadstone.report.text.sentences import text
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from loadstone.analyse.model import Analysis, CrashRow
 from loadstone.message import as_written
-from loadstone.report import crashes, csv_report, lessons, summary
+from loadstone.report import crashes, csv_report, study, summary
 from loadstone.report import format as fmt
 from loadstone.report import markdown_report as markdown
 from loadstone.report.html import html_report as html
@@ -66,13 +66,15 @@ def test_the_scale_is_in_csv_and_json_too(application: Analysis) -> None:
 def test_every_lesson_is_reported_then_and_now(application: Analysis, shown: Callable[[Analysis], str]) -> None:
     text = shown(application)
     section = (
-        text[text.index(lessons.heading()) :] if shown is not on_the_page else text[text.rindex(lessons.heading()) :]
+        text[text.index(study.lessons_heading()) :]
+        if shown is not on_the_page
+        else text[text.rindex(study.lessons_heading()) :]
     )
     for lesson in application.lessons:
         assert lesson.then in section
         assert fmt.sentence(lesson.now) in section
-        assert lessons.lesson_verdict(lesson.verdict) in section
-    assert lessons.heading() not in shown(application.model_copy(update={"lessons": []}))
+        assert study.lesson_verdict(lesson.verdict) in section
+    assert study.lessons_heading() not in shown(application.model_copy(update={"lessons": []}))
 
 
 @pytest.mark.parametrize("shown", FORMATS)

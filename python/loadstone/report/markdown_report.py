@@ -8,13 +8,13 @@ from loadstone.analyse.model import Analysis, CheckSummary, Comparison, CrashTab
 from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message
-from loadstone.report import crashes, effect_lines, glossary, lessons, summary, verdicts
+from loadstone.report import crashes, effect_lines, glossary, study, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
 from loadstone.report.anchors import Anchors
-from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
 from loadstone.report.charts.chart_list import charts_of, drawn
+from loadstone.report.study import answer_verdict
 from loadstone.report.summary import example_lines
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import FULL_LOAD, FULL_LOAD_READING, MARKS, columns_for, full_load_columns
@@ -208,9 +208,9 @@ def lesson_lines(analysis: Analysis) -> Iterator[str]:
     """What went wrong then, what shows here, and whether it was caught."""
     if not analysis.lessons:
         return
-    yield from (f"## {lessons.heading()}", "", "| then | now | verdict |", "|---|---|---|")
+    yield from (f"## {study.lessons_heading()}", "", "| then | now | verdict |", "|---|---|---|")
     for lesson in analysis.lessons:
-        yield f"| {text(lesson.then)} | {sentence(lesson.now)} | **{lessons.lesson_verdict(lesson.verdict)}** |"
+        yield f"| {text(lesson.then)} | {sentence(lesson.now)} | **{study.lesson_verdict(lesson.verdict)}** |"
     yield ""
 
 

@@ -10,11 +10,10 @@ from typing import Any
 import jinja2
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
-from loadstone.report import crashes, glossary, lessons, saturation_view, summary, verdicts
+from loadstone.message import Message
+from loadstone.report import crashes, glossary, saturation_view, study, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report.anchors import Anchors
-from loadstone.report.answer_lines import answer_lines
-from loadstone.report.answers import answer_verdict
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.html.sections import (
@@ -30,15 +29,21 @@ from loadstone.report.html.sections import (
     table_view,
     verdicts_picture,
 )
+from loadstone.report.study import answer_verdict
 from loadstone.report.tables import columns, observed
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS
 from loadstone.report.tables.rates import goodput_name
+from loadstone.report.text.sentences import figures_of
 from loadstone.report.trust import trust_text
 
 _OPENED_MAX = 6
 """More invalid trials than this stay folded."""
 _TRIALS_WITH_ALL_MAX = 100
 """With more trials than this the checks that one passed are counted only: `trials.jsonl` has them."""
+PARAGRAPH_MAX = 4
+"""So many sentences are read as one paragraph."""
+_LISTS = {"sentences": "parts", "effects_answer": "terms", "saturations": "answers"}
+"""Messages that hold others, and the figure that has those."""
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
@@ -132,7 +137,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "meaning": glossary.meaning,
         "anchors": anchors,
         "crashes": crashes,
-        "lessons": lessons,
+        "study": study,
         "observed": observed,
         "minor": MINOR,
         "columns": columns,
@@ -206,3 +211,18 @@ def _value_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_value_text(item) for item in value) or fmt.NONE
     return fmt.NONE if value is None else fmt.plain(str(value))
+
+
+def answer_lines(answer: Message) -> list[Message]:
+    """What the answer consists of, in its order; the answer alone where that is short."""
+    lines = list(_parts(answer))
+    return lines if len(lines) > PARAGRAPH_MAX else [answer]
+
+
+def _parts(said: Message) -> Iterator[Message]:
+    if said.kind not in _LISTS:
+        yield said
+        return
+    figures = figures_of(said)
+    for part in (*figures[_LISTS[said.kind]], *figures.get("refused", ())):
+        yield from _parts(part)

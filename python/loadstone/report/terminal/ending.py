@@ -19,7 +19,7 @@ from loadstone.judge.verdict import DECIDED
 from loadstone.message import Message, message
 from loadstone.report import effect_lines, summary, verdicts
 from loadstone.report import format as fmt
-from loadstone.report.answers import answer_verdict
+from loadstone.report.study import answer_verdict
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, end_columns, is_at_rate, most_telling

@@ -16,7 +16,7 @@ from loadstone.analyse.model import Analysis, Answer, CheckSummary, ResultTable,
 from loadstone.console import remarks
 from loadstone.report import effect_lines, summary
 from loadstone.report import format as fmt
-from loadstone.report.answers import answer_verdict
+from loadstone.report.study import answer_verdict
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, fitting, headers

@@ -14,8 +14,8 @@ from loadstone.analyse.saturation.saturation_answer import PointKind, Saturation
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report import crashes as crash_text
 from loadstone.report import format as fmt
-from loadstone.report import lessons as lesson_text
 from loadstone.report import saturation_view as view
+from loadstone.report import study as lesson_text
 from loadstone.report import verdicts
 from loadstone.report.glossary import brackets
 
@@ -91,7 +91,7 @@ def lessons(answers: Sequence[LessonAnswer]) -> Iterator[RenderableType]:
     if not answers:
         return
     yield Text()
-    yield Text(lesson_text.heading(), style="bold")
+    yield Text(lesson_text.lessons_heading(), style="bold")
     for lesson in answers:
         verdict = lesson_text.lesson_verdict(lesson.verdict)
         now = Text.assemble((verdict, _VERDICTS[lesson.verdict]), ": ", fmt.sentence(lesson.now))
