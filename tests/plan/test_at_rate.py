@@ -4,17 +4,20 @@ from itertools import pairwise
 
 import pytest
 
-from loadstone.plan.at_rate import RATE_NOT_KNOWN_PER_S, FixedRate, is_saturating, with_rate
-from loadstone.plan.at_rate_times import (
+from loadstone.plan.at_rate import (
     ALIKE,
     LEAST_S,
     MOST_S,
     OPERATIONS,
+    RATE_NOT_KNOWN_PER_S,
     SLICED,
     TOGETHER_MAX,
+    FixedRate,
     alike,
+    is_saturating,
     rounds_at_rate,
     times_at_rate,
+    with_rate,
 )
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Open

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from loadstone.goals.goal import Asked, Done, Goal, History, Measure, Shown, Step, TimeLeft, Turn, Wait
 from loadstone.judge.full_speed import capacity_of
-from loadstone.plan.at_rate import with_rate
-from loadstone.plan.at_rate_times import alike, rounds_at_rate, times_at_rate
+from loadstone.plan.at_rate import alike, rounds_at_rate, times_at_rate, with_rate
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.labels import label_of

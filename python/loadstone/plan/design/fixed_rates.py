@@ -1,14 +1,14 @@
-"""What is measured at a fixed rate: rows of tables whose own load is at full speed."""
+"""What is measured at a fixed rate: rows of tables and latencies compared, where the own load is at full speed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from loadstone.plan.at_rate import AT_RATE_GROUP, RATE_NOT_KNOWN_PER_S, FixedRate, is_saturating, with_rate
-from loadstone.plan.at_rate_times import MOST_S
+from loadstone.plan.at_rate import AT_RATE_GROUP, MOST_S, RATE_NOT_KNOWN_PER_S, FixedRate, is_saturating, with_rate
 from loadstone.plan.crashes import Parts
 from loadstone.plan.design.planned_trial import planned_trial
 from loadstone.plan.design.table_groups import split_rows
-from loadstone.plan.run_plan import AtRatePlan, Condition, PlannedTrial
+from loadstone.plan.run_plan import AtRatePlan, Condition, Pair, PlannedTrial
+from loadstone.spec.experiment import RATES
 from loadstone.spec.levels import identity
 
 SHORT_S = 1.0
@@ -61,3 +61,24 @@ def _trials(
                 in_rounds=block <= len(decks),
             )
             yield replace(trial, rate_share=fixed.share)
+
+
+def equal_rate(
+    metric: str, pairs: Iterable[Pair], made: Mapping[str, Parts], share_or_rate: FixedRate
+) -> FixedRate | None:
+    """The rate of a comparison: of the share the slowest condition's capacity counts, which the warm-up block measures.
+
+    At full speed latency is users / throughput. None where a rate is compared, where the load has a rate or pauses of
+    its own, and where the two of a pair differ in their users, of which nothing is left at a rate.
+
+    Args:
+        metric: what decides.
+        pairs: what is compared.
+        made: plans and parts of each condition, by its identity.
+        share_or_rate: what is used where the question arises.
+    """
+    if metric in RATES:
+        return None
+    plans = [(made[identity(pair.a)].plan, made[identity(pair.b)].plan) for pair in pairs]
+    alike = all(is_saturating(a) and is_saturating(b) and a.model == b.model for a, b in plans)
+    return share_or_rate if alike else None
