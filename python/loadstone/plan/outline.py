@@ -1,19 +1,40 @@
 """What a run will do, before it starts: its tables, comparisons, crashes, extent and parts."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from loadstone import registry
 from loadstone.message import Message, message
-from loadstone.plan.design.conditions import table_conditions, tables_of_mode
+from loadstone.plan.design.conditions import conditions_varied, table_conditions, tables_of_mode
 from loadstone.plan.design.pairs import conditions_of, places
 from loadstone.plan.design.sliceable import AS_WRITTEN
+from loadstone.plan.drive_plan import Operation, Plan
 from loadstone.plan.extent import extent
-from loadstone.plan.outline_parts import CrashOutline, crashes, parts
-from loadstone.plan.remarks import remarks
-from loadstone.plan.run_plan import Group, RunPlan
+from loadstone.plan.footprint import STORES_NOTHING
+from loadstone.plan.protocols import PROTOCOLS
+from loadstone.plan.reads import reads_keys
+from loadstone.plan.run_plan import Group, PlannedTrial, RunPlan
+from loadstone.plan.started_by_user import factors_of_start
+from loadstone.plan.units import each_of, keys_of, of_plan, unit_of
+from loadstone.plan.workload.several_keys import is_one_key, keys_named
+from loadstone.plan.workload.substitute import substitute
+from loadstone.secrecy.known_secrets import hidden
 from loadstone.spec.effects_spec import Effects
-from loadstone.spec.experiment import Comparison, Experiment, Table
+from loadstone.spec.experiment import Comparison, Crash, Experiment, Table
 from loadstone.spec.levels import Level, identity, level_text
+
+Levels = list[list[Any]]
+"""Factor and the texts of its levels."""
+
+
+@dataclass(frozen=True)
+class CrashOutline:
+    """A crash of the experiment; without a note where it is not tried."""
+
+    line: Message
+    note: str
 
 
 @dataclass(frozen=True)
@@ -148,3 +169,129 @@ def _rate(group: Group) -> dict[str, float | None]:
 
 def _distinct(levels: Iterable[Level]) -> list[str]:
     return list(dict.fromkeys(level_text(level) for level in levels))
+
+
+def parts(run_plan: RunPlan, experiment: Experiment) -> Iterator[Message]:
+    """A line for each server, subject and data set that a trial of the run needs."""
+    trials = run_plan.every_trial
+    needed = {name for trial in trials for name in trial.servers}
+    for name, settings in experiment.servers.items():
+        if name in needed:
+            yield message("plan_server", name=name, kind=settings.get("kind"), when=_when(settings.get("when", {})))
+    for name in experiment.subjects:
+        there = [trial for trial in trials if name in trial.subjects]
+        if there:
+            yield _subject(experiment, name, there)
+    for name in experiment.data:
+        written = [data for trial in trials for data in trial.data if data.name == name]
+        if written:
+            written_to = {data.server for data in written}
+            servers = [one.server for one in experiment.data[name].into if one.server in written_to]
+            rows = sorted({data.rows for data in written})
+            yield message("plan_data", name=name, rows=rows, servers=list(dict.fromkeys(servers)))
+
+
+def _subject(experiment: Experiment, name: str, trials: list[PlannedTrial]) -> Message:
+    """What it is, and what it is started again for; of one of the user's, what it must have been started with."""
+    subject, planned = experiment.subjects[name], trials[0].subjects[name]
+    when = _when(subject.when)
+    if not planned.urls:
+        factors = list(factors_of_start(subject.environment, subject.limits, subject.replicas))
+        return message("plan_subject", name=name, manifest=str(subject.manifest), when=when, factors=factors)
+    varied = {key: value for key, value in subject.environment.items() if factors_of_start(value)}
+    filled = substitute(varied, trials[0].condition, experiment.factors)
+    shown = hidden({"environment": filled})["environment"]
+    servers = {server: settings for trial in trials for server, settings in trial.servers.items()}
+    return message(
+        "plan_subject_of_user",
+        name=name,
+        urls=len(planned.urls),
+        when=when,
+        varied=[f"{key}={level_text(value)}" for key, value in shown.items()],
+        fixed=[key for key in subject.environment if key not in varied],  # their values may be secrets
+        unknown=[server for server, settings in servers.items() if not registry.is_users(settings)],
+    )
+
+
+def crashes(run_plan: RunPlan, experiment: Experiment) -> Iterator[CrashOutline]:
+    """Each crash, or why it is not tried."""
+    for crash in experiment.crashes:
+        tries = [one for one in run_plan.crashes if one.crash.name == crash.name]
+        if not tries:
+            yield CrashOutline(_not_tried(experiment, crash), "")
+            continue
+        conditions = len({str(one.trial.condition) for one in tries})
+        line = message(
+            "plan_crash",
+            name=crash.name,
+            title=crash.title,
+            conditions=conditions,
+            of=len(conditions_varied(experiment, crash.vary)),
+            times=len(tries) // conditions,
+            levels=[[name, [level_text(level) for level in levels]] for name, levels in crash.vary.items()],
+        )
+        yield CrashOutline(line, crash.note)
+
+
+def _not_tried(experiment: Experiment, crash: Crash) -> Message:
+    if registry.is_users(experiment.servers[crash.server]):
+        return message("plan_crash_of_user", name=crash.name, server=crash.server)
+    return message("plan_crash_left_out", name=crash.name)
+
+
+def _when(when: Mapping[str, Any]) -> Levels:
+    """The conditions that need it; empty for all."""
+    return [
+        [factor, [level_text(level) for level in (levels if isinstance(levels, list | tuple) else (levels,))]]
+        for factor, levels in when.items()
+    ]
+
+
+def remarks(run_plan: RunPlan) -> list[Message]:
+    """A line each: the same key twice, keys that nothing writes, comparisons by keys."""
+    plans = {identity(trial.condition): trial.plan for trial in run_plan.every_trial}
+    found = [one for plan in plans.values() for one in _same_keys(plan)]
+    distinct = {str(one.model_dump()): one for one in found}
+    return [*distinct.values(), *_nothing_there(plans.values()), *_by_units(run_plan, plans)]
+
+
+def _same_keys(plan: Plan) -> Iterator[Message]:
+    for operation in plan.operations:
+        for command in operation.commands:
+            name = command.args[0].upper()
+            often = Counter(text for text in keys_of(name, command.args[1:]) if is_one_key(text))
+            for text, times in often.items():
+                if times > 1:
+                    figures = {"operation": operation.name, "command": name, "key": text, "times": times}
+                    yield message("remark.same_key", **figures)
+
+
+def _nothing_there(plans: Iterable[Plan]) -> Iterator[Message]:
+    """Reads of keys that neither `load` nor an operation writes."""
+    names = [one.name for plan in plans if _finds_nothing(plan) for one in plan.operations]
+    if names:
+        yield message("remark.nothing_there", operations=sorted(set(names)))
+
+
+def _finds_nothing(plan: Plan) -> bool:
+    if plan.recording is not None or plan.keys.loaded or plan.misses is not None or not _reads(plan):
+        return False
+    return not any(_may_write(operation) for operation in plan.operations)
+
+
+def _reads(plan: Plan) -> bool:
+    """Whether an operation reads keys of the plan's: others may have been there before."""
+    texts = (text for one in plan.operations for command in one.commands for text in command.args)
+    return PROTOCOLS[plan.protocol].has_keys and keys_named(texts) > 0 and reads_keys(plan)
+
+
+def _may_write(operation: Operation) -> bool:
+    return any(command.args[0].upper() not in STORES_NOTHING for command in operation.commands)
+
+
+def _by_units(run_plan: RunPlan, plans: Mapping[str, Plan]) -> Iterator[Message]:
+    for group in run_plan.groups:
+        found = [of_plan(plans[identity(one)]) for one in group.conditions if identity(one) in plans]
+        if group.pairs and group.metric == "units_per_s" and found:
+            unit, each = unit_of(one.unit for one in found), each_of(dict(one.each) for one in found)
+            yield message("remark.by_units", name=group.name, unit=unit, each=each)
