@@ -7,6 +7,7 @@ from typing import Any
 
 from loadstone import registry
 from loadstone.message import Message, message
+from loadstone.plan.deployment import factors_of_start
 from loadstone.plan.design.conditions import conditions_varied, table_conditions, tables_of_mode
 from loadstone.plan.design.pairs import conditions_of, places
 from loadstone.plan.design.sliceable import AS_WRITTEN
@@ -16,7 +17,6 @@ from loadstone.plan.footprint import STORES_NOTHING
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.reads import reads_keys
 from loadstone.plan.run_plan import Group, PlannedTrial, RunPlan
-from loadstone.plan.started_by_user import factors_of_start
 from loadstone.plan.units import each_of, keys_of, of_plan, unit_of
 from loadstone.plan.workload.several_keys import is_one_key, keys_named
 from loadstone.plan.workload.substitute import substitute

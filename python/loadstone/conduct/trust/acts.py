@@ -22,9 +22,9 @@ from loadstone.deploy.subjects.url import parse_subject_url
 from loadstone.deploy.transport import is_loopback, stays_here
 from loadstone.deploy.urls import TLS_OPTIONS
 from loadstone.output.terminal import printable
+from loadstone.plan.deployment import split_urls
 from loadstone.plan.required import RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.plan.started_by_user import split_urls
 from loadstone.plan.workload.substitute import substitute
 from loadstone.secrecy.references import variables
 from loadstone.secrecy.secret_names import is_secret

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from loadstone.errors import UserError
 from loadstone.plan.crashes import Parts, plan_crashes
+from loadstone.plan.deployment import check_started_by_user
 from loadstone.plan.design.conditions import NumberedCondition, all_conditions, rows_of_mode, select
 from loadstone.plan.design.fixed_rates import plan_at_rate
 from loadstone.plan.design.groups import DesignOfMode, blocks_of, design_of_mode, longer_groups, make_groups
@@ -17,7 +18,6 @@ from loadstone.plan.mode import Mode
 from loadstone.plan.modules import with_needed_modules
 from loadstone.plan.run_plan import TABLE_GROUP, Condition, Group, PlannedTrial, RunPlan, Stage, in_tables
 from loadstone.plan.saturation.saturated_conditions import plan_saturation
-from loadstone.plan.started_by_user import check_started_by_user
 from loadstone.plan.workload.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
 from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.experiment import OUR_PREFIX, RATES, Experiment
