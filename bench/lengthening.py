@@ -39,7 +39,7 @@ IN_ROUNDS = Settings(unit="round", alpha=ROUND_LOOK_ALPHA, margin=RATE_MARGIN)
 IN_BLOCKS = Settings(alpha=LOOK_ALPHA, margin=RATE_MARGIN)
 TRIAL_S = 3.6
 BLOCK_SD = 0.07
-"""Of ln(B / A) of whole trials of 3 s, see `plan.trial_length.expected_spread`."""
+"""Of ln(B / A) of whole trials of 3 s, see `plan.rounds.expected_spread`."""
 A, B = 0, 1
 
 

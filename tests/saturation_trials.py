@@ -12,8 +12,7 @@ from loadstone.commands.saturate_operations import redis_operation
 from loadstone.goals.saturate_closed import Ended, SearchStep, SweepStep, next_step
 from loadstone.options import RunOptions, requested_plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.plan.saturation.saturation_settings import SaturationSettings
-from loadstone.plan.saturation.saturation_step import SaturationStep
+from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
 from loadstone.plan.saturation.sweep_rounds import SweepPlan
 from loadstone.record.facts import TrialFacts
 from loadstone.record.trial import CheckResult, TrialRecord

@@ -5,6 +5,7 @@ import pytest
 
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject
+from loadstone.plan.rounds import TRIAL_OVERHEAD_S
 from loadstone.plan.run_plan import (
     CRASH_S,
     ROWS_PER_S,
@@ -20,7 +21,6 @@ from loadstone.plan.run_plan import (
     expected_measure_s,
     expected_overhead_s,
 )
-from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
 
 
 def plan(model: dict[str, Any], phases: dict[str, Any]) -> Plan:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from loadstone.plan.trial_length import expected_spread, trial_length_s
+from loadstone.plan.rounds import expected_spread, trial_length_s
 
 
 def test_the_length_grows_with_what_a_trial_costs_beside_it() -> None:

@@ -10,9 +10,8 @@ from loadstone.plan.at_rate import alike, rounds_at_rate, times_at_rate, with_ra
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.labels import label_of
-from loadstone.plan.rounds import Rounds
+from loadstone.plan.rounds import TRIAL_OVERHEAD_S, Rounds
 from loadstone.plan.run_plan import PlannedTrial, expected_overhead_s
-from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
 from loadstone.plan.workload.trial_plans import in_slices, with_fixed_length
 
 PLACE = "at a fixed rate"

@@ -18,8 +18,7 @@ from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.saturation.level_plans import in_one_stretch, step_trial, think_s, with_users
-from loadstone.plan.saturation.saturation_settings import SaturationSettings
-from loadstone.plan.saturation.saturation_step import SaturationStep
+from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
 from loadstone.plan.saturation.sweep_rounds import SweepPlan, plan_sweeps
 from loadstone.plan.workload.trial_plans import in_slices
 from loadstone.record.trial import TrialRecord

@@ -14,7 +14,7 @@ from loadstone.plan.drive_plan import Closed, Command, Open, Plan
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
-from loadstone.plan.saturation.saturation_step import SATURATION_GROUP
+from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP
 from loadstone.plan.workload.several_keys import is_one_key
 
 PER_KEY_BYTES = 128

@@ -3,8 +3,10 @@
 A round is each condition of a group once, for one slice, in fresh random order. The machine's slow noise is the same
 for both slices of a pair, so that their ratio is free of it. Source: randomised multiple interleaved trials (Abedi and
 Brecht 2017); figures in docs/calibration.md.
+Last, how long a trial should be where whole trials are measured.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -53,12 +55,21 @@ ROUNDS_A_START = 8
 (2 % measured) is then about as large as what is left of the rounds': so blocks of 8 tell most in their time."""
 EXPECTED_SPREAD_A_START = 0.05
 """Standard deviation of such a block's ln(B / A): sqrt(2 x .02^2 + .1^2 / 8)."""
-
 Processes = Literal["shared", "restarted", "once"]
 """What stands behind the conditions of a group. shared: the same servers. restarted: servers of their own, which start
 again for each block, so that a block is the unit of replication. once: processes of their own, started once."""
-
 _ROUNDING = 1e-9
+TRIAL_MIN_S, TRIAL_MAX_S = 3.0, 60.0
+SHORTEST_TRIAL_S = 0.7
+"""Of a compared trial, where the budget has no room for longer ones."""
+INTERVAL_SD = 0.05
+INTERVAL_CORRELATION = 0.6
+TRIAL_SD = 0.03
+"""The noise taken for granted before anything was measured: that of the simulations' middle scenario."""
+TRIAL_OVERHEAD_S = 0.6
+"""What a trial is taken to cost beside its phases: loading and removing its data, the monitors' start, its record,
+and its share of measuring the driver's ceiling. Measured on a machine of 2 cores: .1 s where nothing is to be loaded,
+.6 s with large documents while others use the machine."""
 
 
 @dataclass(frozen=True)
@@ -179,3 +190,38 @@ def table_rounds(blocks: int, measure_s: float, slice_s: float | None) -> Rounds
 def unit_of(rounds: Rounds | None) -> Literal["block", "round"]:
     """What gives one ratio of a pair in a group; None: it is measured trial after trial."""
     return "block" if rounds is None else rounds.unit
+
+
+def trial_length_s(
+    overhead_s: float,
+    interval_sd: float = INTERVAL_SD,
+    interval_correlation: float = INTERVAL_CORRELATION,
+    trial_sd: float = TRIAL_SD,
+) -> float:
+    """L* = sqrt(w V) / sigma_u, V = sigma_e^2 (1 + rho) / (1 - rho), within 3 to 60 s.
+
+    `overhead_s` (w) is what each trial takes beside its measure phase: warm-up, loading, drain. The relative
+    standard deviation of one-second intervals is `interval_sd`, their autocorrelation `interval_correlation`,
+    and `trial_sd` is what differs from trial to trial however long. A driver that starts in a tenth of a second
+    makes short trials the better ones: with w = 1 s the rule gives 3.3 s, with w = 5 s 7.5 s, with w = 30 s 18 s.
+    """
+    variance = _variance(interval_sd, interval_correlation)
+    required = math.sqrt(overhead_s * variance) / trial_sd if trial_sd > 0 else TRIAL_MAX_S
+    return min(max(required, TRIAL_MIN_S), TRIAL_MAX_S)
+
+
+def expected_spread(trial_s: float) -> float:
+    """Standard deviation of one block's ln(B / A) before anything was measured: sqrt(2 (sigma_u^2 + v(L))).
+
+    v(L) is the variance of the mean of `trial_s` seconds (L). In long trials it is V / L. The seconds of a short one
+    are nearly one and the same, and V / L would be too much: v = V / L (1 - (1 - exp(-x)) / x) with x = -L ln(rho),
+    for a process whose correlation falls exponentially. So 15 s give 5.4 %, 3 s 7.1 % and .7 s 8.0 % (and not 17 %).
+    """
+    long = _variance(INTERVAL_SD, INTERVAL_CORRELATION) / trial_s
+    x = -trial_s * math.log(INTERVAL_CORRELATION)
+    return math.sqrt(2 * (TRIAL_SD**2 + long * (1 + math.expm1(-x) / x)))
+
+
+def _variance(interval_sd: float, interval_correlation: float) -> float:
+    """V: the variance of a trial's mean, times its length in seconds."""
+    return interval_sd**2 * (1 + interval_correlation) / (1 - interval_correlation)

@@ -12,10 +12,8 @@ from loadstone.plan.contrast import Contrast
 from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
-from loadstone.plan.rounds import Rounds, unit_of
-from loadstone.plan.saturation.saturation_settings import SaturationSettings
-from loadstone.plan.saturation.saturation_step import SaturationStep
-from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
+from loadstone.plan.rounds import TRIAL_OVERHEAD_S, Rounds, unit_of
+from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
 from loadstone.spec.drivers import NATIVE
 
 Level = str | int | float | bool

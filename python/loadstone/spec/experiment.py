@@ -140,7 +140,7 @@ class Design(SpecPart):
     table_blocks: int = Field(default=6, ge=1, le=BLOCKS_MAX)
     """How often a condition is measured that stands in tables only: 6 are the fewest that give a 95 % interval."""
     trial: Duration | None = None
-    """Measure phase of a trial that is compared (`3 s`, or seconds); None: by the rule of `plan.trial_length`."""
+    """Measure phase of a trial that is compared (`3 s`, or seconds); None: by the rule of `plan.rounds`."""
     rounds: Literal["auto", "never"] = "auto"
     """auto: what is compared takes turns in rounds of slices where it can; never: it is measured by whole trials."""
     slice: Duration | None = None

@@ -6,8 +6,8 @@ import pytest
 
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.looks import LOOKS
+from loadstone.plan.rounds import trial_length_s
 from loadstone.plan.run_plan import Group, RunPlan
-from loadstone.plan.trial_length import trial_length_s
 from loadstone.spec.levels import identity
 from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override

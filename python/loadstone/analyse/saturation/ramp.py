@@ -8,7 +8,7 @@ from loadstone.judge.statistics.ramp_reading import RampStep as Step
 from loadstone.judge.statistics.ramp_reading import by_eye, kneedle, moving_average
 from loadstone.message import message
 from loadstone.plan.drive_plan import RampUp
-from loadstone.plan.saturation.ramp_plan import steps_of, users_at
+from loadstone.plan.saturation.level_plans import steps_of, users_at
 from loadstone.plan.saturation.saturation_settings import SaturationSettings
 from loadstone.record.reading import IntervalLine, Run
 from loadstone.record.trial import TrialRecord

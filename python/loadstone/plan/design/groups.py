@@ -20,13 +20,14 @@ from loadstone.plan.rounds import (
     SETTLE_S,
     SHORTEST_APPLICATION_SLICE_S,
     SHORTEST_SLICE_S,
+    SHORTEST_TRIAL_S,
     SLICE_S,
     Rounds,
     fixed_rounds,
     sequential_rounds,
+    trial_length_s,
 )
 from loadstone.plan.run_plan import WARM_BLOCK, Condition, Group, Pair
-from loadstone.plan.trial_length import SHORTEST_TRIAL_S, trial_length_s
 from loadstone.plan.units import are_compared_by_units
 from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Comparison, Experiment, usual_margin

@@ -1,16 +1,21 @@
-"""The plan of a condition at so many users, or at a rate: its workload with another load."""
+"""The plan of a condition at so many users, at a rate, or in a ramp: its workload with another load."""
 
+import math
 from dataclasses import replace
 
-from loadstone.plan.drive_plan import Closed, Open, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Open, Phases, Plan, Pool, RampUp
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.saturation.saturation_step import SATURATION_GROUP, SaturationStep
+from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP, SaturationStep
 from loadstone.plan.workload.trial_plans import with_fixed_length
+from loadstone.spec.ramp_text import Ramp
 
 WARM_UP_S, APPLICATION_WARM_UP_S = 0.2, 0.5
 """Of a trial that is measured in one stretch."""
 CYCLES = 3.0
 """A closed load settles within so many times what a user takes from one request to the next."""
+STEPS_MAX = 100
+"""A chart of a screen shows no more."""
+SHORTEST_STEP_S = 0.5
 
 
 def think_s(plan: Plan) -> float:
@@ -102,3 +107,31 @@ def step_trial(
 
 def _own(plan: Plan, prefix: str, seed: int) -> Plan:
     return plan.model_copy(update={"seed": seed, "keys": plan.keys.model_copy(update={"prefix": prefix})})
+
+
+def steps_of(ramp: Ramp) -> RampUp:
+    """Equal steps: as many as there are users, a hundred at most, none shorter than half a second."""
+    most = max(1, min(ramp.users, STEPS_MAX, math.floor(ramp.seconds / SHORTEST_STEP_S)))
+    step_users = math.ceil(ramp.users / most)
+    every_s = round(ramp.seconds / math.ceil(ramp.users / step_users), 6)
+    return RampUp(initial_users=min(step_users, ramp.users), step_users=step_users, step_every_s=every_s)
+
+
+def users_at(steps: RampUp, users: int, seconds: float) -> int:
+    """How many users there are at a time since the beginning."""
+    return min(users, steps.initial_users + steps.step_users * math.floor(seconds / steps.step_every_s))
+
+
+def with_ramp(plan: Plan, ramp: Ramp) -> Plan:
+    """The plan of a condition under the ramp. As the originals' users do, each opens its connection when it begins."""
+    steps = steps_of(ramp)
+    full = with_users(plan, ramp.users)
+    assert isinstance(full.model, Closed)
+    model = full.model.model_copy(update={"ramp_up": steps})
+    pool = pool_for(plan, ramp.users)
+    if pool.connections > steps.initial_users:
+        pool = pool.model_copy(update={"min_idle": steps.initial_users})
+    lengths = {"ramp_up_s": 0.0, "warm_up_s": 0.0, "measure_s": ramp.seconds}
+    phases = Phases(**lengths, drain_s=plan.phases.drain_s)
+    interval_s = steps.step_every_s / math.ceil(steps.step_every_s)
+    return full.model_copy(update={"model": model, "pool": pool, "phases": phases, "interval_s": round(interval_s, 6)})

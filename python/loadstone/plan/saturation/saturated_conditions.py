@@ -9,8 +9,7 @@ from loadstone.plan.design.pairs import Only, has_levels
 from loadstone.plan.design.planned_trial import planned_trial
 from loadstone.plan.mode import Mode
 from loadstone.plan.run_plan import Condition, SaturationPlan
-from loadstone.plan.saturation.saturation_settings import settings_of
-from loadstone.plan.saturation.saturation_step import SATURATION_GROUP
+from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP, settings_of
 from loadstone.plan.workload.trial_plans import WorkloadPlanner
 from loadstone.spec.drivers import NATIVE, DriverWord
 from loadstone.spec.experiment import Experiment

@@ -1,4 +1,4 @@
-"""How saturation points are looked for in one run: the experiment's settings in its mode, as numbers."""
+"""How saturation points are searched for, and what a trial of the search is for."""
 
 from typing import Literal
 
@@ -9,6 +9,11 @@ from loadstone.spec.saturation_spec import SWEEPS_MIN, Saturate
 from loadstone.spec.units import duration_s, margin_share
 
 QUICK_RAMP_S = 60.0
+SATURATION_GROUP = "saturation"
+"""The group of these trials. No comparison is called so."""
+SaturationPhase = Literal["search", "sweep", "locate", "bisect", "ramp"]
+"""search: users are doubled. sweep: every level of users, in random order. locate: the first bisection of the open
+model. bisect: one around the located rate. ramp: users are added step by step, as load tools do it."""
 
 
 class SaturationSettings(PlanPart):
@@ -61,3 +66,17 @@ def settings_of(spec: Saturate, *, quick: bool) -> SaturationSettings:
         ramp=spec.ramp,
         quick=quick,
     )
+
+
+class SaturationStep(PlanPart):
+    """One trial of it."""
+
+    phase: SaturationPhase
+    users: int | None = None
+    """Of the closed model."""
+    rate_per_s: float | None = None
+    """Of the open model."""
+    number: int = 1
+    """search, locate: which step it is. sweep: the first sweep that the trial holds a part of. bisect: which block."""
+    rounds_a_sweep: int = 0
+    """Of a level in rounds: so many make one sweep; 0: the whole trial is of one sweep."""
