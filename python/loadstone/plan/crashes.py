@@ -2,19 +2,18 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from loadstone import registry
 from loadstone.errors import UserError
-from loadstone.plan.deployment import Deployment
-from loadstone.plan.design.conditions import NumberedCondition, conditions_varied
+from loadstone.plan.design.conditions import conditions_varied
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.design.pairs import Only, has_levels
-from loadstone.plan.drive_plan import Closed, Plan
-from loadstone.plan.look_up import look_up_of
+from loadstone.plan.design.parts import Parts
+from loadstone.plan.drive_plan import Closed, Command, Operation, Plan
 from loadstone.plan.mode import Mode, condition_text
+from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import PlannedCrash
-from loadstone.plan.run_plan import CrashTrial, PlannedTrial, Studied
+from loadstone.plan.run_plan import CrashTrial, PlannedTrial
 from loadstone.plan.workload.substitute import Path, substitute
 from loadstone.plan.workload.trial_plans import with_fixed_length
 from loadstone.spec.experiment import Crash, Experiment
@@ -25,17 +24,31 @@ MOST_KEYS_PER_S = 3_000_000
 """More than any server stores: what was acknowledged is kept for so many keys that are written once."""
 AFTER_THE_KILL_S = 2.0
 """How long the load is planned to go on beyond the kill: it ends with the server's death, as good as always."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What a crash is planned from: of one of its conditions."""
-
-    one: NumberedCondition
-    plan: Plan
-    load: Plan | None
-    deployment: Deployment
-    studied: tuple[Studied, ...] = ()
+STORING = frozenset(
+    {
+        "APPEND",
+        "GETSET",
+        "HMSET",
+        "HSET",
+        "INCR",
+        "INCRBY",
+        "JSON.SET",
+        "LPUSH",
+        "MSET",
+        "RPUSH",
+        "SADD",
+        "SET",
+        "SETNX",
+    }
+    | {"XADD", "ZADD"}
+)
+"""Commands that leave their key where it is once they were acknowledged."""
+KEEPING = frozenset(
+    {"ECHO", "EXISTS", "GET", "HGET", "HGETALL", "HMGET", "JSON.GET", "PING", "STRLEN", "TYPE", "WAIT", "WAITAOF"}
+)
+"""Commands that change nothing."""
+EXPIRING = frozenset({"EX", "EXAT", "PX", "PXAT"})
+EXISTS = ("EXISTS",)
 
 
 def plan_crashes(
@@ -135,3 +148,47 @@ def _plan(plan: Plan, after_s: float, seed: int, suffix: str, *, acknowledged: b
         "keys": plan.keys.model_copy(update=keys),
     }
     return long_enough.model_copy(update=changed)
+
+
+def look_up_of(plan: Plan) -> tuple[str, ...]:
+    """The command that tells whether a key's write is there; empty: it can only be counted.
+
+    The key goes behind the first word. Keys that are written once are there or not. Documents that are overwritten
+    name their version.
+    """
+    if not PROTOCOLS[plan.protocol].of_redis or not all(map(_keeps_its_key, plan.operations)):
+        return ()
+    if plan.keys.distribution == "exactly_once":
+        return EXISTS
+    found = {_of_version(operation) for operation in plan.operations}
+    return found.pop() if len(found) == 1 else ()
+
+
+def _keeps_its_key(operation: Operation) -> bool:
+    """Whether the key is there once the operation was acknowledged, for good."""
+    names = {command.args[0].upper() for command in operation.commands}
+    stores = any(map(_stores, operation.commands)) and not any(map(_expires, operation.commands))
+    return stores and names <= STORING | KEEPING
+
+
+def _stores(command: Command) -> bool:
+    return command.args[0].upper() in STORING and command.args[1:2] == ("{key}",)
+
+
+def _expires(command: Command) -> bool:
+    return command.args[0].upper() == "SET" and any(argument.upper() in EXPIRING for argument in command.args[3:])
+
+
+def _of_version(operation: Operation) -> tuple[str, ...]:
+    """What reads the version that an operation of one command stored; empty where none does."""
+    name, *arguments = operation.commands[0].args
+    if len(operation.commands) > 1 or operation.writes != "document":
+        return ()
+    match name.upper(), arguments:
+        case "SET", ["{key}", "{document}"]:
+            return ("GET",)
+        case "JSON.SET", ["{key}", "$" | ".", "{document}"]:
+            return ("JSON.GET",)
+        case "HSET" | "HMSET", ["{key}", *fields] if "{version}" in fields[1::2]:
+            return ("HGET", fields[2 * fields[1::2].index("{version}")])
+    return ()

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.provider import Step
 from loadstone.drive.outcome import Acknowledged
+from loadstone.plan.crashes import EXISTS
 from loadstone.plan.drive_plan import Plan, numbered_key
-from loadstone.plan.look_up import EXISTS
 from loadstone.record.crash import LookedUp
 
 Versions = NDArray[np.int64]

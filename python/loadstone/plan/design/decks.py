@@ -6,7 +6,7 @@ the points of one curve.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from loadstone.plan.crashes import Parts
+from loadstone.plan.design.parts import Parts
 from loadstone.plan.footprint import TOGETHER_BYTES_MAX, Footprint, of_load
 from loadstone.plan.run_plan import Condition
 from loadstone.spec.levels import identity

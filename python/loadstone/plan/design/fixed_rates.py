@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from loadstone.plan.at_rate import AT_RATE_GROUP, MOST_S, RATE_NOT_KNOWN_PER_S, FixedRate, is_saturating, with_rate
-from loadstone.plan.crashes import Parts
-from loadstone.plan.design.planned_trial import planned_trial
+from loadstone.plan.design.parts import Parts, planned_trial
 from loadstone.plan.design.table_groups import split_rows
 from loadstone.plan.run_plan import AtRatePlan, Condition, Pair, PlannedTrial
 from loadstone.spec.experiment import RATES

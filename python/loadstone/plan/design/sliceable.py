@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from loadstone.message import Message, message
-from loadstone.plan.crashes import Parts
 from loadstone.plan.design import up_together
+from loadstone.plan.design.parts import Parts
 from loadstone.plan.drive_plan import Open, Plan
 from loadstone.plan.run_plan import Condition
 from loadstone.spec.drivers import NATIVE, DriverWord

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 from loadstone.message import Message, message
-from loadstone.plan.crashes import Parts
 from loadstone.plan.design.decks import decks_that_fit
+from loadstone.plan.design.parts import Parts
 from loadstone.plan.design.sliceable import why_whole_row
 from loadstone.plan.rounds import Rounds, table_rounds
 from loadstone.plan.run_plan import TABLE_GROUP, Condition, Group, expected_measure_s, expected_overhead_s

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from loadstone import registry
-from loadstone.plan.crashes import Parts
+from loadstone.plan.design.parts import Parts
 from loadstone.plan.footprint import stored_by
 from loadstone.plan.rounds import Processes
 

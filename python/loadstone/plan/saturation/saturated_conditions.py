@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from loadstone.plan.crashes import Parts
 from loadstone.plan.design.conditions import NumberedCondition, conditions_varied
 from loadstone.plan.design.pairs import Only, has_levels
-from loadstone.plan.design.planned_trial import planned_trial
+from loadstone.plan.design.parts import Parts, planned_trial
 from loadstone.plan.mode import Mode
 from loadstone.plan.run_plan import Condition, SaturationPlan
 from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP, settings_of
