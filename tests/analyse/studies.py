@@ -13,12 +13,13 @@ from tests.changed_facts import with_drive, with_facts, written
 from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.plan.contrast import Contrast
 from loadstone.plan.looks import LOOKS
-from loadstone.plan.run_plan import Condition, Group, Pair
+from loadstone.plan.run_plan import Group, Pair
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import ContrastLine, GroupLine, PairLine, PlannedLine, PlanSummary
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import Condition
 
 USUAL: Condition = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
 LEVELS = {"set": 1.0, "get": 1.1, "idle": 1.0}

@@ -25,13 +25,13 @@ from loadstone.plan.at_rate import AT_RATE_GROUP, FixedRate
 from loadstone.plan.labels import condition_label
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import WARM_BLOCK, Condition, in_tables
+from loadstone.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
 from loadstone.record.trial import Level, TrialRecord
 from loadstone.spec.experiment import usual_margin
-from loadstone.spec.levels import identity, same_level
+from loadstone.spec.levels import Condition, identity, same_level
 
 
 @dataclass(frozen=True)

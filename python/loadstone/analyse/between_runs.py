@@ -32,11 +32,11 @@ from loadstone.message import Message, message
 from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA
-from loadstone.plan.run_plan import WARM_BLOCK, Condition, in_tables
+from loadstone.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 
 NAME = "two runs"
 ENDED: Ended = "two separate runs"

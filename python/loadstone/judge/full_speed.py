@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from loadstone.judge.validity.checks import forbidding
-from loadstone.plan.run_plan import WARM_BLOCK, Condition
+from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import TrialRecord
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 
 
 def capacity_of(condition: Condition, records: Iterable[TrialRecord]) -> float | None:

@@ -15,9 +15,8 @@ from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject,
 from loadstone.plan.rounds import TRIAL_OVERHEAD_S, Rounds, unit_of
 from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
 from loadstone.spec.drivers import NATIVE
+from loadstone.spec.levels import Condition
 
-Level = str | int | float | bool
-Condition = dict[str, Level]
 Studied = Literal["driver", "pool"]
 """What makes the load, and differs between the conditions that stand together: it is part of what is measured."""
 

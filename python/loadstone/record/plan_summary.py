@@ -13,11 +13,12 @@ from loadstone.plan.at_rate import FixedRate
 from loadstone.plan.contrast import signs_of
 from loadstone.plan.required import PlannedCrash
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import TABLE_GROUP, AtRatePlan, Condition, PlannedTrial, RunPlan
+from loadstone.plan.run_plan import TABLE_GROUP, AtRatePlan, PlannedTrial, RunPlan
 from loadstone.plan.saturation.saturation_settings import SaturationSettings
 from loadstone.secrecy.known_secrets import hidden
 from loadstone.secrecy.text import without_login
 from loadstone.spec.drivers import NATIVE
+from loadstone.spec.levels import Condition
 
 
 class PlannedLine(BaseModel):

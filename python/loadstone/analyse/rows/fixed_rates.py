@@ -12,10 +12,9 @@ from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.reasons import counted_reasons, failed_checks
 from loadstone.message import Message, message
 from loadstone.plan.at_rate import AT_RATE_GROUP, FixedRate
-from loadstone.plan.run_plan import Condition
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 
 
 def own_load(run: Run, trials: Sequence[TrialRecord]) -> list[TrialRecord]:

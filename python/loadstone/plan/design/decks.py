@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from loadstone.plan.design.parts import Parts
 from loadstone.plan.footprint import TOGETHER_BYTES_MAX, Footprint, of_load
-from loadstone.plan.run_plan import Condition
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 
 CONDITIONS_MAX = 64
 """A block is measured whole or not at all: with more of them an interruption would cost minutes."""

@@ -4,10 +4,10 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.plan.contrast import Contrast
-from loadstone.plan.run_plan import Condition, Pair
+from loadstone.plan.run_plan import Pair
 from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import Level, identity, is_level, same_level
+from loadstone.spec.levels import Condition, Level, identity, is_level, same_level
 
 
 def factorial_pairs(experiment: Experiment, effects: Effects, only: Mapping[str, tuple[Level, ...]]) -> list[Pair]:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from loadstone.plan.at_rate import AT_RATE_GROUP, MOST_S, RATE_NOT_KNOWN_PER_S, FixedRate, is_saturating, with_rate
 from loadstone.plan.design.parts import Parts, planned_trial
 from loadstone.plan.design.table_groups import split_rows
-from loadstone.plan.run_plan import AtRatePlan, Condition, Pair, PlannedTrial
+from loadstone.plan.run_plan import AtRatePlan, Pair, PlannedTrial
 from loadstone.spec.experiment import RATES
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 
 SHORT_S = 1.0
 """A row may be measured for so long, however short its own trials are: a fast one has a P99 then."""

@@ -27,11 +27,11 @@ from loadstone.plan.rounds import (
     sequential_rounds,
     trial_length_s,
 )
-from loadstone.plan.run_plan import WARM_BLOCK, Condition, Group, Pair
+from loadstone.plan.run_plan import WARM_BLOCK, Group, Pair
 from loadstone.plan.units import are_compared_by_units
 from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Comparison, Experiment, usual_margin
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 from loadstone.spec.units import duration_s, margin_share, rate_or_share
 
 USUAL_RATE = FixedRate()

@@ -3,8 +3,8 @@
 import hashlib
 import random
 
-from loadstone.plan.run_plan import Condition, Group
-from loadstone.spec.levels import identity
+from loadstone.plan.run_plan import Group
+from loadstone.spec.levels import Condition, identity
 
 
 def derived_seed(seed: int, *parts: object) -> int:

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from loadstone.plan.design.factorial import conditions_of_effects, factorial_pairs
-from loadstone.plan.run_plan import Condition, Pair
+from loadstone.plan.run_plan import Pair
 from loadstone.spec.experiment import Comparison, Experiment
-from loadstone.spec.levels import Level, is_level
+from loadstone.spec.levels import Condition, Level, is_level
 
 Only = Mapping[str, tuple[Level, ...]]
 

@@ -8,8 +8,8 @@ from loadstone.plan.design.conditions import NumberedCondition
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.design.pairs import conditions_of
 from loadstone.plan.drive_plan import Plan
-from loadstone.plan.run_plan import Condition, Pair, PlannedTrial, Studied
-from loadstone.spec.levels import identity
+from loadstone.plan.run_plan import Pair, PlannedTrial, Studied
+from loadstone.spec.levels import Condition, identity
 
 
 @dataclass(frozen=True)

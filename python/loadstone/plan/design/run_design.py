@@ -15,12 +15,12 @@ from loadstone.plan.design.parts import Parts, planned_trial, with_studied
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.mode import Mode
 from loadstone.plan.modules import with_needed_modules
-from loadstone.plan.run_plan import TABLE_GROUP, Condition, Group, PlannedTrial, RunPlan, Stage, in_tables
+from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan, Stage, in_tables
 from loadstone.plan.saturation.saturated_conditions import plan_saturation
 from loadstone.plan.workload.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
 from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.experiment import OUR_PREFIX, RATES, Experiment
-from loadstone.spec.levels import Level, identity
+from loadstone.spec.levels import Condition, Level, identity
 
 _LARGEST_SEED = 2**63 - 1
 

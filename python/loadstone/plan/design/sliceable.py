@@ -6,9 +6,8 @@ from loadstone.message import Message, message
 from loadstone.plan.design import up_together
 from loadstone.plan.design.parts import Parts
 from loadstone.plan.drive_plan import Open, Plan
-from loadstone.plan.run_plan import Condition
 from loadstone.spec.drivers import NATIVE, DriverWord
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 
 AS_WRITTEN = message("whole_trials.as_written")
 """The experiment itself says that whole trials are compared."""

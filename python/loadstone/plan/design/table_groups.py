@@ -8,9 +8,9 @@ from loadstone.plan.design.decks import decks_that_fit
 from loadstone.plan.design.parts import Parts
 from loadstone.plan.design.sliceable import why_whole_row
 from loadstone.plan.rounds import Rounds, table_rounds
-from loadstone.plan.run_plan import TABLE_GROUP, Condition, Group, expected_measure_s, expected_overhead_s
+from loadstone.plan.run_plan import TABLE_GROUP, Group, expected_measure_s, expected_overhead_s
 from loadstone.spec.experiment import usual_margin
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 
 ALONE = message("whole_trials.alone")
 """No other row has the same servers and warm-up, so there is nothing to take turns with."""

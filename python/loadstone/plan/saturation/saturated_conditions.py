@@ -7,12 +7,12 @@ from loadstone.plan.design.conditions import NumberedCondition, conditions_varie
 from loadstone.plan.design.pairs import Only, has_levels
 from loadstone.plan.design.parts import Parts, planned_trial
 from loadstone.plan.mode import Mode
-from loadstone.plan.run_plan import Condition, SaturationPlan
+from loadstone.plan.run_plan import SaturationPlan
 from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP, settings_of
 from loadstone.plan.workload.trial_plans import WorkloadPlanner
 from loadstone.spec.drivers import NATIVE, DriverWord
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 
 
 def plan_saturation(
