@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 from loadstone import registry
 from loadstone.errors import UserError
-from loadstone.plan.design.conditions import conditions_varied
+from loadstone.plan.design.conditions import Only, conditions_varied, has_levels
 from loadstone.plan.design.order import derived_seed
-from loadstone.plan.design.pairs import Only, has_levels
 from loadstone.plan.design.parts import Parts
 from loadstone.plan.drive_plan import Closed, Command, Operation, Plan
 from loadstone.plan.mode import Mode, condition_text

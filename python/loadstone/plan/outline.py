@@ -8,8 +8,7 @@ from typing import Any
 from loadstone import registry
 from loadstone.message import Message, message
 from loadstone.plan.deployment import factors_of_start
-from loadstone.plan.design.conditions import conditions_varied, table_conditions, tables_of_mode
-from loadstone.plan.design.pairs import conditions_of, places
+from loadstone.plan.design.conditions import conditions_of, conditions_varied, places, table_conditions, tables_of_mode
 from loadstone.plan.design.sliceable import AS_WRITTEN
 from loadstone.plan.drive_plan import Operation, Plan
 from loadstone.plan.extent import extent

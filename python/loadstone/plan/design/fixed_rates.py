@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from loadstone.plan.at_rate import AT_RATE_GROUP, MOST_S, RATE_NOT_KNOWN_PER_S, FixedRate, is_saturating, with_rate
+from loadstone.plan.design.decks import split_rows
 from loadstone.plan.design.parts import Parts, planned_trial
-from loadstone.plan.design.table_groups import split_rows
 from loadstone.plan.run_plan import AtRatePlan, Pair, PlannedTrial
 from loadstone.spec.experiment import RATES
 from loadstone.spec.levels import Condition, identity

@@ -5,14 +5,12 @@ from dataclasses import dataclass, replace
 
 from loadstone.message import message
 from loadstone.plan.at_rate import FixedRate
-from loadstone.plan.design.conditions import NumberedCondition
+from loadstone.plan.design.conditions import NumberedCondition, conditions_of
+from loadstone.plan.design.decks import mean_overhead_s, table_groups
 from loadstone.plan.design.factorial import contrasts_of
 from loadstone.plan.design.fixed_rates import equal_rate
-from loadstone.plan.design.pairs import conditions_of
 from loadstone.plan.design.parts import Parts
-from loadstone.plan.design.sliceable import AS_PUBLISHED, AS_WRITTEN, why_whole_trials
-from loadstone.plan.design.table_groups import mean_overhead_s, table_groups
-from loadstone.plan.design.up_together import processes_of
+from loadstone.plan.design.sliceable import AS_PUBLISHED, AS_WRITTEN, processes_of, why_whole_trials
 from loadstone.plan.looks import looks
 from loadstone.plan.rounds import (
     APPLICATION_SETTLE_S,

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loadstone.plan.deployment import Deployment
-from loadstone.plan.design.conditions import NumberedCondition
+from loadstone.plan.design.conditions import NumberedCondition, conditions_of
 from loadstone.plan.design.order import derived_seed
-from loadstone.plan.design.pairs import conditions_of
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import Pair, PlannedTrial, Studied
 from loadstone.spec.levels import Condition, identity

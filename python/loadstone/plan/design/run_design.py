@@ -6,11 +6,17 @@ from dataclasses import replace
 from loadstone.errors import UserError
 from loadstone.plan.crashes import plan_crashes
 from loadstone.plan.deployment import check_started_by_user
-from loadstone.plan.design.conditions import NumberedCondition, all_conditions, rows_of_mode, select
+from loadstone.plan.design.conditions import (
+    NumberedCondition,
+    all_conditions,
+    chosen_levels,
+    pairs_of_mode,
+    rows_of_mode,
+    select,
+)
 from loadstone.plan.design.fixed_rates import plan_at_rate
 from loadstone.plan.design.groups import DesignOfMode, blocks_of, design_of_mode, longer_groups, make_groups
 from loadstone.plan.design.order import block_order
-from loadstone.plan.design.pairs import chosen_levels, pairs_of_mode
 from loadstone.plan.design.parts import Parts, planned_trial, with_studied
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.mode import Mode

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from loadstone.plan.design.conditions import NumberedCondition, conditions_varied
-from loadstone.plan.design.pairs import Only, has_levels
+from loadstone.plan.design.conditions import NumberedCondition, Only, conditions_varied, has_levels
 from loadstone.plan.design.parts import Parts, planned_trial
 from loadstone.plan.mode import Mode
 from loadstone.plan.run_plan import SaturationPlan
