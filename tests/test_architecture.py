@@ -37,7 +37,6 @@ DATA_TYPES = {
         "plan.saturation.saturation_settings",
         "plan.slots",
         "plan.required",
-        "plan.reads",
         "plan.units",
         "plan.workload.driver_features",
     },

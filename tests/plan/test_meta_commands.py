@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from loadstone.drive.outcome import Counts
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.footprint import largest_command, of_load, stored_by
-from loadstone.plan.reads import reads_keys
+from loadstone.plan.units import reads_keys
 from loadstone.record.keys_added import keys_added
 
 KEY_BYTES = len("loadstone:a:") + 12

@@ -34,6 +34,26 @@ _KINDS = {
 """Commands of several keys or items -> what they do to each."""
 _AROUND = frozenset({"MULTI", "EXEC", "PING", "WAIT", "WAITAOF"})
 _GIVEN = re.compile(r"([1-9][0-9]{0,5})(?: ([a-z][a-z ]{0,30}?))?")
+READS = frozenset(
+    {
+        *(
+            "EXISTS",
+            "GET",
+            "GETRANGE",
+            "HEXISTS",
+            "HGET",
+            "HGETALL",
+            "HLEN",
+            "HMGET",
+            "JSON.GET",
+            "JSON.MGET",
+            "LINDEX",
+            "MG",
+        ),
+        *("LLEN", "LRANGE", "MGET", "SCARD", "SISMEMBER", "SMEMBERS", "STRLEN", "ZCARD", "ZRANGE", "ZRANK", "ZSCORE"),
+    }
+)
+"""Commands that look a key up and change nothing."""
 
 
 @dataclass(frozen=True)
@@ -139,3 +159,8 @@ def each_of(found: Iterable[Mapping[str, int]]) -> list[list[Any]]:
     """Operations and how many units each is, the most first."""
     each = {name: count for one in found for name, count in one.items()}
     return [[name, each[name]] for name in sorted(each, key=lambda name: (-each[name], name))]
+
+
+def reads_keys(plan: Plan) -> bool:
+    """Whether a command of the plan looks a key up and changes nothing."""
+    return any(command.args[0].upper() in READS for operation in plan.operations for command in operation.commands)

@@ -5,7 +5,7 @@ import re
 
 from loadstone.drive.outcome import Counts
 from loadstone.plan.drive_plan import Operation, Plan
-from loadstone.plan.reads import READS
+from loadstone.plan.units import READS
 
 STORES = frozenset(
     {

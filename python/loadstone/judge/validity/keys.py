@@ -5,7 +5,7 @@ from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import Message, message
-from loadstone.plan.reads import READS, reads_keys
+from loadstone.plan.units import READS, reads_keys
 from loadstone.record.keys_added import keys_added
 from loadstone.record.trial import CheckResult
 

@@ -8,8 +8,11 @@ from loadstone.plan.crashes import plan_crashes
 from loadstone.plan.deployment import check_started_by_user
 from loadstone.plan.design.conditions import (
     NumberedCondition,
+    Only,
     all_conditions,
     chosen_levels,
+    conditions_varied,
+    has_levels,
     pairs_of_mode,
     rows_of_mode,
     select,
@@ -20,15 +23,17 @@ from loadstone.plan.design.order import block_order
 from loadstone.plan.design.parts import Parts, planned_trial, with_studied
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.mode import Mode
-from loadstone.plan.modules import with_needed_modules
-from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan, Stage, in_tables
-from loadstone.plan.saturation.saturated_conditions import plan_saturation
+from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan, SaturationPlan, Stage, in_tables
+from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP, settings_of
 from loadstone.plan.workload.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
 from loadstone.spec.counting import TRIALS_MAX
+from loadstone.spec.drivers import NATIVE, DriverWord
 from loadstone.spec.experiment import OUR_PREFIX, RATES, Experiment
 from loadstone.spec.levels import Condition, Level, identity
 
 _LARGEST_SEED = 2**63 - 1
+COMMANDS = {"json": "JSON."}
+"""Module -> what its commands begin with. A script may call them, too, so they may stand anywhere in a command."""
 
 
 def make_run_plan(
@@ -217,3 +222,118 @@ def _of_block(group: Group, block: int, plan: Plan) -> Plan:
             return in_slices(plan, group.rounds, block)
         return in_slices(plan, group.rounds, block, round(group.rounds.latency_interval_s(block), 6))
     return with_fixed_length(plan, group.trial_s) if group.pairs else plan
+
+
+def with_needed_modules(run_plan: RunPlan) -> RunPlan:
+    """The plan with every server's `modules` cut down to those that some trial uses there.
+
+    An application may use any module of its servers: beside one they are left as they are.
+    """
+    trials = run_plan.every_trial
+    if not any(settings.get("modules") for trial in trials for settings in trial.servers.values()):
+        return run_plan
+    counts = {(one.crash.server, one.crash.count) for one in run_plan.crashes if one.crash.count is not None}
+    used = {need for trial in trials for need in _used(trial)} | {
+        (server, module) for server, count in counts for module in _modules([count])
+    }
+    at_rate, saturation = run_plan.at_rate, run_plan.saturation
+    return replace(
+        run_plan,
+        trials=tuple(_cut(trial, used) for trial in run_plan.trials),
+        crashes=tuple(replace(one, trial=_cut(one.trial, used)) for one in run_plan.crashes),
+        at_rate=None if at_rate is None else replace(at_rate, trials=tuple(_cut(one, used) for one in at_rate.trials)),
+        saturation=None
+        if saturation is None
+        else replace(saturation, trials=tuple(_cut(one, used) for one in saturation.trials)),
+        longer=tuple(
+            replace(stage, trials=tuple(_cut(trial, used) for trial in stage.trials)) for stage in run_plan.longer
+        ),
+    )
+
+
+def _used(trial: PlannedTrial) -> Iterator[tuple[str, str]]:
+    """Server and module of everything that a trial sends."""
+    modules = list(COMMANDS) if trial.subjects else _modules(_sent(trial))
+    servers = (trial.target,) if trial.target is not None and not trial.subjects else trial.servers
+    yield from ((name, module) for name in servers for module in modules)
+    for data in trial.data:
+        yield from ((data.server, module) for module in _modules(data.commands))
+    for stored in trial.stored:
+        yield from ((stored.server, module) for module in _modules([stored.count]))
+
+
+def _sent(trial: PlannedTrial) -> Iterator[str]:
+    """Every command of the load, and of what stores its data, as text."""
+    for plan in (trial.plan, trial.load):
+        for operation in plan.operations if plan is not None else ():
+            commands = [*operation.commands, *([operation.read_back] if operation.read_back is not None else [])]
+            yield from (" ".join(command.args) for command in commands)
+
+
+def _modules(commands: Iterable[str]) -> list[str]:
+    texts = [command.upper() for command in commands]
+    return [module for module, begins in COMMANDS.items() if any(begins in text for text in texts)]
+
+
+def _cut(trial: PlannedTrial, used: set[tuple[str, str]]) -> PlannedTrial:
+    return replace(trial, servers={name: _settings(name, settings, used) for name, settings in trial.servers.items()})
+
+
+def _settings(name: str, settings: Mapping[str, object], used: set[tuple[str, str]]) -> dict[str, object]:
+    modules = settings.get("modules")
+    if not isinstance(modules, list | tuple):
+        return dict(settings)
+    return {**settings, "modules": [one for one in modules if one not in COMMANDS or (name, one) in used]}
+
+
+def plan_saturation(
+    experiment: Experiment,
+    mode: Mode,
+    seed: int,
+    only: Only,
+    chosen: Sequence[NumberedCondition],
+    planner: WorkloadPlanner,
+    made: Mapping[str, Parts],
+) -> SaturationPlan | None:
+    """With `load: saturate` all chosen conditions, else those of `saturation.vary`; None where there are none.
+
+    `made` has the workload's plan and the parts of each condition, by its identity. The original found no saturation
+    point so, and `--as-published` has none. Raises UserError where a condition's driver is a program.
+    """
+    spec = experiment.load or experiment.saturation
+    if spec is None or mode.as_published:
+        return None
+    conditions = _conditions(experiment, mode, only, chosen)
+    if not conditions:
+        return None
+    trials = []
+    for number, condition in enumerate(conditions, start=1):
+        parts = made[identity(condition)]
+        if parts.deployment.driver != NATIVE:
+            problem = (
+                f"'{DriverWord.of(parts.deployment.driver).place}' cannot take turns, and a saturation is measured so"
+            )
+            raise experiment.source.error(
+                ("workload", "driver"), f"{problem}; write {NATIVE}, or leave it out of `vary`"
+            )
+        trial = planned_trial(
+            parts,
+            planner.for_many_users(condition, parts.plan),
+            name=f"{SATURATION_GROUP}-{number:03d}",
+            group=SATURATION_GROUP,
+            block=1,
+            order=number,
+            seed=seed,
+            in_rounds=False,
+        )
+        trials.append(replace(trial, stored=()))
+    return SaturationPlan(settings_of(spec, quick=mode.quick), tuple(trials))
+
+
+def _conditions(experiment: Experiment, mode: Mode, only: Only, chosen: Sequence[NumberedCondition]) -> list[Condition]:
+    if experiment.load is not None:
+        return [one.condition for one in chosen]
+    group = experiment.saturation
+    if group is None or (mode.quick and not group.quick):
+        return []
+    return [condition for condition in conditions_varied(experiment, group.vary) if has_levels(condition, only)]
