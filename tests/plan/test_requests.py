@@ -11,7 +11,7 @@ from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import HttpRequest, Operation, Plan
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.workload.commands import with_arguments, with_keys
+from loadstone.plan.workload.finish import with_arguments, with_keys
 from loadstone.plan.workload.substitute import FieldError
 from loadstone.spec.load_settings import load_experiment
 

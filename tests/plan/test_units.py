@@ -8,7 +8,7 @@ from loadstone import registry
 from loadstone.deploy.provider import DeployContext
 from loadstone.plan.drive_plan import Command, Operation, Plan
 from loadstone.plan.units import KEYS, Units, are_compared_by_units, read_units, units_of
-from loadstone.plan.workload.commands import with_arguments
+from loadstone.plan.workload.finish import with_arguments
 
 
 def operation(*commands: str, units: str = "auto") -> Operation:

@@ -9,8 +9,7 @@ from loadstone.commands.ad_hoc_load import LEAST_S, LONGEST_S, AdHocLoad
 from loadstone.commands.load_rows import LoadRow
 from loadstone.commands.targets import Fields
 from loadstone.errors import UserError
-from loadstone.plan.workload.recorded_load import RecordedLoad
-from loadstone.plan.workload.recording import SPEED_MAX
+from loadstone.plan.workload.recording import SPEED_MAX, RecordedLoad
 from loadstone.plan.workload.recordings import recorded_load
 
 OPTION, SPEED = "--replay", "--speed"

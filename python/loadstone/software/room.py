@@ -27,7 +27,7 @@ from loadstone.deploy.fact import Fact
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import ServerSettings
 from loadstone.plan.drive_plan import Tls
-from loadstone.plan.workload.recorded_load import RecordedLoad
+from loadstone.plan.workload.recording import RecordedLoad
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 import pytest
 
-from loadstone.plan.workload.commands import with_arguments
+from loadstone.plan.workload.finish import with_arguments
 from loadstone.plan.workload.substitute import FieldError
 
 

@@ -8,7 +8,7 @@ import pytest
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Plan
-from loadstone.plan.workload.threads import threads_for
+from loadstone.plan.workload.trial_plans import threads_for
 from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone import registry
-from loadstone.plan.workload.recorded_load import RecordedLoad
+from loadstone.plan.workload.recording import RecordedLoad
 from loadstone.plan.workload.substitute import FieldError
 
 _PREPARED: dict[str, RecordedLoad] = {}

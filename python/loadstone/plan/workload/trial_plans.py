@@ -1,5 +1,6 @@
 """The plans of one condition: the experiment's workload with the condition's levels in it."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +21,6 @@ from loadstone.plan.workload.substitute import (
     substitute,
     with_units,
 )
-from loadstone.plan.workload.threads import AUTO, threads_for
 from loadstone.spec.experiment import Experiment, OperationSpec
 from loadstone.spec.levels import REFERENCE, Condition, fits
 
@@ -37,6 +37,11 @@ INTERVALS_A_TRIAL = 10
 SHORTEST_INTERVAL_S = 0.1
 SLICED_INTERVAL_S = 1.0
 """Of a drive in slices: an interval holds about so much of the time that is measured."""
+AUTO = "auto"
+SERVER_SHARE, SUBJECT_SHARE = 2, 4
+"""The generator may have one CPU in so many."""
+RATE_A_THREAD_PER_S = 50_000
+"""What one thread makes with ease, however large the documents are that it makes and checks."""
 
 
 class WorkloadPlanner:
@@ -307,3 +312,21 @@ def _load_plan(plan: Plan, operation: Operation) -> Plan:
         "cpus": plan.cpus[-min(plan.threads, users) :],
     }
     return plan.model_copy(update=changed)
+
+
+def threads_for(plan: Plan, cpu_count: int) -> int:
+    """The threads of a plan on a machine of which loadstone may use so many CPUs."""
+    allowed = max(1, cpu_count // (SUBJECT_SHARE if PROTOCOLS[plan.protocol].is_http else SERVER_SHARE))
+    return max(1, min(allowed, _needed(plan)))
+
+
+def _needed(plan: Plan) -> int:
+    model = plan.model
+    if not isinstance(model, Closed):
+        rate_per_s = max([model.rate_per_s, *(step.rate_per_s for step in model.schedule)])
+        return min(plan.pool.connections, math.ceil(rate_per_s / RATE_A_THREAD_PER_S))
+    if plan.pool.connections < model.users:
+        return 1
+    if model.think_time_ms > 0:
+        return min(model.users, math.ceil(model.users * 1000 / model.think_time_ms / RATE_A_THREAD_PER_S))
+    return model.users

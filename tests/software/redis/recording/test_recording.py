@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.workload.recorded_load import RecordedLoad
+from loadstone.plan.workload.recording import RecordedLoad
 from loadstone.software.redis.commands.table import BLOCKING, DATA, KEYLESS, REFUSED, SUBCOMMANDS
 from loadstone.software.redis.recording import recording
 from loadstone.software.redis.recording.sendable import IT_WAITS, NO_NAME, LeftOut, keys_of_command

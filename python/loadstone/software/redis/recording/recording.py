@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from loadstone.errors import UserError
-from loadstone.plan.workload.recorded_load import RecordedLoad
+from loadstone.plan.workload.recording import RecordedLoad
 from loadstone.software.redis.commands.table import READING
 from loadstone.software.redis.recording.monitor_line import MonitorLine, read_line
 from loadstone.software.redis.recording.sendable import LeftOut, keys_of_command, name_of
