@@ -7,8 +7,8 @@ import pytest
 from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
 from loadstone.plan.design.order import derived_seed
-from loadstone.plan.mode import Mode
 from loadstone.plan.required import StoredCount
+from loadstone.plan.substitute import Mode
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level
 from loadstone.spec.load_settings import load_experiment

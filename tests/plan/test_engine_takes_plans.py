@@ -6,8 +6,8 @@ from loadstone._engine import Engine
 from loadstone.plan.design.conditions import all_conditions
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Command, Operation
+from loadstone.plan.substitute import FieldError
 from loadstone.plan.workload.finish import with_arguments
-from loadstone.plan.workload.substitute import FieldError
 from loadstone.spec.built_in import names
 from loadstone.spec.levels import identity
 from loadstone.spec.study_catalogue import find

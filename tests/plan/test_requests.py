@@ -11,8 +11,8 @@ from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import HttpRequest, Operation, Plan
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.plan.substitute import FieldError
 from loadstone.plan.workload.finish import with_arguments, with_keys
-from loadstone.plan.workload.substitute import FieldError
 from loadstone.spec.load_settings import load_experiment
 
 

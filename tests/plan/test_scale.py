@@ -5,8 +5,8 @@ import pytest
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Closed, Plan, RampUp
-from loadstone.plan.mode import Mode
 from loadstone.plan.outline import outline
+from loadstone.plan.substitute import Mode
 from loadstone.report.terminal.announcement import description
 from loadstone.spec.load_settings import load_experiment
 

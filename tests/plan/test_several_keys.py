@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from loadstone.plan.drive_plan import Plan, keys_of_one
 from loadstone.plan.footprint import stored_by
+from loadstone.plan.substitute import FieldError
 from loadstone.plan.workload.finish import with_arguments, with_keys
-from loadstone.plan.workload.substitute import FieldError
 from loadstone.software.redis.commands.confinement import keys_made, require_confined
 
 PREFIX = "loadstone:1:"

@@ -9,11 +9,10 @@ from loadstone.plan.design.conditions import Only, conditions_varied, has_levels
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.design.parts import Parts
 from loadstone.plan.drive_plan import Closed, Command, Operation, Plan
-from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
-from loadstone.plan.workload.substitute import Path, substitute
+from loadstone.plan.substitute import Mode, Path, condition_text, substitute
 from loadstone.plan.workload.trial_plans import with_fixed_length
 from loadstone.spec.experiment import Crash, Experiment
 from loadstone.spec.levels import identity

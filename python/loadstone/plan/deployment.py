@@ -8,9 +8,8 @@ from typing import Any
 from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.design.order import derived_seed
-from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.required import RequiredData, RequiredSubject, StoredCount
-from loadstone.plan.workload.substitute import FieldError, Path, substitute
+from loadstone.plan.substitute import FieldError, Mode, Path, condition_text, substitute
 from loadstone.spec.drivers import NATIVE, resolved
 from loadstone.spec.experiment import DataInto, DataSpec, Experiment, SubjectSpec
 from loadstone.spec.levels import REFERENCE, Condition, fits, level_text

@@ -1,6 +1,6 @@
 import pytest
 
-from loadstone.plan.workload.substitute import FieldError, substitute, with_units
+from loadstone.plan.substitute import FieldError, substitute, with_units
 from loadstone.spec.experiment import Factor
 from loadstone.spec.levels import Condition
 

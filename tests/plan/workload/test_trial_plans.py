@@ -5,7 +5,7 @@ import pytest
 from loadstone.errors import UserError
 from loadstone.plan.design.conditions import all_conditions
 from loadstone.plan.drive_plan import Closed, Open, Plan
-from loadstone.plan.mode import Mode
+from loadstone.plan.substitute import Mode
 from loadstone.plan.workload.trial_plans import WorkloadPlanner, with_fixed_length
 from loadstone.spec.load_settings import load_experiment
 

@@ -25,7 +25,7 @@ from loadstone.output.terminal import printable
 from loadstone.plan.deployment import split_urls
 from loadstone.plan.required import RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.plan.workload.substitute import substitute
+from loadstone.plan.substitute import substitute
 from loadstone.secrecy.references import variables
 from loadstone.secrecy.secret_names import is_secret
 from loadstone.secrecy.text import HIDDEN, REFERENCE, hide_url, is_open

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from loadstone import registry
+from loadstone.plan.substitute import FieldError
 from loadstone.plan.workload.recording import RecordedLoad
-from loadstone.plan.workload.substitute import FieldError
 
 _PREPARED: dict[str, RecordedLoad] = {}
 """By the path of the file for drivers."""

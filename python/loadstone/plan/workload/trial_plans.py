@@ -10,17 +10,11 @@ from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
 from loadstone.plan.drive_plan import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
-from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.protocols import PROTOCOLS, for_requests
 from loadstone.plan.rounds import TABLE_INTERVALS, Rounds
+from loadstone.plan.substitute import FieldError, Mode, Path, condition_text, substitute, with_units
 from loadstone.plan.workload.finish import finish_operations, finish_workload
 from loadstone.plan.workload.recordings import finish_recording
-from loadstone.plan.workload.substitute import (
-    FieldError,
-    Path,
-    substitute,
-    with_units,
-)
 from loadstone.spec.experiment import Experiment, OperationSpec
 from loadstone.spec.levels import REFERENCE, Condition, fits
 

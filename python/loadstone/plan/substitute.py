@@ -1,6 +1,7 @@
-"""`${factor}` becomes the condition's level, and texts with a unit become numbers."""
+"""An experiment under one condition: `${factor}` filled in, in the mode and at the scale that it is planned in."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from loadstone.secrecy.references import resolve
@@ -68,3 +69,22 @@ def _behind(reference: str, condition: Condition, factors: Mapping[str, Factor])
     factor, _, name = reference.partition(".")
     level = condition[factor]
     return factors[factor].values[level_text(level)][name] if name else level
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What replaces parts of the experiment. Quick and published may be both on; the published counts then win."""
+
+    quick: bool = False
+    as_published: bool = False
+    scale: float = 1.0
+    """Users and rows are so many times those that are written; with the published counts the phases, too."""
+
+    def scaled(self, number: int) -> int:
+        """A number of users or rows at this scale; at least 1 of what is at least 1."""
+        return max(min(number, 1), round(number * self.scale))
+
+
+def condition_text(condition: Condition) -> str:
+    """`store=redis, users=8`, for messages."""
+    return ", ".join(f"{factor}={level_text(level)}" for factor, level in condition.items()) or "the only condition"
