@@ -22,11 +22,10 @@ from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.plan.drive_plan import (
+from loadstone.plan.drive_plan import (  # fmt: skip
     Closed,
     Command,
     Documents,
-    Endpoint,
     Keys,
     Open,
     Operation,
@@ -34,7 +33,8 @@ from loadstone.plan.drive_plan import (
     Plan,
     Pool,
     Verify,
-)  # fmt: skip
+)
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.workload.http import HttpRequest
 from loadstone.software.redis.embedded import EmbeddedSettings
 

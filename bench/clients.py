@@ -33,7 +33,8 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import require_release_engine
 from loadstone.drive.outcome import OperationRecord
 from loadstone.errors import LoadstoneError
-from loadstone.plan.drive_plan import Closed, Endpoint, Open, Phases, Pool, Verify
+from loadstone.plan.drive_plan import Closed, Open, Phases, Pool, Verify
+from loadstone.plan.endpoints import Endpoint
 from loadstone.spec.drivers import resolved
 
 EVERY = ("go-redis", "jedis", "lettuce", "redis-py", "redis-py:mode=asyncio", "ioredis", "ioredis:pool=exclusive")

@@ -26,7 +26,8 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import Command, Endpoint, Open, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Command, Open, Operation, Phases, Plan, Pool
+from loadstone.plan.endpoints import Endpoint
 
 RATES = "100,1000,10000,30000"
 WARM_UP_S = 0.3

@@ -10,12 +10,12 @@ from loadstone.judge.compare.cases import GroupCase, judge_group
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.verdict import Verdict
 from loadstone.plan.looks import LOOKS
-from loadstone.plan.run_plan import Condition
 from loadstone.record.facts import TrialFacts
 from loadstone.record.plan_summary import GroupLine, PairLine
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import RATE_MARGIN, Experiment
+from loadstone.spec.levels import Condition
 
 
 @dataclass(frozen=True)

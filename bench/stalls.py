@@ -16,7 +16,8 @@ from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.plan.drive_plan import Closed, Command, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.plan.endpoints import Endpoint
 
 DELAY_S = 0.001
 EVERY_S = 10.0

@@ -31,7 +31,7 @@ from loadstone.deploy.subjects.url import parse_subject_url
 from loadstone.drive.outcome import read_interval, read_record
 from loadstone.errors import LoadstoneError
 from loadstone.judge.validity.trial_verdict import judge_trial
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.record import reading
 from loadstone.record.file_names import ENVIRONMENT, EXPERIMENT, INTERVALS, PLAN, SAMPLES, TRIALS
 from loadstone.record.folder import RunFolder

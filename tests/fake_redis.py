@@ -11,7 +11,7 @@ import redis
 
 from loadstone.deploy.provider import DeployContext, ServerFacts
 from loadstone.errors import ServerGone, ServerRefused, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
 
 NO_PID = 5_000_000

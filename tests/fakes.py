@@ -36,7 +36,8 @@ from loadstone.errors import DriveFailed
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
-from loadstone.plan.drive_plan import Closed, Endpoint, Plan
+from loadstone.plan.drive_plan import Closed, Plan
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling

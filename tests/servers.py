@@ -15,7 +15,8 @@ import redis
 
 from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import DeployContext
-from loadstone.plan.drive_plan import Closed, Command, Endpoint, Operation, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Command, Operation, Plan, Pool
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis import packages
 from loadstone.software.redis.session import RedisSession
 from loadstone.software.redis.url import parse_url

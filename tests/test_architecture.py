@@ -35,7 +35,7 @@ DATA_TYPES = {
         "plan.run_plan",
         "plan.saturation.level_plans",
         "plan.saturation.saturation_settings",
-        "plan.slots",
+        "plan.endpoints",
         "plan.required",
         "plan.units",
         "plan.workload.driver_features",

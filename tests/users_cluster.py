@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 import redis
 
-from loadstone.plan.slots import SLOTS, even_slots
+from loadstone.plan.endpoints import SLOTS, even_slots
 from tests.servers import UserRedis, wait_until
 
 PASSWORD = "only-for-this-test"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 Kind = Literal["GET", "SET", "HTTP"]
 KEYS = 1000

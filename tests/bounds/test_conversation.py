@@ -37,7 +37,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.errors import BadReply, ServerGone, UserError
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.monitor import MemcachedMonitor
 from loadstone.software.redis.control import RedisControl

@@ -8,7 +8,8 @@ import pytest
 from tests.servers import UserRedis
 
 from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import Closed, Command, Documents, Endpoint, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Command, Documents, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.endpoints import Endpoint
 
 PREFIX = "loadstone:clients:"
 _TOOLS = {

@@ -11,7 +11,7 @@ from tests.servers import Certificates, UserRedis
 
 from loadstone.conduct.clients.driver_manifests import chosen_driver
 from loadstone.drive.programs.faults import DriverRefused
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 
 FOLDER = Path(__file__).parents[2] / "clients" / "go-redis"
 

@@ -12,7 +12,8 @@ from tests.servers import Certificates, UserRedis
 from loadstone.conduct.clients.driver_manifests import chosen_driver
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed
-from loadstone.plan.drive_plan import Closed, Endpoint, Open, Pool, Tls
+from loadstone.plan.drive_plan import Closed, Open, Pool
+from loadstone.plan.endpoints import Endpoint, Tls
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("mvn") is None, reason="no Maven: scripts/apt installs it where it can"),

@@ -25,7 +25,7 @@ from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import ServerFacts
 from loadstone.drive.driver import drive_alone
 from loadstone.observe.watch import Page
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import StoredCount
 from loadstone.plan.run_plan import PlannedTrial
 

@@ -16,7 +16,7 @@ from loadstone.conduct.starts import part_starts, starts_before
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.drive.outcome import Interval
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.record.facts import PartStart
 from loadstone.report.text.sentences import text
 from loadstone.software.mariadb.control import MariaDbControl

@@ -12,7 +12,7 @@ from loadstone.conduct.block import _watched
 from loadstone.conduct.turns import alike, in_turn_with, paused_of, warm_up_each
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.machine.process_identity import started
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeSubject, deployed

@@ -16,7 +16,8 @@ from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed
-from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.endpoints import Endpoint
 from loadstone.spec.drivers import names
 
 from ..fake_redis import FakeServer

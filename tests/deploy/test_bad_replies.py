@@ -17,7 +17,7 @@ from loadstone.bounds.replies import came
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.redis import connection as redis_connection
 from loadstone.software.redis import probe as probe_module
 from loadstone.software.redis.capacity import MemoryUse, foreign_keys

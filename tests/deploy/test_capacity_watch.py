@@ -12,7 +12,7 @@ from loadstone.deploy.capacity_watch import RoomWatch
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.capacity import memory_use
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.losses import MemoryWatch

@@ -22,7 +22,7 @@ from loadstone.deploy.server_pool import ServerPool
 from loadstone.deploy.subjects import pool as subject_pool
 from loadstone.deploy.subjects import url as subject_url
 from loadstone.errors import Interrupted, ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import RequiredData, RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.mariadb.local import find

@@ -23,7 +23,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.schema import make_tables
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.machine.process_identity import started
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import RequiredData, RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.ledger import RunLedger

@@ -17,7 +17,7 @@ from loadstone.deploy.subjects.placeholders import Address, require_verifiable, 
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.deploy.transport import exposure, is_loopback
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.mariadb import url as mariadb_url
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import LocalMariaDb, MariaDbSettings, find

@@ -7,7 +7,7 @@ import pytest
 
 from loadstone import registry
 from loadstone.deploy.provider import DeployContext
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
 
 

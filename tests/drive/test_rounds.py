@@ -17,7 +17,8 @@ from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval, read_record
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
-from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.plan.drive_plan import Closed, Command, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
 
 from .conftest import Store

@@ -11,7 +11,8 @@ from loadstone.deploy.processes.ports import free_port
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.rounds import ProcessOfDrive, RoundsOptions
 from loadstone.machine.process_identity import started
-from loadstone.plan.drive_plan import Closed, Endpoint, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Operation, Phases, Plan, Pool
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.workload.http import HttpRequest
 
 SERVER = """

@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.deploy.processes.ports import free_port
 from loadstone.errors import LoadstoneError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.installed import find
 from tests.end_to_end.conftest import Lab

@@ -11,7 +11,7 @@ import pytest
 
 from loadstone import registry
 from loadstone.deploy.provider import DeployContext
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb.local import find
 from tests.end_to_end.conftest import Lab
 from tests.end_to_end.test_subjects import EXPERIMENT, MANIFEST

@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone._engine import Engine
-from loadstone.plan.drive_plan import Endpoint, Plan
+from loadstone.plan.drive_plan import Plan
+from loadstone.plan.endpoints import Endpoint
 
 BASE: dict[str, Any] = {
     "model": {"kind": "closed", "users": 1},

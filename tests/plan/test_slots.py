@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from loadstone._engine import Engine
 from loadstone.plan.drive_plan import Plan
-from loadstone.plan.slots import even_slots
+from loadstone.plan.endpoints import even_slots
 
 ALL = [[0, 16_383]]
 BASE: dict[str, Any] = {

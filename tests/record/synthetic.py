@@ -24,7 +24,8 @@ from loadstone.drive.outcome import (
     ThreadRecord,
 )
 from loadstone.observe.sample import Sample
-from loadstone.plan.drive_plan import Command, Endpoint, Operation, Plan
+from loadstone.plan.drive_plan import Command, Operation, Plan
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.record import observation
 from loadstone.record.facts import Ceiling

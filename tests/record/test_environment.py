@@ -11,7 +11,7 @@ import pytest
 
 from loadstone.deploy.placement import Placement
 from loadstone.deploy.provider import ServerFacts
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.record import machine
 from loadstone.record.environment import capture
 

@@ -29,7 +29,7 @@ from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
 from loadstone.deploy.subjects.subject import LocalSubject, SubjectSettings, local_subject
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.host.process_trees import ProcessTreeMonitor
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import MariaDbSettings, find

@@ -19,7 +19,7 @@ from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.jvm.monitor import figures
 from loadstone.software.mariadb.control import MariaDbControl

@@ -13,7 +13,7 @@ from loadstone.deploy.ledger import Kind, Made, Outcome, Place
 from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.traces import Traces
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
 

@@ -10,7 +10,7 @@ from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.subject import Subject
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from loadstone.output.terminal import printable
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 Kind = Literal["numbered_keys", "keys_beginning", "key", "database", "table_made", "table_filled"]
 KEYS: tuple[Kind, ...] = ("numbered_keys", "keys_beginning", "key")

@@ -9,7 +9,7 @@ from typing import Any
 from loadstone.deploy.processes.json_program import JsonProgram
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 
 class NullServerProcess:

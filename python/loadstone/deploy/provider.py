@@ -17,7 +17,7 @@ from loadstone.deploy.ledger import NO_LEDGER, Ledger
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.link.link_settings import Link
 from loadstone.errors import Interrupted
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 OWN_HOST = "own"
 ConfigValue = str | int | float | bool

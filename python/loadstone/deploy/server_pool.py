@@ -19,7 +19,7 @@ from loadstone.deploy.processes.paused import hold, release
 from loadstone.deploy.provider import OWN_HOST, DeployContext, ManyEndpoints, Remark, Server
 from loadstone.deploy.traces import Traces
 from loadstone.errors import LoadstoneError, ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 PATIENCE_S = 20.0
 """How long a server of the user's that hangs is waited for at the end, to remove what is ours there."""

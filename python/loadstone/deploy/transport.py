@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 
 
 def is_loopback(host: str) -> bool:

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 from pydantic import AfterValidator
 
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Tls
+from loadstone.plan.endpoints import Tls
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.text import HIDDEN
 

@@ -8,7 +8,7 @@ import psutil
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.transport import is_loopback
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 Answer = TypeVar("Answer")
 PING_TIMEOUT_S = 2.0

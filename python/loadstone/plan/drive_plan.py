@@ -10,14 +10,12 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from loadstone.plan.part import PlanPart
+from loadstone.plan.endpoints import Endpoint, wrong_in_replicas, wrong_in_sentinels, wrong_in_slots
+from loadstone.plan.part import PlanPart, is_left_out
 from loadstone.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
-from loadstone.plan.slots import wrong_in_slots
-from loadstone.plan.workload.http import DataFile, Headers, HttpRequest
-from loadstone.plan.workload.readers import wrong_in_replicas
+from loadstone.plan.workload.http import DataFile, HttpRequest
 from loadstone.plan.workload.receivers import MESSAGE_LEAST_BYTES, Receivers, uses_message, wrong_in_operation
 from loadstone.plan.workload.recording import Recording
-from loadstone.plan.workload.sentinels import wrong_in_sentinels
 from loadstone.plan.workload.several_keys import KEYS_OF_ONE_MAX, keys_named
 
 LONGEST_S = 10 * 365 * 24 * 3600
@@ -30,75 +28,6 @@ KEYS_MAX = 10**12
 OPERATIONS_MAX = 10**15
 RATE_MAX_PER_S = 1e9
 _FOR_REQUESTS = " or ".join(for_requests())
-
-
-def _is_left_out(value: object) -> bool:
-    """Drivers that know nothing of it need not read of it."""
-    return not value
-
-
-def _is_none(value: object) -> bool:
-    return value is None
-
-
-class Tls(PlanPart):
-    """How a TLS connection is verified. Without `ca_file` the machine's own roots are used."""
-
-    ca_file: str | None = None
-    server_name: str | None = None
-    verify: bool = True
-    cert_file: str | None = None
-    key_file: str | None = None
-
-
-class Endpoint(PlanPart):
-    """Where a server listens: TCP host and port, or a Unix socket; and how to log in.
-
-    `password` is a secret: it reaches the driver and nothing else (no file, no log). So are the values of
-    `secret_headers` (HTTP), which go with every request. In HTTP `username` and `password` are sent as basic
-    authentication, and `base_path` stands before every path.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = Field(default=6379, ge=0, le=65535)
-    unix_path: str | None = None
-    tls: Tls | None = None
-    username: str | None = None
-    password: str | None = Field(default=None, repr=False)
-    database: int = Field(default=0, ge=0, lt=2**31)
-    base_path: str = Field(default="", pattern=r"^(/[!-\"$-~]*[!-\"$-.0-~])?$")
-    secret_headers: Headers = Field(default={}, repr=False)
-    slots: tuple[tuple[int, int], ...] = Field(
-        default=(), description="hash slots of a node of a Redis Cluster: ranges of 0 to 16383, both ends included"
-    )
-
-    standby: bool = Field(
-        default=False, description="takes the place of the primary when Sentinel says so", exclude_if=_is_left_out
-    )
-    sentinel_of: str | None = Field(
-        default=None,
-        description="it is a Sentinel, and this is the name by which it knows the primary",
-        exclude_if=_is_left_out,
-    )
-    replica_of: int | None = Field(
-        default=None,
-        ge=0,
-        description="the number of the endpoint that it is a replica of: it gets what only reads that one's keys",
-        exclude_if=_is_none,
-    )
-    writes_only: bool = Field(
-        default=False, description="its replicas get all that only reads", exclude_if=_is_left_out
-    )
-
-    @property
-    def in_service(self) -> bool:
-        """Whether the load goes there from the beginning."""
-        return self.sentinel_of is None and (not self.standby or self.replica_of is not None)
-
-    @property
-    def label(self) -> str:
-        """The address as printed for people; never holds a secret."""
-        return self.unix_path or f"{self.host}:{self.port}"
 
 
 class RampUp(PlanPart):
@@ -247,7 +176,7 @@ class Operation(PlanPart):
     writes: Literal["nothing", "document", "field"] = "nothing"
     read_back: Command | None = None
     reads_only: bool = Field(
-        default=False, description="all its commands only read: it may go to a replica", exclude_if=_is_left_out
+        default=False, description="all its commands only read: it may go to a replica", exclude_if=is_left_out
     )
     units: SkipJsonSchema[str] = Field(default="auto", exclude=True)
     """See `plan.units`: no driver needs it."""
@@ -365,7 +294,7 @@ class Plan(PlanPart):
     data: DataFile | None = Field(default=None, description="rows for {data.FIELD}")
     recording: Recording | None = Field(default=None, description="commands that are sent again, of Redis's protocol")
     receivers: Receivers | None = Field(
-        default=None, description="connections that receive what is sent, of Redis's protocol", exclude_if=_is_left_out
+        default=None, description="connections that receive what is sent, of Redis's protocol", exclude_if=is_left_out
     )
     keys: Keys = Keys()
     documents: Documents = Documents()

@@ -9,7 +9,7 @@ from loadstone import __version__
 from loadstone.deploy.limit_in_force import recorded
 from loadstone.deploy.placement import Placement
 from loadstone.deploy.provider import Server
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.record.machine import is_loopback, kernel, machine
 
 LIBRARIES = (

@@ -11,7 +11,8 @@ from loadstone.deploy.control import Snapshot
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName, PartLimits
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import CommandRecord, DriveRecord
-from loadstone.plan.drive_plan import Closed, Endpoint, Open, Plan
+from loadstone.plan.drive_plan import Closed, Open, Plan
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.run_plan import Studied
 
 DRIVER = "generator"

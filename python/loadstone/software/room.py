@@ -26,7 +26,7 @@ from loadstone.deploy.control import Confinement, Look
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import ServerSettings
-from loadstone.plan.drive_plan import Tls
+from loadstone.plan.endpoints import Tls
 from loadstone.plan.workload.recording import RecordedLoad
 
 

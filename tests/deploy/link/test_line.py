@@ -19,7 +19,7 @@ from loadstone.deploy.link.link_settings import LinkSettings
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 
 Settings = dict[str, dict[str, Any]]
 

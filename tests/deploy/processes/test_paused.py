@@ -20,7 +20,7 @@ from loadstone.deploy.processes import guarded
 from loadstone.deploy.processes.paused import Holdable
 from loadstone.deploy.provider import DeployContext
 from loadstone.machine import process_table
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.redis.embedded import EmbeddedSettings

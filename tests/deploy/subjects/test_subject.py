@@ -25,7 +25,7 @@ from loadstone.deploy.subjects.placeholders import Address, address_of
 from loadstone.deploy.subjects.subject import LocalSubject, SubjectSettings, local_subject
 from loadstone.deploy.subjects.url import UrlSubject, parse_subject_url
 from loadstone.errors import Interrupted, ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 APPLICATION = """
 import http.server, json, os, subprocess, sys

@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone._engine import Engine
-from loadstone.plan.drive_plan import Endpoint, Plan
+from loadstone.plan.drive_plan import Plan
+from loadstone.plan.endpoints import Endpoint
 
 ROOT = Path(__file__).parents[3]
 BASE: dict[str, Any] = {

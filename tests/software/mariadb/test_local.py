@@ -16,7 +16,7 @@ from tests.servers import Certificates, wait_until
 
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.mariadb import local as mariadb_local
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.facts import differences

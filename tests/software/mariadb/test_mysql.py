@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb.facts import facts_of
 from loadstone.software.mariadb.session import MariaDbSession
 from loadstone.software.mariadb.url import parse_mariadb_url

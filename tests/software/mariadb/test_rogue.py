@@ -11,7 +11,7 @@ import pytest
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.row_files import Rows
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb import client as mariadb_client
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.data import write_to_table

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.local import LocalMemcached
 from loadstone.software.memcached.monitor import MemcachedMonitor

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from loadstone.errors import BadReply, ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.facts import inspect_server
 from loadstone.software.memcached.local import LocalMemcached

@@ -15,7 +15,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.traces import Traces
 from loadstone.errors import BadReply, UserError
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.memcached.confinement import ConfinedMeta
 from loadstone.software.memcached.control import MemcachedControl

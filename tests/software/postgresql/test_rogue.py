@@ -9,7 +9,7 @@ import pytest
 from tests.servers import Certificates
 
 from loadstone.errors import LoadstoneError, ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.postgresql import client as module
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.facts import facts_of

@@ -9,7 +9,7 @@ from tests.servers import Certificates, wait_until
 
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Tls
+from loadstone.plan.endpoints import Tls
 from loadstone.software.postgresql import url as url_module
 from loadstone.software.postgresql.jdbc import jdbc_options
 from loadstone.software.postgresql.programs import server_user

@@ -6,7 +6,7 @@ import pytest
 from tests.servers import UserRedis
 
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
 
 

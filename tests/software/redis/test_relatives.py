@@ -8,7 +8,7 @@ import pytest
 from loadstone import registry
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis import packages
 from loadstone.software.redis.capacity import MemoryUse
 from loadstone.software.redis.monitor import snapshot

@@ -10,7 +10,7 @@ from tests.servers import Certificates, Scripted, UserRedis, wait_until
 
 from loadstone.deploy.provider import ServerFacts
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis import probe
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import free_port

@@ -9,7 +9,7 @@ from tests.servers import UserRedis, is_gone
 
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
 from loadstone.software.redis.url import UrlSettings, local_pid, parse_url
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from loadstone.deploy.control import Control
 from loadstone.deploy.provider import ConfigValue, Module, ServerFacts
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 Settings = Mapping[str, ConfigValue]
 ANYWHERE = "0.0.0.0"

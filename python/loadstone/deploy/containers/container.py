@@ -19,7 +19,7 @@ from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.rooms import in_containers, room
 

@@ -11,7 +11,7 @@ from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.json_program import JsonProgram
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 HOST = "127.0.0.1"
 ALL = 2**31

@@ -12,7 +12,7 @@ from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.processes.resource_limits import Limited, Limits
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 
 class PortTaken(Exception):

@@ -8,7 +8,7 @@ from loadstone.deploy.provider import ServerFacts
 from loadstone.deploy.subjects.manifest import REFERENCE
 from loadstone.deploy.transport import ca_file_of
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.references import resolve
 
 

@@ -19,7 +19,7 @@ from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.subjects.manifest import PLACES, Manifest
 from loadstone.deploy.subjects.workers import Worker, loss_of, worker_count, worker_ports, workers_at
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import hide
 
 POLL_S, ASK_S = 0.05, 5.0

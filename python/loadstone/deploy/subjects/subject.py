@@ -17,7 +17,7 @@ from loadstone.deploy.subjects.replica import Replica
 from loadstone.deploy.subjects.requirements import require_programs
 from loadstone.deploy.subjects.workers import Worker
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import hidden, learn
 
 REPLICAS_MAX = 64

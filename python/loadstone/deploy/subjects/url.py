@@ -16,7 +16,7 @@ from loadstone.deploy.transport import error_text, remark_on_exposure, tls_conte
 from loadstone.deploy.urls import host_of, learned
 from loadstone.deploy.users_parts import answering_again, listening_pid
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
 
 ASK_S = 5.0

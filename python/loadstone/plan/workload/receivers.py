@@ -1,7 +1,7 @@
 """Connections that receive what the load sends: subscribers of channels, consumers of streams."""
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 from pydantic import Field
 
@@ -26,17 +26,12 @@ class Receivers(PlanPart):
     count: int = Field(default=100, gt=0, le=100_000, description="entries of a stream that one read takes, at most")
 
 
-class _Command(Protocol):
-    @property
-    def args(self) -> tuple[str, ...]: ...
-
-
-def uses_message(commands: Sequence[_Command]) -> bool:
+def uses_message(commands: Sequence[Command]) -> bool:
     """Whether one of the commands sends a message that receivers read."""
     return any(MESSAGE in argument for command in commands for argument in command.args)
 
 
-def wrong_in_operation(receivers: Receivers, commands: Sequence[_Command]) -> str | None:
+def wrong_in_operation(receivers: Receivers, commands: Sequence[Command]) -> str | None:
     """Why the commands of an operation cannot be received; None if they can."""
     name = _COMMANDS[receivers.kind]
     args = commands[0].args if len(commands) == 1 else ()

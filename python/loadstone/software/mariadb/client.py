@@ -20,7 +20,7 @@ from pymysql.constants import CLIENT, CR
 
 from loadstone.bounds.conversation import received, require_time, step_s
 from loadstone.deploy.transport import tls_context
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 REPLY_BYTES_MAX = 64 * 1024**2
 """How many bytes a statement may be answered with: far more than any of loadstone's own questions needs."""

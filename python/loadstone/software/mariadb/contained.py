@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadstone.deploy.containers.contained import ANYWHERE, Contents, Settings
 from loadstone.deploy.provider import ConfigValue, Module, ServerFacts
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.facts import READ_BACK, differences, facts_of
 from loadstone.software.mariadb.local import check_settings

@@ -1,7 +1,7 @@
 """How an application connects to a MariaDB by its JDBC driver, Connector/J."""
 
 from loadstone.deploy.transport import ca_file_of
-from loadstone.plan.drive_plan import Tls
+from loadstone.plan.endpoints import Tls
 from loadstone.software.sql.jdbc import options_text, require_expressible
 
 UNREADABLE = "mysql_native_password,client_ed25519,parsec,caching_sha2_password"

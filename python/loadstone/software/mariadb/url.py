@@ -8,7 +8,7 @@ from loadstone.deploy.provider import ServerSettings
 from loadstone.deploy.transport import is_loopback
 from loadstone.deploy.urls import TLS_OPTIONS, tls_of, truth_of, valid_by
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.sql.users_server import UsersSqlServer, parse_sql_url
 

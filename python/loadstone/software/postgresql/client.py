@@ -22,7 +22,7 @@ from pg8000.exceptions import Error, InterfaceError
 
 from loadstone.bounds.conversation import received, step_s
 from loadstone.deploy.transport import certificate_problem, tls_context
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 MAINTENANCE = "postgres"
 """The database of every server, for questions that concern none of ours."""

@@ -1,7 +1,7 @@
 """How an application connects to a PostgreSQL by its JDBC driver, pgJDBC."""
 
 from loadstone.deploy.transport import ca_file_of
-from loadstone.plan.drive_plan import Tls
+from loadstone.plan.endpoints import Tls
 from loadstone.software.sql.jdbc import options_text, require_expressible
 
 

@@ -12,7 +12,7 @@ from redis.retry import Retry
 from loadstone.bounds.bounded_socket import BoundedSocket
 from loadstone.bounds.conversation import TooMuch, bound_that_ended, require_time
 from loadstone.bounds.replies import MISREAD, came, shortened
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 REPLY_TIMES = 12.0
 """A whole reply may take so many times as long as one step of it."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from loadstone.deploy.containers.contained import ANYWHERE, Contents, Settings
 from loadstone.deploy.provider import ConfigValue, Module, ServerFacts
 from loadstone.deploy.settings_in_force import differences
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import check_config
 from loadstone.software.redis.requirements import READ_BACK, inspect_server

@@ -9,7 +9,7 @@ from loadstone.deploy.ledger import Kind, Made, Outcome, Place, place_of
 from loadstone.deploy.row_files import Rows
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.traces import Traces
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial

@@ -14,7 +14,7 @@ from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.requirements import READ_BACK, inspect_server

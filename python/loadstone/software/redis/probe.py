@@ -10,7 +10,7 @@ import ssl
 from loadstone.bounds.bounded_socket import BoundedSocket
 from loadstone.deploy.transport import certificate_problem, error_text, tls_context
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 
 PROBE_S = 3.0
 """How long each step may take."""

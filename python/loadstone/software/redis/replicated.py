@@ -11,7 +11,7 @@ from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import ConfigValue, DeployContext, ServerFacts, ServerSettings
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.local import READY_S, LocalRedis, check_config

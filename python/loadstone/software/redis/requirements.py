@@ -8,7 +8,7 @@ from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.provider import ServerFacts
 from loadstone.errors import BadReply, ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.probe import probe
 from loadstone.software.redis.session import LoginRefused, RedisSession
 from loadstone.spec.experiment import OUR_PREFIX

@@ -19,7 +19,8 @@ from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import MISREAD, bad_reply, read_as, whole
 from loadstone.deploy.transport import error_text, tls_context
 from loadstone.errors import ServerGone, ServerRefused, UserError
-from loadstone.plan.drive_plan import Endpoint, Tls, numbered_key
+from loadstone.plan.drive_plan import numbered_key
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.redis.connection import LastReply, connection_options, is_bad_reply, name_of
 from loadstone.software.redis.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX

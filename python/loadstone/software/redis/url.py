@@ -15,7 +15,7 @@ from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, host_of, options_of, password_of, tls_of, truth_of, valid_by
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.text import hide_url
 from loadstone.software.redis.cluster.announced import HOSTS, allowed_by, allowed_hosts
 from loadstone.software.redis.cluster.cluster_control import CLUSTER

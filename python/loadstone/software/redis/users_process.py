@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import psutil
 
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.session import RedisSession
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from loadstone.deploy.transport import ca_file_of
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Tls
+from loadstone.plan.endpoints import Tls
 
 
 def options_text(options: Mapping[str, str]) -> str:

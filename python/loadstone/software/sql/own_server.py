@@ -13,7 +13,7 @@ from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.sql.control import SqlControl
 from loadstone.software.sql.session import DATABASE

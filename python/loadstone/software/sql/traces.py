@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from loadstone.deploy.ledger import TABLES, Kind, Made, Outcome, Place, describe, place_of
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.software import Software
 from loadstone.software.sql.marks import mark_tables, marked_tables, owner_of, remove_database, unmark_tables
 from loadstone.software.sql.session import SqlSession

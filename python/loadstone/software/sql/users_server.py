@@ -12,7 +12,7 @@ from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import host_of, options_of, password_of
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
 from loadstone.errors import LoadstoneError, ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
 from loadstone.software.sql.control import SqlControl
 from loadstone.software.sql.marks import create_marked, owner_of, remove_database

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loadstone.errors import BadReply, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.cluster.announced import allowed_by
 from loadstone.software.redis.cluster.topology import ClusterNode, endpoints_of, read_topology
 from loadstone.software.redis.sentinel.sentinel_url import parse_sentinel_url

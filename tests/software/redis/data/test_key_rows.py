@@ -15,7 +15,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.row_files import Rows
 from loadstone.deploy.rows import rows_of
 from loadstone.errors import Interrupted, ServerGone
-from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.plan.required import RequiredData
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl

@@ -16,7 +16,8 @@ from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Closed, Command, Documents, Endpoint, Keys, Operation, Phases, Plan, Pool, Verify
+from loadstone.plan.drive_plan import Closed, Command, Documents, Keys, Operation, Phases, Plan, Pool, Verify
+from loadstone.plan.endpoints import Endpoint
 from loadstone.spec.experiment import OUR_PREFIX
 
 KEYS = 200

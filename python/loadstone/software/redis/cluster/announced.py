@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from loadstone.bounds.conversation import require_time
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 HOST = re.compile(r"[A-Za-z0-9._:-]{1,255}")
 PORT_END = 65_536

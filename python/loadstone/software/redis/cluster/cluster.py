@@ -11,8 +11,7 @@ from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, ServerFacts, ServerSettings
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
-from loadstone.plan.slots import even_slots
+from loadstone.plan.endpoints import Endpoint, even_slots
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings

@@ -11,7 +11,7 @@ from loadstone.bounds.conversation import earn
 from loadstone.bounds.replies import read_as, whole
 from loadstone.deploy.ledger import Place, place_of
 from loadstone.errors import ServerGone
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.cluster.cluster_info import merged_info
 from loadstone.software.redis.cluster.topology import own_slots
 from loadstone.software.redis.control import RedisControl

@@ -11,8 +11,7 @@ from typing import Any
 from loadstone.bounds.conversation import earn
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
-from loadstone.plan.slots import SLOTS
+from loadstone.plan.endpoints import SLOTS, Endpoint
 from loadstone.software.redis.cluster.announced import (
     ANYWHERE,
     Address,

@@ -12,7 +12,7 @@ from loadstone.deploy.provider import DeployContext, Module, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import BadReply, ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.cluster.announced import ANYWHERE, Address, Allowed
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.cluster.topology import ClusterNode, endpoints_of, read_topology

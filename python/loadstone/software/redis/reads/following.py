@@ -7,7 +7,7 @@ from typing import Any
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.users_parts import PING_TIMEOUT_S
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.cluster.announced import ANYWHERE, Address, Allowed, require_address, require_plausible
 from loadstone.software.redis.probe import probe
 from loadstone.software.redis.requirements import explain

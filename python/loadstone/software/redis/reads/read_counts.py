@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.commands.info import ServerCommands
 from loadstone.software.redis.commands.reading import only_reads
 from loadstone.software.redis.monitor import CommandStat, RedisSnapshot, command_stats

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 
 ReadFrom = Literal["primary", "replica", "any"]
 READ_FROM = "read_from"

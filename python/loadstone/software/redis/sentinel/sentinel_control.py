@@ -5,7 +5,7 @@ from typing import Any
 
 from loadstone.deploy.ledger import Place
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.sentinel.sentinel_question import is_gone
 from loadstone.software.redis.sentinel.sentinel_url import Watched

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.urls import TLS_OPTIONS, host_of, options_of, password_of, tls_of
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.text import hide_url
 from loadstone.software.redis.cluster.announced import ANYWHERE, HOSTS, Allowed, allowed_hosts
 from loadstone.software.redis.reads.read_from import READ_FROM, require_read_from

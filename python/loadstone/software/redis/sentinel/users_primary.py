@@ -8,7 +8,7 @@ from loadstone.deploy.provider import DeployContext, Module, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.cluster.announced import Address
 from loadstone.software.redis.reads.following import replication, require_following
 from loadstone.software.redis.reads.read_from import ReadFrom, require_as_many, require_replicas, with_readers
