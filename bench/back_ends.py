@@ -22,19 +22,9 @@ from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.plan.drive_plan import (  # fmt: skip
-    Closed,
-    Command,
-    Documents,
-    Keys,
-    Open,
-    Operation,
-    Phases,
-    Plan,
-    Pool,
-    Verify,
-)
+from loadstone.plan.drive_plan import Closed, Documents, Keys, Open, Phases, Plan, Pool, Verify
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.workload.http import HttpRequest
 from loadstone.software.redis.embedded import EmbeddedSettings
 

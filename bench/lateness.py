@@ -31,8 +31,9 @@ from loadstone.deploy.placement import place
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import SPIN_US, Command, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.plan.drive_plan import SPIN_US, Keys, Open, Phases, Plan, Pool, Timeouts
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.record.histogram import measurable, rank_of
 
 WIRE_NS = 25_000

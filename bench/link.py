@@ -26,8 +26,9 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import Command, Open, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Open, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 
 RATES = "100,1000,10000,30000"
 WARM_UP_S = 0.3

@@ -40,9 +40,10 @@ from loadstone.judge.statistics.rounds.pair_slices import PairSlices
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import DECIDED, Verdict
-from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool, Verify
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Verify
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS, rounds_of_blocks
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.rounds import SETTLE_S, SLICE_S, WARM_ROUNDS
 
 ROOT = Path(__file__).parents[1]

@@ -18,7 +18,8 @@ from loadstone.drive.native import NativeDriver
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch
-from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
+from loadstone.plan.operations import Command, Operation
 from loadstone.software.host.metrics import HOST, OF_HOST
 from loadstone.software.host.monitor import HostMonitor
 from loadstone.software.host.processes import ProcessMonitor

@@ -17,8 +17,9 @@ from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch
-from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool, Verify
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Verify
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.record.observation import Drive, Observation, measure_phase

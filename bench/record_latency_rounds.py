@@ -26,8 +26,9 @@ from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.judge.statistics.histograms import buckets_of
-from loadstone.plan.drive_plan import Command, Keys, Open, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Keys, Open, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.rounds import SETTLE_S, SLICE_S
 from loadstone.record.histogram import decode, merge
 

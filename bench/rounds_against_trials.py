@@ -31,9 +31,10 @@ from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
 from loadstone.judge.statistics.rounds.pair_slices import PairSlices
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.settings import Settings
-from loadstone.plan.drive_plan import Closed, Command, Documents, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.looks import LOOK_ALPHA, ROUND_LOOK_ALPHA
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.rounds import BETWEEN_S, SETTLE_S, SLICE_S, WARM_ROUNDS
 from loadstone.plan.workload.trial_plans import LOAD_USERS
 

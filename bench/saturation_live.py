@@ -38,8 +38,9 @@ from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.judge.statistics.saturation import TAIL_FROM
 from loadstone.judge.statistics.saturation_peak import Usl
-from loadstone.plan.drive_plan import Closed, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Operation
 from loadstone.plan.workload.http import HttpRequest
 
 ROUND_TRIP_S, STRETCHES = 0.3, 3

@@ -16,8 +16,9 @@ from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.plan.drive_plan import Closed, Command, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Timeouts
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 
 DELAY_S = 0.001
 EVERY_S = 10.0

@@ -15,8 +15,9 @@ import redis
 
 from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import DeployContext
-from loadstone.plan.drive_plan import Closed, Command, Operation, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.software.redis import packages
 from loadstone.software.redis.session import RedisSession
 from loadstone.software.redis.url import parse_url

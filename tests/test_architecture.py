@@ -36,6 +36,7 @@ DATA_TYPES = {
         "plan.saturation.level_plans",
         "plan.saturation.saturation_settings",
         "plan.endpoints",
+        "plan.operations",
         "plan.required",
         "plan.units",
         "plan.workload.driver_features",

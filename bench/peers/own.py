@@ -8,19 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import (
-    Closed,
-    Command,
-    Documents,
-    Keys,
-    Open,
-    Operation,
-    Phases,
-    Plan,
-    Pool,
-    Timeouts,
-    Verify,
-)
+from loadstone.plan.drive_plan import Closed, Documents, Keys, Open, Phases, Plan, Pool, Timeouts, Verify
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.workload.http import HttpRequest
 from peers.child import pinned_to
 from peers.load import KEYS, VALUE_BYTES, Case, Reading, Target

@@ -8,8 +8,9 @@ import pytest
 from tests.servers import UserRedis
 
 from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import Closed, Command, Documents, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 
 PREFIX = "loadstone:clients:"
 _TOOLS = {

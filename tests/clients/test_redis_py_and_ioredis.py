@@ -13,8 +13,9 @@ from tests.servers import Certificates, UserRedis
 
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed
-from loadstone.plan.drive_plan import Closed, Command, Keys, Open, Operation, Phases, Pool, RampUp, RateStep
+from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Pool, RampUp, RateStep
 from loadstone.plan.endpoints import Endpoint, Tls
+from loadstone.plan.operations import Command, Operation
 
 ROOT = Path(__file__).parents[2]
 NODE = pytest.mark.skipif(shutil.which("npm") is None, reason="no Node: scripts/node installs it")

@@ -12,8 +12,9 @@ import pytest
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
-from loadstone.plan.drive_plan import Closed, Command, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 
 PATIENCE_S = 100.0
 COMMAND = re.compile(rb"\*3\r\n")

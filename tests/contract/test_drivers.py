@@ -16,8 +16,9 @@ from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed
-from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.spec.drivers import names
 
 from ..fake_redis import FakeServer

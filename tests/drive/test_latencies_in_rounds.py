@@ -18,9 +18,10 @@ from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
-from loadstone.plan.drive_plan import Command, Keys, Open, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Keys, Open, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.looks import ROUND_LOOK_ALPHA
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.file_names import LATENCY
 from loadstone.record.hlog import log_lines

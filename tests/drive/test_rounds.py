@@ -17,8 +17,9 @@ from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval, read_record
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
-from loadstone.plan.drive_plan import Closed, Command, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Timeouts
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.software.redis.control import RedisControl
 
 from .conftest import Store

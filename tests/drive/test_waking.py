@@ -11,8 +11,9 @@ from loadstone.deploy.processes.ports import free_port
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.rounds import ProcessOfDrive, RoundsOptions
 from loadstone.machine.process_identity import started
-from loadstone.plan.drive_plan import Closed, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Operation
 from loadstone.plan.workload.http import HttpRequest
 
 SERVER = """

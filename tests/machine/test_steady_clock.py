@@ -14,7 +14,8 @@ from loadstone.drive.outcome import Interval
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
-from loadstone.plan.drive_plan import Closed, Command, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
+from loadstone.plan.operations import Command, Operation
 from loadstone.software.metric import Metric
 from loadstone.software.redis.monitor import CommandStat, RedisSnapshot, difference
 

@@ -5,7 +5,7 @@ import pytest
 from loadstone._engine import Engine
 from loadstone.plan.design.conditions import all_conditions
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.drive_plan import Command, Operation
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.substitute import FieldError
 from loadstone.plan.workload.finish import with_arguments
 from loadstone.spec.built_in import names

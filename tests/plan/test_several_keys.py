@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from loadstone.plan.drive_plan import Plan, keys_of_one
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.footprint import stored_by
+from loadstone.plan.operations import keys_of_one
 from loadstone.plan.substitute import FieldError
 from loadstone.plan.workload.finish import with_arguments, with_keys
 from loadstone.software.redis.commands.confinement import keys_made, require_confined

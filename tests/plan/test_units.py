@@ -6,7 +6,8 @@ import pytest
 
 from loadstone import registry
 from loadstone.deploy.provider import DeployContext
-from loadstone.plan.drive_plan import Command, Operation, Plan
+from loadstone.plan.drive_plan import Plan
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.units import KEYS, Units, are_compared_by_units, read_units, units_of
 from loadstone.plan.workload.finish import with_arguments
 

@@ -24,8 +24,9 @@ from loadstone.drive.outcome import (
     ThreadRecord,
 )
 from loadstone.observe.sample import Sample
-from loadstone.plan.drive_plan import Command, Operation, Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.record import observation
 from loadstone.record.facts import Ceiling

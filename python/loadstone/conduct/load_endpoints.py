@@ -5,8 +5,9 @@ from collections.abc import Collection
 from loadstone.conduct.ready_parts import targets_of
 from loadstone.deploy.control import KnowsReads
 from loadstone.deploy.deployed import Ready
-from loadstone.plan.drive_plan import Operation, Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Operation
 
 FAILOVER_S = 120.0
 """For how long no server may answer where Sentinel is to find another primary: its own default is 30 s and more."""

@@ -8,7 +8,8 @@ from loadstone.errors import UserError
 from loadstone.plan.design.conditions import Only, conditions_varied, has_levels
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.design.parts import Parts
-from loadstone.plan.drive_plan import Closed, Command, Operation, Plan
+from loadstone.plan.drive_plan import Closed, Plan
+from loadstone.plan.operations import Command, Operation
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial

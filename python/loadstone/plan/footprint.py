@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.bounds.numbers import whole_number
-from loadstone.plan.drive_plan import Closed, Command, Open, Plan
+from loadstone.plan.drive_plan import Closed, Open, Plan
+from loadstone.plan.operations import Command
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial

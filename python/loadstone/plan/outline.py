@@ -10,9 +10,10 @@ from loadstone.message import Message, message
 from loadstone.plan.deployment import factors_of_start
 from loadstone.plan.design.conditions import conditions_of, conditions_varied, places, table_conditions, tables_of_mode
 from loadstone.plan.design.sliceable import AS_WRITTEN
-from loadstone.plan.drive_plan import Operation, Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.extent import extent
 from loadstone.plan.footprint import STORES_NOTHING
+from loadstone.plan.operations import Operation
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.run_plan import Group, PlannedTrial, RunPlan
 from loadstone.plan.substitute import substitute

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadstone.plan.drive_plan import Operation, Plan, keys_of_one
+from loadstone.plan.drive_plan import Plan
+from loadstone.plan.operations import Operation, keys_of_one
 
 KEYS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("MGET", "DEL", "UNLINK", "EXISTS", "TOUCH"), (-1, 1)),

@@ -4,7 +4,8 @@ import math
 import re
 
 from loadstone.drive.outcome import Counts
-from loadstone.plan.drive_plan import Operation, Plan
+from loadstone.plan.drive_plan import Plan
+from loadstone.plan.operations import Operation
 from loadstone.plan.units import READS
 
 STORES = frozenset(

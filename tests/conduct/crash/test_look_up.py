@@ -9,8 +9,9 @@ from loadstone.conduct.crash import look_up
 from loadstone.conduct.crash.look_up import LookUp
 from loadstone.drive.outcome import Acknowledged
 from loadstone.errors import Interrupted
-from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Keys, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.record.crash import LookedUp
 from loadstone.software.redis.control import RedisControl
 

@@ -15,8 +15,9 @@ from loadstone.deploy.server_pool import ServerPool
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.errors import DriveFailed, UserError
-from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.url import parse_url
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from loadstone.plan.drive_plan import Closed, Open, Plan, keys_of_one
+from loadstone.plan.drive_plan import Closed, Open, Plan
+from loadstone.plan.operations import keys_of_one
 
 OPTIONAL = "read_back"
 """A driver without it gets a plan without it; every other one that is missing refuses the plan."""

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
-from loadstone.plan.drive_plan import Closed, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Operation
 from loadstone.plan.protocols import PROTOCOLS, for_requests
 from loadstone.plan.rounds import TABLE_INTERVALS, Rounds
 from loadstone.plan.substitute import FieldError, Mode, Path, condition_text, substitute, with_units

@@ -15,8 +15,9 @@ from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Closed, Command, Keys, Open, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.software.metric import Metric
 from loadstone.software.redis.cluster.cluster import ClusterSettings, RedisCluster
 from loadstone.software.redis.cluster.cluster_control import ClusterControl

@@ -16,7 +16,8 @@ from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
+from loadstone.plan.operations import Command, Operation
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.replicated import ReplicatedSettings
 from loadstone.software.redis.url import UrlSettings

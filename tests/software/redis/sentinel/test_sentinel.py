@@ -22,7 +22,8 @@ from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Timeouts
+from loadstone.plan.operations import Command, Operation
 from loadstone.software.redis import packages
 from loadstone.software.redis.sentinel.sentinel_question import ask
 from loadstone.software.redis.sentinel.sentinel_url import parse_sentinel_url

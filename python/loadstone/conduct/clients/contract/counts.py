@@ -4,7 +4,8 @@ from loadstone.conduct.clients.contract.lab import GET, PREFIX, SET, UPDATE, Lab
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
+from loadstone.plan.operations import Command, Operation
 
 POOLS = (1, 8, 64)
 

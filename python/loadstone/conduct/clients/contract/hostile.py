@@ -15,8 +15,9 @@ from loadstone.conduct.clients.contract.lab import VALUE, Lab, of, require
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.programs.faults import DriverRefused
 from loadstone.errors import DriveFailed
-from loadstone.plan.drive_plan import Closed, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool, Timeouts
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Operation
 
 PAYLOAD_BYTES = 100
 GOOD = b"$%d\r\n%s\r\n" % (PAYLOAD_BYTES, b"x" * PAYLOAD_BYTES)

@@ -16,8 +16,9 @@ from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Closed, Command, Documents, Keys, Operation, Phases, Plan, Pool, Verify
+from loadstone.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.spec.experiment import OUR_PREFIX
 
 KEYS = 200
