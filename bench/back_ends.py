@@ -24,8 +24,7 @@ from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.plan.drive_plan import Closed, Documents, Keys, Open, Phases, Plan, Pool, Verify
 from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Command, Operation
-from loadstone.plan.workload.http import HttpRequest
+from loadstone.plan.operations import Command, HttpRequest, Operation
 from loadstone.software.redis.embedded import EmbeddedSettings
 
 BackEnd = Literal["io_uring", "epoll"]

@@ -40,8 +40,7 @@ from loadstone.judge.statistics.saturation import TAIL_FROM
 from loadstone.judge.statistics.saturation_peak import Usl
 from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Operation
-from loadstone.plan.workload.http import HttpRequest
+from loadstone.plan.operations import HttpRequest, Operation
 
 ROUND_TRIP_S, STRETCHES = 0.3, 3
 """Measured for so long and so often before a run, and after it; the median counts, as stalls do little to a run."""

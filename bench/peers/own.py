@@ -9,8 +9,7 @@ from typing import Any, Self
 
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.drive_plan import Closed, Documents, Keys, Open, Phases, Plan, Pool, Timeouts, Verify
-from loadstone.plan.operations import Command, Operation
-from loadstone.plan.workload.http import HttpRequest
+from loadstone.plan.operations import Command, HttpRequest, Operation
 from peers.child import pinned_to
 from peers.load import KEYS, VALUE_BYTES, Case, Reading, Target
 

@@ -8,7 +8,7 @@ from tests.commands.conftest import Said
 
 from loadstone.commands import redis_documents
 from loadstone.errors import UserError
-from loadstone.plan.workload.http import DataFile
+from loadstone.plan.operations import DataFile
 
 Redis = Callable[..., Said]
 

@@ -7,7 +7,7 @@ from tests.commands.conftest import Said
 
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Closed, Open
-from loadstone.plan.workload.receivers import Receivers
+from loadstone.plan.operations import Receivers
 
 Redis = Callable[..., Said]
 

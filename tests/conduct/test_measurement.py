@@ -12,9 +12,8 @@ from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.traces import Traces
 from loadstone.errors import DriveFailed, LoadstoneError, ServerGone, UserError
 from loadstone.plan.block import Block
-from loadstone.plan.operations import Operation
+from loadstone.plan.operations import HttpRequest, Operation
 from loadstone.plan.required import StoredCount
-from loadstone.plan.workload.http import HttpRequest
 from loadstone.record.observation import Drive, Observation
 
 from ..fakes import DONE, FakeSubject

@@ -11,9 +11,9 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.drive.rounds import RoundsOptions
-from loadstone.plan.drive_plan import Closed, HttpRequest, Keys, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint, Tls
-from loadstone.plan.operations import Command, Operation
+from loadstone.plan.operations import Command, HttpRequest, Operation
 from loadstone.software.redis.cluster.cluster import RedisCluster
 
 from .conftest import Store

@@ -13,8 +13,7 @@ from loadstone.drive.rounds import ProcessOfDrive, RoundsOptions
 from loadstone.machine.process_identity import started
 from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.operations import Operation
-from loadstone.plan.workload.http import HttpRequest
+from loadstone.plan.operations import HttpRequest, Operation
 
 SERVER = """
 import socket, socketserver, sys, threading, time

@@ -9,8 +9,8 @@ from loadstone import registry
 from loadstone._engine import Engine
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.drive_plan import HttpRequest, Plan
-from loadstone.plan.operations import Operation
+from loadstone.plan.drive_plan import Plan
+from loadstone.plan.operations import HttpRequest, Operation
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.substitute import FieldError
 from loadstone.plan.workload.finish import with_arguments, with_keys

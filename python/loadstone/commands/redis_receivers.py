@@ -7,7 +7,7 @@ from loadstone.commands.load_rows import LoadRow, operation
 from loadstone.commands.redis_rows import RedisWork
 from loadstone.commands.targets import Fields, size_bytes
 from loadstone.errors import UserError
-from loadstone.plan.workload.receivers import MESSAGE, MESSAGE_LEAST_BYTES
+from loadstone.plan.operations import MESSAGE, MESSAGE_LEAST_BYTES
 
 STREAM_ENTRIES = 100_000
 """About so many a stream keeps: what its consumers do not read in time is gone."""

@@ -11,9 +11,8 @@ from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.drive_plan import Closed, Phases, Plan
-from loadstone.plan.operations import Operation
+from loadstone.plan.operations import HttpExpect, Operation
 from loadstone.plan.protocols import PROTOCOLS
-from loadstone.plan.workload.http import HttpExpect
 from loadstone.record.facts import Ceiling
 
 BUSY_USERS = 64

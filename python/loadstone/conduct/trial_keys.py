@@ -4,8 +4,8 @@ import re
 
 from loadstone.deploy.ledger import Made
 from loadstone.plan.drive_plan import Plan
+from loadstone.plan.operations import begins_with_key, is_one_key
 from loadstone.plan.protocols import PROTOCOLS
-from loadstone.plan.workload.several_keys import begins_with_key, is_one_key
 from loadstone.spec.experiment import OUR_PREFIX
 
 _BRACE = re.compile(r"\{\{|[{}]")

@@ -11,13 +11,20 @@ from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from loadstone.plan.endpoints import Endpoint, wrong_in_replicas, wrong_in_sentinels, wrong_in_slots
-from loadstone.plan.operations import Operation, commands_of, keys_of_one
+from loadstone.plan.operations import (
+    KEYS_OF_ONE_MAX,
+    MESSAGE_LEAST_BYTES,
+    DataFile,
+    Operation,
+    Receivers,
+    commands_of,
+    keys_of_one,
+    uses_message,
+    wrong_in_operation,
+)
 from loadstone.plan.part import PlanPart, is_left_out
 from loadstone.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
-from loadstone.plan.workload.http import DataFile
-from loadstone.plan.workload.receivers import MESSAGE_LEAST_BYTES, Receivers, uses_message, wrong_in_operation
 from loadstone.plan.workload.recording import Recording
-from loadstone.plan.workload.several_keys import KEYS_OF_ONE_MAX
 
 LONGEST_S = 10 * 365 * 24 * 3600
 """The longest time that a plan may hold: ten years, which 64 bits hold in ns.

@@ -5,8 +5,8 @@ from itertools import dropwhile, pairwise
 
 from pydantic import Field
 
+from loadstone.plan.operations import Headers
 from loadstone.plan.part import PlanPart, is_left_out, is_none
-from loadstone.plan.workload.http import Headers
 
 SLOTS = 16_384
 Ranges = Sequence[tuple[int, int]]

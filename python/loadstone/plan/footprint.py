@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 from loadstone.bounds.numbers import whole_number
 from loadstone.plan.drive_plan import Closed, Open, Plan
-from loadstone.plan.operations import Command
+from loadstone.plan.operations import Command, is_one_key
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
 from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP
-from loadstone.plan.workload.several_keys import is_one_key
 
 PER_KEY_BYTES = 128
 """Entry, object, headers, the key table's place while it doubles, and an expiry: 56 to 106 measured."""

@@ -1,13 +1,133 @@
 """What is sent: operations, their commands with keys and messages, their HTTP requests with rows of data."""
 
-from typing import Literal
+import re
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from loadstone.plan.part import PlanPart, is_left_out
-from loadstone.plan.workload.http import HttpRequest
-from loadstone.plan.workload.several_keys import keys_named
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OWN_HEADERS = ("content-length", "transfer-encoding")
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+Status = Annotated[int, Field(ge=200, le=599)] | Literal["2xx", "3xx", "4xx", "5xx"]
+
+
+def _header_names(headers: dict[str, str]) -> dict[str, str]:
+    for name in headers:
+        if not _HEADER_NAME.fullmatch(name):
+            raise ValueError(f"'{name}' is no name of a header; use letters, digits and '-'")
+        if name.lower() in _OWN_HEADERS:
+            raise ValueError(f"'{name}' is written by the driver; leave it out")
+    return headers
+
+
+Headers = Annotated[dict[str, str], AfterValidator(_header_names)]
+JsonPath = Annotated[str, Field(pattern=r"^[^.]+(\.[^.]+)*$")]
+
+
+class HttpExpect(PlanPart):
+    """What a correct reply is: its status, and of the checks on its body all that are given.
+
+    `status`: one, several, or a class as `2xx`; a redirect is not followed, and right only if it is expected here.
+    `equals`, `contains`: text that the body is, or holds; placeholders that stand for the same wherever an operation
+    uses them are allowed, so neither `{uniform}` nor `{random}`. `json_fields`: the body is JSON and has a value,
+    whatever it is, at each of these places, e.g. `id` or `content.0.title`.
+    """
+
+    status: Status | Annotated[tuple[Status, ...], Field(min_length=1)] = "2xx"
+    equals: str | None = None
+    contains: str | None = None
+    json_fields: tuple[JsonPath, ...] = ()
+
+
+class HttpRequest(PlanPart):
+    """One request. `path` (with its query), the values of `headers`, and `body` are templates. Placeholders:
+
+    `{number}` the key's number from 1 to `keys.count`; `{key}` prefix and 12-digit number; `{id}` that number alone;
+    `{data.FIELD}` a field of the operation's row of the data file; `{seq}` a counter from 0; `{uniform A..B}` an
+    integer; `{random N lowercase}` N letters; `{document}` a JSON text of the plan's size, `{value}` `payload_bytes`
+    of text, both others for each operation (and `{version}` `{field}` `{body}` `{field_json}`, parts of the document).
+    `{{` is a literal brace. A path and a header take a row's text as it is: write %20 and the like into the file.
+
+    Host, Content-Length and Authorization (from the endpoint) are written by the driver, no other header is.
+    """
+
+    method: Method = "GET"
+    path: str = Field(pattern="^/")
+    headers: Headers = Field(default={})
+    body: str | None = None
+    expect: HttpExpect = HttpExpect()
+
+
+class DataFile(PlanPart):
+    """Rows for `{data.FIELD}`, read once: CSV whose first line names the fields, a JSON object a line, or documents.
+
+    `format` follows from the file's ending (.csv, .jsonl, .ndjson) if it is not given; `documents` is a JSON document a
+    line, which is the field `document` as it stands. Where the first line is `{"key": ..., "value": ...}` all are, with
+    the fields `key` and `document`, and a text among the values is taken for its characters. The rows are taken in
+    order, over and over, or drawn uniformly, or each key has one (`key`); all requests of one operation see the same
+    row. `path` is read by the driver as it is: make it absolute.
+    """
+
+    path: str = Field(min_length=1)
+    format: Literal["csv", "jsonl", "documents"] | None = None
+    order: Literal["sequential", "uniform", "key"] = "sequential"
+
+
+KEYS_OF_ONE_MAX = 10_000
+"""Keys that one operation may name."""
+_NAMED = re.compile(r"\{\{|\}\}|\{(?:key|number)([1-9][0-9]{0,4})?\}")
+_ALL = re.compile(r"\{\{|\}\}|\{(key|number)s:([0-9]{1,5})\}")
+_ONE_KEY = re.compile(r"\{key([1-9][0-9]{0,4})?\}")
+
+
+def is_one_key(text: str) -> bool:
+    """Whether an argument is a key of the plan's key space and nothing else: `{key}`, or `{key2}`."""
+    return _ONE_KEY.fullmatch(text) is not None
+
+
+def begins_with_key(text: str) -> bool:
+    """Whether an argument begins with a key of the plan's key space."""
+    return _ONE_KEY.match(text) is not None
+
+
+def keys_named(texts: Iterable[str]) -> int:
+    """How many different keys an operation of these texts has, by the highest that is named; 0: it names none."""
+    found = (one for text in texts for one in _NAMED.finditer(text) if one[0] not in ("{{", "}}"))
+    return max((int(one[1] or 1) for one in found), default=0)
+
+
+def as_arguments(text: str) -> list[str]:
+    """The arguments that one with `{keys:10}` in it stands for, one a key; any other is itself.
+
+    Raises ValueError: what is wrong with it.
+    """
+    found = [one for one in _ALL.finditer(text) if one[1] is not None]
+    if not found:
+        return [text]
+    if len(found) > 1:
+        raise ValueError(f"'{text}': {{keys:N}} stands for several arguments; write it once in an argument")
+    (one,) = found
+    return [f"{text[: one.start()]}{place}{text[one.end() :]}" for place in _places(one)]
+
+
+def as_text(text: str) -> str:
+    """The text with its keys, separated by commas, where it has `{keys:10}` or `{numbers:10}`.
+
+    Raises ValueError: what is wrong with it.
+    """
+    return _ALL.sub(lambda one: one[0] if one[1] is None else ",".join(_places(one)), text)
+
+
+def _places(found: re.Match[str]) -> list[str]:
+    count = int(found[2])
+    if not 1 <= count <= KEYS_OF_ONE_MAX:
+        raise ValueError(f"'{found[0]}': an operation has 1 to {KEYS_OF_ONE_MAX} keys; write {{{found[1]}s:10}}")
+    return [f"{{{found[1]}{number if number > 1 else ''}}}" for number in range(1, count + 1)]
+
 
 Expect = Literal["any", "ok", "integer", "document", "hash", "field", "field_array", "value", "item", "positive", "row"]
 """What a correct reply is.
@@ -73,3 +193,36 @@ def keys_of_one(operation: Operation) -> int:
     for request in operation.requests:
         texts += [request.path, *request.headers.values(), *([] if request.body is None else [request.body])]
     return keys_named(texts)
+
+
+MESSAGE = "{message}"
+"""The placeholder that receivers read: when the operation was intended, its number, and letters."""
+MESSAGE_LEAST_BYTES = 32
+_COMMANDS = {"subscribe": "PUBLISH", "stream_group": "XADD"}
+
+
+class Receivers(PlanPart):
+    """Receivers beside the pool, evenly over the plan's keys, each of which is a channel or a stream.
+
+    `subscribe`: each has one channel, and gets every message of it. `stream_group`: each reads one stream as a consumer
+    of its one group, which shares the entries out, and acknowledges them. All operations are one command that ends with
+    `{message}`: `PUBLISH {key} {message}`, or `XADD {key} MAXLEN ~ 100000 * m {message}`.
+    """
+
+    kind: Literal["subscribe", "stream_group"]
+    connections: int = Field(gt=0, le=100_000)
+    count: int = Field(default=100, gt=0, le=100_000, description="entries of a stream that one read takes, at most")
+
+
+def uses_message(commands: Sequence[Command]) -> bool:
+    """Whether one of the commands sends a message that receivers read."""
+    return any(MESSAGE in argument for command in commands for argument in command.args)
+
+
+def wrong_in_operation(receivers: Receivers, commands: Sequence[Command]) -> str | None:
+    """Why the commands of an operation cannot be received; None if they can."""
+    name = _COMMANDS[receivers.kind]
+    args = commands[0].args if len(commands) == 1 else ()
+    if len(args) > 2 and (args[0].upper(), args[1], args[-1]) == (name, "{key}", MESSAGE):
+        return None
+    return f"with these receivers it is one command: {name} {{key}} ... {MESSAGE}"

@@ -391,7 +391,7 @@ class Workload(SpecPart):
     from this file, and `speed` (`plan.workload.recording.Recording`)."""
     receivers: dict[str, Any] | None = None
     """Connections that receive what is sent by `{message}`: `kind` (`subscribe` or `stream_group`) and `connections`
-    (`plan.workload.receivers.Receivers`); each key is a channel or a stream."""
+    (`plan.operations.Receivers`); each key is a channel or a stream."""
     operations: tuple[OperationSpec, ...] = Field(min_length=1, max_length=PARTS_MAX)
     load: tuple[LoadData, ...] = ()
     misses: Any = "auto"

@@ -6,10 +6,10 @@ from typing import Any
 
 from loadstone.bounds.replies import shortened
 from loadstone.plan.drive_plan import Documents
+from loadstone.plan.operations import as_arguments, as_text
 from loadstone.plan.protocols import for_requests
 from loadstone.plan.substitute import FieldError, Mode, Path
 from loadstone.plan.units import read_units
-from loadstone.plan.workload.several_keys import as_arguments, as_text
 from loadstone.spec.levels import level_text
 
 _LENGTHS = ("ramp_up_s", "warm_up_s", "measure_s", "measure_max_s")

@@ -7,7 +7,7 @@ memcached cannot list its keys without looking at all of them, so only keys can 
 from collections.abc import Sequence
 
 from loadstone.deploy.control import Refusal
-from loadstone.plan.workload.several_keys import is_one_key
+from loadstone.plan.operations import is_one_key
 from loadstone.software.memcached.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX
 

@@ -11,9 +11,9 @@ from loadstone.deploy.row_files import Rows
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
 from loadstone.plan.footprint import memory_of
+from loadstone.plan.operations import is_one_key
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.workload.several_keys import is_one_key
 from loadstone.software.memcached import capacity
 from loadstone.software.memcached.confinement import WITH_KEY, ConfinedMeta
 from loadstone.software.memcached.declared import MEMCACHED

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from loadstone.plan.workload.several_keys import is_one_key
+from loadstone.plan.operations import is_one_key
 from loadstone.spec.experiment import OUR_PREFIX
 
 LONGEST_EXAMPLE = 16

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from loadstone.deploy.control import Refusal
-from loadstone.plan.workload.several_keys import is_one_key
+from loadstone.plan.operations import is_one_key
 from loadstone.software.redis.commands.arguments import Argument, argument_of
 from loadstone.software.redis.commands.info import UNKNOWN, CommandInfo, ServerCommands
 from loadstone.software.redis.commands.table import DATA, KEYLESS, READING, REFUSED, SUBCOMMANDS, Unclear
