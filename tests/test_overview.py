@@ -10,8 +10,8 @@ from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.overview import announce, describe_experiment, prospects, shortcomings
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.report.text.sentences import text
+from loadstone.spec.load_settings import find
 from loadstone.spec.overrides import override
-from loadstone.spec.study_catalogue import find
 
 APP = Path(__file__).parent / "examples" / "experiment" / "app.yaml"
 

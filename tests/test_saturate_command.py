@@ -14,7 +14,7 @@ from loadstone.runs import options_given
 from loadstone.saturate import SearchOptions, http_experiment, redis_experiment
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.ramp_text import Ramp, ramp_of
+from loadstone.spec.saturation_spec import Ramp, ramp_of
 
 
 def loadstone(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -4,8 +4,8 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.latency_objective import latency_objective
 from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.saturation_spec import latency_objective
 
 EXPERIMENT = """\
 format: 1

@@ -4,7 +4,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.spec.built_in import names, questions
-from loadstone.spec.study_catalogue import find
+from loadstone.spec.load_settings import find
 
 STUDIES = Path(__file__).parents[2] / "experiments"
 

@@ -45,7 +45,7 @@ from loadstone.plan.saturation.saturation_settings import SaturationSettings, Sa
 from loadstone.plan.saturation.sweep_rounds import SweepPlan
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.levels import identity
-from loadstone.spec.ramp_text import Ramp
+from loadstone.spec.saturation_spec import Ramp
 
 
 class Saturate(Goal):

@@ -6,7 +6,7 @@ from loadstone.analyse.saturation.saturation_answer import Estimated, Saturation
 from loadstone.message import Message, message
 from loadstone.report import format as fmt
 from loadstone.report.text.sentences import text
-from loadstone.spec.latency_objective import latency_objective
+from loadstone.spec.saturation_spec import latency_objective
 
 MARKS = {"plateau": "●", "peak": "▲", "limit": "●", "at_least": "≥", "none": "○"}
 LATENCIES = (("mean", "MTT"), ("p50", "P50"), ("p99", "P99"))

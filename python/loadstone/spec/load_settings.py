@@ -3,15 +3,18 @@
 import hashlib
 from pathlib import Path
 
-from loadstone.bounds.files import read_bytes
+from loadstone.bounds.files import is_there, read_bytes
 from loadstone.errors import UserError
 from loadstone.secrecy.experiment_secrets import learn_experiment
+from loadstone.spec.built_in import FOLDER, names
 from loadstone.spec.crosscheck import cross_check
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.problems import listed, nearest, shown
 from loadstone.spec.source import Source
 from loadstone.spec.yaml_text import YamlTextError, read_yaml
 
 LARGEST_BYTES = 1_000_000
+_SUFFIXES = (".yaml", ".yml")
 
 
 def load_experiment(path_or_text: Path | str, *, label: str = "experiment.yaml") -> Experiment:
@@ -67,3 +70,18 @@ def _read(path: Path) -> str:
     if "\0" in text:
         raise UserError(f"{path}: not a text file; write an experiment as YAML in UTF-8")
     return text
+
+
+def find(name: str) -> Experiment:
+    """The built-in experiment of this name, or the one in the file of this name.
+
+    Raises UserError: an unknown name (with the nearest), or whatever is wrong with the file.
+    """
+    if name in names():
+        return load_experiment(FOLDER / f"{name}.yaml")
+    if name.endswith(_SUFFIXES) or "/" in name or (is_there(Path(name)) and Path(name).is_file()):
+        return load_experiment(Path(name))
+    raise UserError(
+        f"experiment {shown(name)} is not known; {nearest(name, names())}"
+        f"built-in experiments: {listed(names())}; or name a file that ends in .yaml"
+    )

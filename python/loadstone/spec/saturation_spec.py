@@ -1,22 +1,81 @@
 """Where each condition saturates: how that is looked for."""
 
+import re
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from loadstone.spec.latency_objective import latency_objective
 from loadstone.spec.levels import Level
-from loadstone.spec.ramp_text import ramp_of
+from loadstone.spec.problems import shown
 from loadstone.spec.spec_part import Duration, Margin, SpecPart, readable_by
+from loadstone.spec.units import duration_s
+
+_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p99.9": 0.999}
+_UNITS_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_TEXT = re.compile(r"\s*([a-z0-9.]{1,8})\s*(<=|<)\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z]{1,3})\s*", re.ASCII)
+_EXAMPLE = "write for example 'p99 < 10 ms'; quantiles are p50, p90, p95, p99 and p99.9"
+
+
+@dataclass(frozen=True)
+class LatencyObjective:
+    """A quantile of the response time, and what it may be at most."""
+
+    text: str
+    """`p99 < 10 ms`."""
+    quantile: float
+    """0.99."""
+    latency_s: float
+
+
+def latency_objective(value: object) -> LatencyObjective:
+    """The objective that a text states. Raises ValueError that quotes it and says what helps."""
+    match = _TEXT.fullmatch(value.lower()) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"{shown(value)} is no objective; {_EXAMPLE}")
+    name, operator, digits, unit = match.groups()
+    if name not in _QUANTILES:
+        raise ValueError(f"'{name}' is no quantile of the response time; {_EXAMPLE}")
+    if unit not in _UNITS_S:
+        raise ValueError(f"'{unit}' is no unit of time; {_EXAMPLE}")
+    latency_s = float(digits) * _UNITS_S[unit]
+    if latency_s <= 0:
+        raise ValueError(f"{shown(value)}: no response takes no time; {_EXAMPLE}")
+    text = f"{name.replace('p999', 'p99.9')} {operator} {digits} {unit}"
+    return LatencyObjective(text, _QUANTILES[name], latency_s)
+
+
+_RAMP = re.compile(r"\s*([0-9][0-9,_]{0,9})\s*(?:v?users)?\s+over\s+(.+?)\s*", re.IGNORECASE | re.ASCII)
+_RAMP_EXAMPLE = "write for example '1000 over 10 min'"
+RAMP_USERS_MIN, RAMP_USERS_MAX = 5, 65_536
+"""Of fewer users a chart has no shape."""
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """So many users, who are added step by step over so long a time."""
+
+    users: int
+    seconds: float
+
+
+def ramp_of(value: object) -> Ramp:
+    """The ramp that a text states. Raises ValueError that quotes it and says what helps."""
+    match = _RAMP.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"{shown(value)} is no ramp; {_RAMP_EXAMPLE}")
+    users = int(re.sub(r"[,_]", "", match[1]))
+    if not RAMP_USERS_MIN <= users <= RAMP_USERS_MAX:
+        raise ValueError(f"{users} is no number of users of a ramp; write {RAMP_USERS_MIN} to {RAMP_USERS_MAX}")
+    return Ramp(users, duration_s(match[2]))
+
 
 SATURATE = "saturate"
 USERS_MAX = 65_536
 SWEEPS_MIN, SWEEPS_MAX = 6, 100
 """Fewer sweeps have no 95 % interval."""
-
 ObjectiveText = Annotated[str, readable_by(latency_objective)]
 """A quantile of the response time and its limit (`p99 < 10 ms`); `latency_objective.latency_objective` reads it."""
-
 RampText = Annotated[str, readable_by(ramp_of)]
 """Users and a time (`1000 over 10 min`); `ramp_text.ramp_of` reads it."""
 

@@ -14,7 +14,7 @@ from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.spec.built_in import names
-from loadstone.spec.study_catalogue import find
+from loadstone.spec.load_settings import find
 
 DATABASES = {
     "mariadb": "mariadb://me:it@127.0.0.1:1/loadstone",

@@ -4,8 +4,7 @@ from loadstone.errors import UserError
 from loadstone.plan.design.conditions import all_conditions, select
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Condition, fits
-from loadstone.spec.load_settings import load_experiment
-from loadstone.spec.study_catalogue import find
+from loadstone.spec.load_settings import find, load_experiment
 
 
 @pytest.fixture

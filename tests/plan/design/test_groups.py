@@ -9,9 +9,8 @@ from loadstone.plan.looks import LOOKS
 from loadstone.plan.rounds import trial_length_s
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.spec.levels import identity
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.load_settings import find, load_experiment
 from loadstone.spec.overrides import override
-from loadstone.spec.study_catalogue import find
 
 
 def groups(run_plan: RunPlan) -> dict[str, Group]:

@@ -10,8 +10,7 @@ from loadstone.plan.design.order import block_order, derived_seed
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import TABLE_GROUP, Group, RunPlan
 from loadstone.spec.levels import identity
-from loadstone.spec.load_settings import load_experiment
-from loadstone.spec.study_catalogue import find
+from loadstone.spec.load_settings import find, load_experiment
 
 BLOCKS = 400
 RARE = 1e-6

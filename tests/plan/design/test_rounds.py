@@ -15,8 +15,7 @@ from loadstone.plan.looks import ROUND_LOOKS
 from loadstone.plan.rounds import FIXED_ROUNDS, SLICE_S, WARM_ROUNDS
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.spec.levels import identity
-from loadstone.spec.load_settings import load_experiment
-from loadstone.spec.study_catalogue import find
+from loadstone.spec.load_settings import find, load_experiment
 
 
 def group(run_plan: RunPlan, name: str) -> Group:

@@ -9,9 +9,8 @@ from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.run_plan import TABLE_GROUP, in_tables
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.load_settings import find, load_experiment
 from loadstone.spec.overrides import override
-from loadstone.spec.study_catalogue import find
 
 
 @pytest.fixture

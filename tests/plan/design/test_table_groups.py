@@ -6,8 +6,7 @@ from loadstone.plan.design import decks
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.rounds import TABLE_ROUNDS, TABLE_WARM_UP_S, table_rounds
 from loadstone.plan.run_plan import Group, RunPlan, in_tables
-from loadstone.spec.load_settings import load_experiment
-from loadstone.spec.study_catalogue import find
+from loadstone.spec.load_settings import find, load_experiment
 
 
 def tables(run_plan: RunPlan) -> list[Group]:

@@ -7,8 +7,7 @@ from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.looks import LOOKS, ROUND_LOOKS
 from loadstone.plan.rounds import APPLICATION_SETTLE_S, APPLICATION_SLICE_S, ROUNDS_A_START, WARM_ROUNDS_MIN
 from loadstone.plan.run_plan import Group
-from loadstone.spec.load_settings import load_experiment
-from loadstone.spec.study_catalogue import find
+from loadstone.spec.load_settings import find, load_experiment
 
 GB = 2**30
 EXPERIMENT = """\

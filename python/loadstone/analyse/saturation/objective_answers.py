@@ -13,7 +13,7 @@ from loadstone.message import Message, message
 from loadstone.record.histogram import merge
 from loadstone.record.reading import Run, read_histogram, read_round_histograms
 from loadstone.record.trial import TrialRecord
-from loadstone.spec.latency_objective import LatencyObjective
+from loadstone.spec.saturation_spec import LatencyObjective
 
 
 def estimated(one: Estimate | None) -> Estimated | None:

@@ -9,7 +9,7 @@ from loadstone.judge.saturation.level_probes import generator_limit
 from loadstone.judge.statistics.saturation_open import Bisection, Objective, OpenTrial, failing
 from loadstone.message import Message, message
 from loadstone.record.trial import TrialRecord
-from loadstone.spec.latency_objective import LatencyObjective
+from loadstone.spec.saturation_spec import LatencyObjective
 
 Histogram = Callable[[str], HdrHistogram]
 """All response times of a trial, by its name. Raises DriveFailed."""

@@ -7,7 +7,7 @@ from loadstone.plan.drive_plan import Closed, Open, Phases, Plan, Pool, RampUp
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP, SaturationStep
 from loadstone.plan.workload.trial_plans import with_fixed_length
-from loadstone.spec.ramp_text import Ramp
+from loadstone.spec.saturation_spec import Ramp
 
 WARM_UP_S, APPLICATION_WARM_UP_S = 0.2, 0.5
 """Of a trial that is measured in one stretch."""

@@ -3,9 +3,7 @@
 from typing import Literal
 
 from loadstone.plan.part import PlanPart
-from loadstone.spec.latency_objective import LatencyObjective, latency_objective
-from loadstone.spec.ramp_text import Ramp, ramp_of
-from loadstone.spec.saturation_spec import SWEEPS_MIN, Saturate
+from loadstone.spec.saturation_spec import SWEEPS_MIN, LatencyObjective, Ramp, Saturate, latency_objective, ramp_of
 from loadstone.spec.units import duration_s, margin_share
 
 QUICK_RAMP_S = 60.0
