@@ -11,7 +11,7 @@ from loadstone.errors import UserError
 from loadstone.secrecy.references import learn_environment, learn_options
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load_settings import resolve
-from loadstone.spec.source import Source
+from loadstone.spec.problems import Source
 from loadstone.spec.units import MILLISECONDS, parse
 from loadstone.spec.yaml_text import Path
 

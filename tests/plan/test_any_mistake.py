@@ -13,7 +13,7 @@ from loadstone.plan.outline import outline
 from loadstone.report.terminal.announcement import description
 from loadstone.spec.load_settings import load_experiment, read_source, resolve
 from loadstone.spec.overrides import override
-from loadstone.spec.source import Source
+from loadstone.spec.problems import Source
 
 STRANGE: list[Any] = [None, True, -1, 10**30, "", "x", "10 kB", "${idle.least}", "${nothing}", [], ["x", 1], {"a": 1}]
 

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from loadstone.bounds.replies import shortened
 from loadstone.spec.counting import check_counts
-from loadstone.spec.crosscheck_effects import check_effects
-from loadstone.spec.crosscheck_levels import check_levels, check_levels_once, check_when, no_level
-from loadstone.spec.crosscheck_parts import check_parts
+from loadstone.spec.crosscheck_parts import check_levels, check_levels_once, check_parts, check_when, no_level
+from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Comparison, Conclusion, Experiment, Factor
 from loadstone.spec.levels import REFERENCE, Level, is_level, level_text
 from loadstone.spec.problems import listed, nearest, shown
@@ -19,6 +18,7 @@ SLICE_MIN_S, SLICE_MAX_S = 0.02, 60.0
 """A shorter slice is mostly set-up; a longer one is a trial."""
 _TAKEN = re.compile(r"table(-\d+)?|at-rate|saturation")
 """What groups of conditions outside of every comparison are called."""
+_METRICS = tuple(name for one in get_args(Effects.model_fields["metric"].annotation) for name in get_args(one))
 
 
 def cross_check(experiment: Experiment) -> None:
@@ -246,3 +246,33 @@ def _texts(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
     elif isinstance(data, list | tuple):
         for index, value in enumerate(data):
             yield from _texts(value, (*path, index))
+
+
+def check_effects(experiment: Experiment) -> None:
+    """Raises UserError for the first thing that does not fit, with its line."""
+    for index, effects in enumerate(experiment.effects):
+        at: Path = ("effects", index)
+        _factors(experiment, at, effects)
+        for factor, level in effects.reference.items():
+            check_levels(experiment, (*at, "reference", factor), factor, (level,))
+            if factor not in effects.factors:
+                problem = f"'{factor}' is none of the factors that are combined; they are: {listed(effects.factors)}"
+                raise experiment.source.error((*at, "reference", factor), problem)
+        for factor, level in effects.where.items():
+            check_levels(experiment, (*at, "where", factor), factor, (level,))
+            if factor in effects.factors:
+                problem = f"'{factor}' is combined with the others; remove it here, or from factors"
+                raise experiment.source.error((*at, "where", factor), problem)
+        if effects.metric is None and experiment.primary_metric not in _METRICS:
+            problem = f"is missing, and {experiment.primary_metric} has no effects; write one of: {listed(_METRICS)}"
+            raise experiment.source.error((*at, "metric"), problem)
+
+
+def _factors(experiment: Experiment, at: Path, effects: Effects) -> None:
+    for place, name in enumerate(effects.factors):
+        check_levels(experiment, (*at, "factors", place), name, ())
+        if name in effects.factors[:place]:
+            raise experiment.source.error((*at, "factors", place), f"'{name}' is given twice; remove it")
+        if len(experiment.factors[name].levels) < 2:
+            problem = f"'{name}' has one level only, which changes nothing; remove it, or give it another level"
+            raise experiment.source.error((*at, "factors", place), problem)

@@ -12,9 +12,8 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 from loadstone.spec.drivers import NATIVE
 from loadstone.spec.effects_spec import Effects
 from loadstone.spec.levels import Level, is_level
-from loadstone.spec.problems import listed, nearest
+from loadstone.spec.problems import Source, listed, nearest
 from loadstone.spec.saturation_spec import Load, SaturationSpec
-from loadstone.spec.source import Source
 from loadstone.spec.spec_part import AtRate, Duration, Margin, SpecPart
 from loadstone.spec.subjects import manifest_path
 

@@ -9,8 +9,7 @@ from loadstone.secrecy.experiment_secrets import learn_experiment
 from loadstone.spec.built_in import FOLDER, names
 from loadstone.spec.crosscheck import cross_check
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.problems import listed, nearest, shown
-from loadstone.spec.source import Source
+from loadstone.spec.problems import Source, listed, nearest, shown
 from loadstone.spec.yaml_text import YamlTextError, read_yaml
 
 LARGEST_BYTES = 1_000_000

@@ -17,8 +17,7 @@ from loadstone.secrecy.text import REFERENCE
 from loadstone.spec.experiment import Experiment, Factor
 from loadstone.spec.levels import Level, level_text
 from loadstone.spec.load_settings import resolve
-from loadstone.spec.problems import listed, nearest
-from loadstone.spec.source import Source
+from loadstone.spec.problems import Source, listed, nearest
 from loadstone.spec.subjects import MANIFEST, names
 from loadstone.spec.units import parse_any
 from loadstone.spec.yaml_text import Path, YamlTextError, read_yaml
