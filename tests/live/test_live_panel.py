@@ -13,8 +13,7 @@ import pytest
 from rich.text import Text
 
 from loadstone.drive.outcome import Interval, IntervalOperation
-from loadstone.live.live_figures import LiveFigures
-from loadstone.live.live_panel import INTERVALS, LivePanel, sparkline
+from loadstone.live.live_panel import INTERVALS, LiveFigures, LivePanel, sparkline
 from loadstone.observe.sample import Sample
 
 from ..fakes import latencies

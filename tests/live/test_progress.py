@@ -6,7 +6,7 @@ from rich.console import Console
 from tests.verdicts import refused_by, verdict
 
 from loadstone.deploy.provider import Remark, Step
-from loadstone.live.live_figures import LiveFigures
+from loadstone.live.live_panel import LiveFigures
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message, as_written, message
 

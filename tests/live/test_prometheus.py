@@ -22,8 +22,7 @@ from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval, IntervalOperation, Latency, Phase
 from loadstone.errors import UserError
 from loadstone.live import prometheus
-from loadstone.live.prometheus import STALE_S, LiveExporter
-from loadstone.live.prometheus_names import COUNTERS, NOT_EXPOSED, SERIES
+from loadstone.live.prometheus import MONITORED_COUNTERS, NOT_EXPOSED, SERIES, STALE_S, LiveExporter
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.drive_plan import Plan
@@ -186,7 +185,7 @@ def test_names_stand_for_metrics_that_monitors_tell_and_follow_the_conventions()
     helps = {(series.name, series.help) for series in SERIES.values()}
     assert len(helps) == len({series.name for series in SERIES.values()}), "one help for each name"
     kinds = {
-        (series.name, tuple(label for label, _ in series.labels), metric in COUNTERS)
+        (series.name, tuple(label for label, _ in series.labels), metric in MONITORED_COUNTERS)
         for metric, series in SERIES.items()
     }
     assert len(kinds) == len(helps), "the same labels for all of a name"
@@ -196,7 +195,7 @@ def test_names_stand_for_metrics_that_monitors_tell_and_follow_the_conventions()
 def test_every_metric_is_exposed_or_stands_elsewhere() -> None:
     assert set(SERIES) | set(NOT_EXPOSED) == TOLD
     assert not set(SERIES) & set(NOT_EXPOSED)
-    names = {series.name + ("_total" if metric in COUNTERS else "") for metric, series in SERIES.items()}
+    names = {series.name + ("_total" if metric in MONITORED_COUNTERS else "") for metric, series in SERIES.items()}
     for why in NOT_EXPOSED.values():
         assert why.endswith("environment.json") or names & set(re.findall(r"[a-z_]+", why)), why
 

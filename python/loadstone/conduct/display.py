@@ -6,7 +6,7 @@ from typing import Protocol
 
 from loadstone.drive.outcome import Interval
 from loadstone.goals.goal import Told
-from loadstone.live.live_figures import LiveFigures
+from loadstone.live.live_panel import LiveFigures
 from loadstone.message import Message
 from loadstone.observe.sample import Sample
 

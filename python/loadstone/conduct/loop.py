@@ -13,7 +13,7 @@ from loadstone.goals.goal import Asked, Goal, History, Judged, Kill, Measure, Sh
 from loadstone.goals.registry import GOALS
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.validity.reasons import failed_checks
-from loadstone.live.live_figures import LiveFigures
+from loadstone.live.live_panel import LiveFigures
 from loadstone.machine import steady_clock
 from loadstone.message import Message
 from loadstone.plan.block import Block

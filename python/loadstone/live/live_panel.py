@@ -5,9 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rich.cells import cell_len
+from rich.console import Group
+from rich.progress_bar import ProgressBar
+from rich.table import Table
 from rich.text import Text
 
-from loadstone.live.live_figures import LiveFigures
+from loadstone.drive.outcome import Interval
 from loadstone.observe.sample import Sample
 from loadstone.report import format as fmt
 
@@ -19,10 +22,45 @@ ROWS_MAX, PARTS_MAX, INTERVALS = 6, 4, 40
 _LEVELS = "▁▂▃▄▅▆▇█"
 _GAP = "   "
 _LABEL_MAX = 28
-
-
 RECENT_S = 3.0
 """What was observed longer ago is not now."""
+_BAR_MAX, _BAR_MIN = 24, 8
+_TEXT_MIN = 12
+"""Columns that a cut text keeps, however narrow the terminal is."""
+_LINE_GAP = 2
+_PHASES = {"ramp_up": "ramp-up", "warm_up": "warm-up"}
+
+
+@dataclass(frozen=True)
+class LiveFigures:
+    """The load over about a second."""
+
+    phase: str
+    tps: float
+    """Correct replies a second."""
+    p50_ns: int | None = None
+    """Of response time, of the operation whose P50 is the largest; None without a reply."""
+    p99_ns: int | None = None
+    """The same."""
+    errors: int = 0
+    """Operations that failed, timeouts too."""
+    generator_cpu: float = 0.0
+    """CPUs that the generator's threads took."""
+
+    @classmethod
+    def of(cls, interval: Interval) -> "LiveFigures | None":
+        """None of an interval that has no length, and of a drain: then there is no load to show."""
+        if interval.duration_s <= 0 or interval.phase == "drain":
+            return None
+        operations = interval.operations.values()
+        return cls(
+            phase=interval.phase,
+            tps=sum(one.ok for one in operations) / interval.duration_s,
+            p50_ns=max((one.response_ns.p50 for one in operations), default=0) or None,
+            p99_ns=max((one.response_ns.p99 for one in operations), default=0) or None,
+            errors=sum(one.timeouts + sum(one.errors.values()) for one in operations),
+            generator_cpu=sum(interval.cpu_s) / interval.duration_s,
+        )
 
 
 @dataclass
@@ -127,3 +165,83 @@ def sparkline(figures: list[float]) -> str:
 
 def _errors(errors: int) -> str:
     return f"{fmt.count(errors)} {'error' if errors == 1 else 'errors'}"
+
+
+def phase_text(phase: str) -> str:
+    """A phase as people write it."""
+    return _PHASES.get(phase, phase)
+
+
+@dataclass
+class View:
+    """What is known of the run just now."""
+
+    began_s: float
+    reported_s: float = 0.0
+    """When the time left was reported."""
+    left_s: float = 0.0
+    at_most: bool = False
+    decided: tuple[int, int] = (0, 0)
+    invalid: int = 0
+    place: str = ""
+    label: str = ""
+    now: Text = field(default_factory=Text)
+    trail: str = ""
+    """What was found so far of a saturation point."""
+    panel: LivePanel = field(default_factory=LivePanel)
+
+    def live(self, figures: LiveFigures) -> None:
+        """What the last second showed."""
+        self.panel.add(self.label, figures)
+        phase = figures.phase
+        self.now = Text.assemble(
+            (f"{phase_text(phase):<8}", "dim"),
+            (f"{fmt.rate(figures.tps):>9}", "bold" if phase == "measure" else ""), (" TPS   P99 ", "dim"),
+            f"{fmt.duration(figures.p99_ns):>7}",
+        )  # fmt: skip
+
+    def left_text(self, now_s: float) -> str:
+        """`about 4 min left`, counted down since it was reported; `at most` where the run may end before."""
+        left_s = max(0.0, self.left_s - (now_s - self.reported_s))
+        return f"{'at most' if self.at_most else 'about'} {fmt.rough_time(left_s)} left"
+
+    def decided_text(self) -> str:
+        """`2 of 5 decided`; empty where nothing is compared."""
+        decided, of = self.decided
+        return f"{decided} of {of} decided" if of else ""
+
+    def render(self, now_s: float, width: int) -> Group:
+        """The lines, for a terminal of `width` columns; before the first trial only what is done."""
+        label_room = max(_TEXT_MIN, width - cell_len(self.now.plain) - _LINE_GAP)
+        label = _line_of(label_room, [Text(self.label, style="bold"), self.now])
+        if not self.place:
+            return Group(label)
+        done_s = now_s - self.began_s
+        all_s = done_s + max(0.0, self.left_s - (now_s - self.reported_s))
+        fixed = [Text(self.decided_text()), Text(f"{self.invalid} invalid" if self.invalid else "", style="red")]
+        if self.left_s:
+            fixed.insert(0, Text(self.left_text(now_s), style="dim"))
+        room = width - sum(cell_len(one.plain) + _LINE_GAP for one in fixed)
+        bar = min(_BAR_MAX, max(0, room - _LINE_GAP - cell_len(self.place)))
+        head = _line_of(max(_TEXT_MIN, room - (bar + _LINE_GAP if bar >= _BAR_MIN else 0)), [Text(self.place), *fixed])
+        if bar >= _BAR_MIN:
+            line = Table.grid(padding=(0, _LINE_GAP))
+            line.add_row(ProgressBar(total=max(1.0, all_s), completed=done_s, width=bar), head)
+            head = line
+        return Group(head, label, *self.panel.lines(self.label, width), *self._trail(width))
+
+    def _trail(self, width: int) -> list[Text]:
+        line = Text(self.trail, style="dim")
+        line.truncate(width, overflow="ellipsis")
+        return [line] if self.trail else []
+
+
+def _line_of(room: int, texts: list[Text]) -> Table:
+    """The texts side by side; the first one is cut at `room` columns, so that the others stay whole."""
+    grid = Table.grid(padding=(0, _LINE_GAP, 0, 0))
+    first = texts[0].copy()
+    first.truncate(room, overflow="ellipsis")
+    for _ in texts:
+        grid.add_column(no_wrap=True)
+    grid.add_row(first, *texts[1:])
+    return grid

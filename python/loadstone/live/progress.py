@@ -13,8 +13,7 @@ from rich.text import Text
 from loadstone.console import remarks
 from loadstone.deploy.provider import Remark, Step, about
 from loadstone.judge.verdict import Verdict
-from loadstone.live.live_figures import LiveFigures
-from loadstone.live.progress_view import View, phase_text
+from loadstone.live.live_panel import LiveFigures, View, phase_text
 from loadstone.message import Message, alike, message
 from loadstone.observe.sample import Sample
 from loadstone.plan.rounds import Rounds

@@ -13,13 +13,13 @@ from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from loadstone import registry
 from loadstone.drive.outcome import Interval, IntervalOperation
 from loadstone.errors import UserError
-from loadstone.live.prometheus_names import COUNTERS as MONITORED_COUNTERS
-from loadstone.live.prometheus_names import SERIES
 from loadstone.observe.sample import Sample
 from loadstone.record.histogram import decode
 from loadstone.secrecy.known_secrets import hide
+from loadstone.software.metric import Series
 
 ADDRESS = "127.0.0.1"
 STALE_S = 10.0
@@ -46,6 +46,16 @@ GAUGES = {
 RESPONSES = "Response time of correct replies, from the intended moment to the last byte"
 Labels = tuple[tuple[str, str], ...]
 Key = tuple[str, Labels]
+SERIES: dict[str, Series] = {
+    metric.name: metric.prometheus for metric in registry.METRICS.values() if isinstance(metric.prometheus, Series)
+}
+"""A monitor's metric -> its series, to which the label `part` is added."""
+MONITORED_COUNTERS = frozenset(name for name in SERIES if registry.METRICS[name].kind == "counter")
+"""Metrics whose series end in `_total`."""
+NOT_EXPOSED = {
+    metric.name: metric.prometheus for metric in registry.METRICS.values() if isinstance(metric.prometheus, str)
+}
+"""Metrics of monitors that have no series, and where they are instead."""
 
 
 class _Responses:
@@ -83,10 +93,10 @@ class LiveExporter(Collector):
         self._reported: dict[Key, float] = {}
         """Counters as monitors tell them."""
         self._responses: dict[str, _Responses] = defaultdict(_Responses)
-        registry = CollectorRegistry()
-        registry.register(self)
+        exposed = CollectorRegistry()
+        exposed.register(self)
         try:
-            self._server, self._thread = start_http_server(port, ADDRESS, registry)
+            self._server, self._thread = start_http_server(port, ADDRESS, exposed)
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or "not a port"
             raise UserError(f"--prometheus: cannot listen on port {port} ({why}); name a free one") from None

@@ -13,7 +13,7 @@ from tests.verdicts import verdict
 from loadstone.analyse.factorial.effects_answer import EffectsAnswer, EffectTerm
 from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
 from loadstone.judge.verdict import Bound
-from loadstone.live.live_figures import LiveFigures
+from loadstone.live.live_panel import LiveFigures
 from loadstone.live.progress import RunProgress
 from loadstone.message import as_written, message
 from loadstone.options import RunOptions, requested_experiment, requested_plan
