@@ -7,7 +7,7 @@ from hdrh.histogram import HdrHistogram
 
 from loadstone.analyse.model import Row
 from loadstone.analyse.rows.deliveries import deliveries
-from loadstone.commands.redis_receivers import COLUMNS
+from loadstone.commands.redis_load import RECEIVER_COLUMNS
 from loadstone.record.trial import TrialRecord
 from loadstone.report.tables.study_columns import STUDY_COLUMNS
 
@@ -51,7 +51,7 @@ def test_a_load_without_receivers_has_none(synthetic: ModuleType) -> None:
 def test_its_columns_are_those_of_the_row(synthetic: ModuleType) -> None:
     found = deliveries([trial(synthetic, 2_000_000)])
     row = Row.model_construct(deliveries=found)
-    shown = {key: STUDY_COLUMNS[key].value(row) for key in COLUMNS if key.startswith(("deliver", "missing"))}
+    shown = {key: STUDY_COLUMNS[key].value(row) for key in RECEIVER_COLUMNS if key.startswith(("deliver", "missing"))}
     assert found is not None
     assert (shown["missing"], shown["delivered"]) == (0, found.per_s)
     assert shown["delivery_p50"] == found.delivery_ns.p50

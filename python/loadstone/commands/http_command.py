@@ -124,10 +124,9 @@ def http_command(
 
     It must run already. Without options GET of the URL, 50 connections, 5 s. It is full load: not for production.
     """
-    from loadstone.commands.ad_hoc_load import AdHocLoad
+    from loadstone.commands.ad_hoc_load import AdHocLoad, rate_levels, rate_per_s
     from loadstone.commands.ad_hoc_run import AdHocOutput, carry_out
     from loadstone.commands.http_load import COMPARED_SLICE, USUAL_S, HttpWork, http_ad_hoc
-    from loadstone.commands.rate_levels import rate_levels, rate_per_s
 
     given = {"--rate": rate, "-R": wrk2_rate, "-q": worker_rate}
     if len([name for name, value in given.items() if value is not None]) > 1:

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, replace
 
 from loadstone.commands.ad_hoc_load import AdHoc, AdHocLoad, Target, check_load
-from loadstone.commands.load_rows import LoadRow
 from loadstone.commands.saturate_operations import http_operations, http_target
-from loadstone.commands.targets import OTHER, SUBJECT, Fields, address, at
+from loadstone.commands.targets import OTHER, SUBJECT, Fields, LoadRow, address, at
 from loadstone.plan.workload.finish import literal_braces
 from loadstone.secrecy.references import learn_options
 from loadstone.spec.yaml_text import Path

@@ -297,13 +297,11 @@ def redis_command(
     Without options GET and SET of 3 bytes, 50 connections, a few seconds. Only keys that begin with loadstone: are
     written, and they are removed. It is full load: not for production.
     """
-    from loadstone.commands.ad_hoc_load import AdHocLoad
+    from loadstone.commands.ad_hoc_load import AdHocLoad, rate_levels, rate_per_s
     from loadstone.commands.ad_hoc_run import AdHocOutput, carry_out, without_password
-    from loadstone.commands.rate_levels import rate_levels, rate_per_s
     from loadstone.commands.redis_documents import own_documents
-    from loadstone.commands.redis_load import KeySpace, RedisTarget, distribution_of, redis_ad_hoc
-    from loadstone.commands.redis_receivers import check_alone as check_receiving
-    from loadstone.commands.redis_receivers import receiving_of
+    from loadstone.commands.redis_load import KeySpace, RedisTarget, distribution_of, receiving_of, redis_ad_hoc
+    from loadstone.commands.redis_load import check_alone as check_receiving
     from loadstone.commands.redis_replay import check_alone, replay_of, with_replay
     from loadstone.commands.redis_rows import RedisWork
     from loadstone.commands.targets import Login, names_cluster

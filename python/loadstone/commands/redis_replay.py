@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadstone.commands.ad_hoc_load import LEAST_S, LONGEST_S, AdHocLoad
-from loadstone.commands.load_rows import LoadRow
-from loadstone.commands.targets import Fields
+from loadstone.commands.targets import Fields, LoadRow
 from loadstone.errors import UserError
 from loadstone.plan.workload.recording import SPEED_MAX, RecordedLoad
 from loadstone.plan.workload.recordings import recorded_load

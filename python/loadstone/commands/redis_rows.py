@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadstone.bounds.files import read_bytes
-from loadstone.commands.load_rows import LoadRow, mix, operation
 from loadstone.commands.redis_documents import OwnDocuments, with_documents
 from loadstone.commands.saturate_operations import KNOWN, redis_operation
-from loadstone.commands.targets import Fields, size_bytes
+from loadstone.commands.targets import Fields, LoadRow, mix, operation, size_bytes
 from loadstone.errors import UserError
 from loadstone.spec.problems import listed, nearest
 

@@ -1,7 +1,7 @@
 """Where an ad-hoc load goes: servers and services by URL, as options give them. No password is shown."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,6 @@ SERVER, SUBJECT = "redis", "service"
 """What the target is called in reports, and in `--set`."""
 OTHER = "against"
 """What `--against` names is called so."""
-
-
 _TLS_NAMES = {"ca_file": "--cacert", "cert_file": "--cert", "key_file": "--key", "server_name": "--sni"}
 
 
@@ -152,3 +150,30 @@ def size_bytes(option: str, text: str) -> int:
     if size > PAYLOAD_MAX_BYTES:
         raise UserError(f"{option} {text}: a value has at most {PAYLOAD_MAX_BYTES >> 20} MiB; write a smaller size")
     return size
+
+
+@dataclass(frozen=True)
+class LoadRow:
+    """What is driven and measured as one."""
+
+    name: str
+    """As the table calls it: a level of the factor `operation`."""
+    operations: tuple[Fields, ...]
+    load: Fields | None = None
+    """Stores every key once before; None: nothing need be there."""
+    modules: tuple[str, ...] = ()
+
+
+def operation(name: str, args: str, expect: str, **more: object) -> Fields:
+    """An operation of one command."""
+    return {"name": name, "commands": [{"args": args, "expect": expect}], **more}
+
+
+def mix(name: str, weighted: Sequence[tuple[int, Fields]], load: Fields | None = None) -> LoadRow:
+    """Several operations as one row; those that have one name are numbered."""
+    names = [fields["name"] for _, fields in weighted]
+    numbered = []
+    for place, (weight, fields) in enumerate(weighted):
+        number = f"-{names[: place + 1].count(fields['name'])}" if names.count(fields["name"]) > 1 else ""
+        numbered.append({**fields, "name": f"{fields['name']}{number}", "weight": weight})
+    return LoadRow(name, tuple(numbered), load)
