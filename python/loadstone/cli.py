@@ -21,11 +21,11 @@ from loadstone import __version__, defect
 from loadstone import cli_options as opt
 from loadstone.bounds.describing import describing
 from loadstone.cli_check import check_app
-from loadstone.cli_help import PLACE, GroupedCommand, usage_error
+from loadstone.cli_options import PLACE, GroupedCommand, usage_error
 from loadstone.cli_run import carried_out, objectives_of, show_outcome
 from loadstone.cli_saturate import saturate_app
 from loadstone.commands.http_command import http_command
-from loadstone.commands.peer_options import HttpCommand, RedisCommand
+from loadstone.commands.load_options import HttpCommand, RedisCommand
 from loadstone.commands.redis_command import redis_command
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.output import terminal

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from loadstone import cli_options as opt
-from loadstone.cli_help import GroupedCommand
+from loadstone.cli_options import GroupedCommand
 from loadstone.output import terminal
 
 check_app = typer.Typer(help="Check a part of your own.", no_args_is_help=True, rich_markup_mode=None)

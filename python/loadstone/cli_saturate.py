@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from loadstone import cli_options as opt
-from loadstone.cli_help import LOAD, PLACE, SEARCH, GroupedCommand
+from loadstone.cli_options import LOAD, PLACE, SEARCH, GroupedCommand
 from loadstone.cli_run import carried_out, objectives_of, show_outcome
 from loadstone.errors import UserError
 

@@ -11,7 +11,7 @@ from tests.commands.conftest import Said
 from loadstone.cli import app
 from loadstone.commands.ad_hoc_load import REPEATS, SPIN_US
 from loadstone.commands.ad_hoc_run import without_password
-from loadstone.commands.peer_options import HTTP, REDIS
+from loadstone.commands.load_options import HTTP, REDIS
 from loadstone.commands.redis_command import PASSWORD, SWITCHES
 from loadstone.commands.redis_rows import TESTS
 from loadstone.errors import UserError
