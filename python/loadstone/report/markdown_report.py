@@ -11,15 +11,14 @@ from loadstone.message import Message
 from loadstone.report import crashes, effect_lines, glossary, study, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
-from loadstone.report.anchors import Anchors
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
 from loadstone.report.charts.chart_list import charts_of, drawn
 from loadstone.report.study import answer_verdict
-from loadstone.report.summary import example_lines
+from loadstone.report.summary import Anchors, example_lines
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import FULL_LOAD, FULL_LOAD_READING, MARKS, columns_for, full_load_columns
 from loadstone.report.tables.observed import HEADING, READING, ObservedTable, observed_in
-from loadstone.report.tables.rates import goodput_name
+from loadstone.report.tables.study_columns import goodput_name
 from loadstone.report.text.english.figures import metric_text
 from loadstone.report.trust import trust_text
 

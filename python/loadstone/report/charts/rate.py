@@ -11,7 +11,7 @@ from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
 from loadstone.report.charts.shape import Shape, number_of, shape_of
 from loadstone.report.tables.column import rate_range
-from loadstone.report.tables.rates import TPS, Rate, rate_of
+from loadstone.report.tables.study_columns import TPS, Rate, rate_of
 
 _REACH = 1.25
 """So many times the highest rate an interval is drawn up to."""

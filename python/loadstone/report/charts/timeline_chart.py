@@ -13,7 +13,7 @@ from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, layer, make, named
-from loadstone.report.tables.rates import Rate, rate_of_run
+from loadstone.report.tables.study_columns import Rate, rate_of_run
 
 Panel = dict[str, Any]
 

@@ -13,7 +13,6 @@ from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
 from loadstone.message import Message
 from loadstone.report import crashes, glossary, saturation_view, study, summary, verdicts
 from loadstone.report import format as fmt
-from loadstone.report.anchors import Anchors
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.html.sections import (
@@ -30,9 +29,10 @@ from loadstone.report.html.sections import (
     verdicts_picture,
 )
 from loadstone.report.study import answer_verdict
+from loadstone.report.summary import Anchors
 from loadstone.report.tables import columns, observed
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS
-from loadstone.report.tables.rates import goodput_name
+from loadstone.report.tables.study_columns import goodput_name
 from loadstone.report.text.sentences import figures_of
 from loadstone.report.trust import trust_text
 

@@ -14,14 +14,14 @@ from loadstone.record.trial import CheckResult
 from loadstone.report import effect_lines, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
-from loadstone.report.anchors import Anchors
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.study import answer_verdict
+from loadstone.report.summary import Anchors
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import columns_for, end_columns, full_load_columns, most_telling
-from loadstone.report.tables.rates import TPS, rate_of_run
+from loadstone.report.tables.study_columns import TPS, rate_of_run
 from loadstone.report.text.english.figures import metric_text
 from loadstone.report.trust import different_rows
 

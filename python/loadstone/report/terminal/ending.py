@@ -23,7 +23,7 @@ from loadstone.report.study import answer_verdict
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, end_columns, is_at_rate, most_telling
-from loadstone.report.tables.rates import TPS, rate_of_run
+from loadstone.report.tables.study_columns import TPS, rate_of_run
 from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, crashes, saturations
 from loadstone.report.trust import different_rows, trust_text
 from loadstone.report.verdicts import all_comparisons

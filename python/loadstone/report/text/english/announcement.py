@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits, slice_text
-from loadstone.report.text.english.grammar import listed, several
+from loadstone.report.text.english.figures import listed, several
 
 Levels = Sequence[tuple[str, Sequence[str]]]
 """Factor and the texts of its levels."""

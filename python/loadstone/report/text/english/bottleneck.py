@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import duration, rounded
-from loadstone.report.text.english.grammar import several, whole_percent
+from loadstone.report.text.english.figures import several, whole_percent
 
 _POOLS = {"hikari": "to the database", "redis_pool": "to Redis"}
 

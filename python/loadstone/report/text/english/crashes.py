@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits
-from loadstone.report.text.english.grammar import several
+from loadstone.report.text.english.figures import several
 
 
 def _lost_of(least: int, most: int, acknowledged: int, overwritten: bool, counted: bool) -> str:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from loadstone.percents import percent_text, ratio_text
-from loadstone.report.text.english.figures import metric_text
-from loadstone.report.text.english.grammar import listed
+from loadstone.report.text.english.figures import listed, metric_text
 
 
 def _answer(terms: Sequence[str], quick: bool, refused: Sequence[str] = ()) -> str:

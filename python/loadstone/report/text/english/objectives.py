@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits
 from loadstone.percents import ratio_text
-from loadstone.report.text.english.figures import figure_text, is_rate
-from loadstone.report.text.english.grammar import figure, interval
+from loadstone.report.text.english.figures import figure, figure_text, interval, is_rate
 
 _WHAT = {"condition": "condition", "comparison": "comparison", "point": "search for a saturation point"}
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits
-from loadstone.report.text.english.figures import metric_text
-from loadstone.report.text.english.grammar import listed, several, whole_percent
+from loadstone.report.text.english.figures import listed, metric_text, several, whole_percent
 
 
 def _figures(place: str, figures: Sequence[str], metric: str, suspect: bool, quick: bool) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits, duration, rounded
-from loadstone.report.text.english.grammar import figure, interval, several, whole_percent
+from loadstone.report.text.english.figures import figure, interval, several, whole_percent
 
 _BEYOND = {
     "plateau": "throughput levels off: more users only wait longer",

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits, rounded
 from loadstone.percents import log_percent, ratio_text
-from loadstone.report.text.english.figures import metric_text
-from loadstone.report.text.english.grammar import capitalised, several
+from loadstone.report.text.english.figures import capitalised, metric_text, several
 
 _PARTS = {
     "generator": "the generator",
