@@ -1,4 +1,4 @@
-"""Where each condition saturates: how that is looked for."""
+"""Where each condition saturates: how that is looked for, with the objective and the ramp as they are written."""
 
 import re
 from dataclasses import dataclass
@@ -75,9 +75,9 @@ USERS_MAX = 65_536
 SWEEPS_MIN, SWEEPS_MAX = 6, 100
 """Fewer sweeps have no 95 % interval."""
 ObjectiveText = Annotated[str, readable_by(latency_objective)]
-"""A quantile of the response time and its limit (`p99 < 10 ms`); `latency_objective.latency_objective` reads it."""
+"""A quantile of the response time and its limit (`p99 < 10 ms`); `latency_objective` reads it."""
 RampText = Annotated[str, readable_by(ramp_of)]
-"""Users and a time (`1000 over 10 min`); `ramp_text.ramp_of` reads it."""
+"""Users and a time (`1000 over 10 min`); `ramp_of` reads it."""
 
 
 class Saturate(SpecPart):
