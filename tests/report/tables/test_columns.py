@@ -1,7 +1,20 @@
-from loadstone.analyse.model import Analysis, Row
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.message import as_written
+from loadstone.report import summary
 from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import COLUMNS, columns_for
+from loadstone.report.tables.columns import (
+    COLUMNS,
+    columns_for,
+    end_columns,
+    fixed_rate_lines,
+    full_load_columns,
+    rate_name,
+)
 
 
 def keys(columns: list[Column]) -> set[str]:
@@ -62,3 +75,104 @@ def test_a_doubted_latency_says_so_where_it_stands_and_its_row_keeps_its_mark(an
     doubted = row.model_copy(update={"latencies_doubted": True})
     assert p50.cell(doubted) == f"! {p50.cell(row)}"
     assert (rate.cell(doubted), doubted.verdict) == (rate.cell(row), "valid")
+
+
+def table_of(analysis: Analysis, name: str = "by-concurrency") -> ResultTable:
+    return next(table for table in analysis.tables if table.name == name)
+
+
+def headers(analysis: Analysis) -> list[str]:
+    return [column.header for column in columns_for(table_of(analysis))]
+
+
+def test_latencies_of_a_table_are_those_at_the_fixed_rate(paced: Analysis) -> None:
+    found = headers(paced)
+    assert [header for header in found if "rate" in header] == [
+        "half rate", "P50 at half rate", "P99 at half rate", "P99.9 at half rate",
+    ]  # fmt: skip
+    assert not {"P50", "P95", "P99", "P99.9", "min", "max", "avg"} & set(found)
+    row = table_of(paced).rows[0]
+    held, p50, *_ = (column for column in columns_for(table_of(paced)) if "rate" in column.header)
+    assert row.at_rate is not None
+    assert row.at_rate.response_ns is not None
+    assert held.value(row) == row.at_rate.rate_per_s
+    assert p50.value(row) == row.at_rate.response_ns.p50
+
+
+def test_latencies_under_full_load_stand_apart(paced: Analysis, judged: Analysis) -> None:
+    table = table_of(paced)
+    apart = full_load_columns(table)
+    assert [column.header for column in apart] == ["min", "max", "avg", "P50", "P95", "P99", "P99.9"]
+    row = table.rows[0]
+    assert row.response_ns is not None
+    assert next(column for column in apart if column.header == "P99").value(row) == row.response_ns.p99
+    assert full_load_columns(table_of(judged)) == []
+    assert "P99" in headers(judged)
+
+
+@pytest.mark.parametrize(("share", "name"), [(0.5, "half rate"), (0.3, "30 % rate"), (None, "fixed rate")])
+def test_the_rate_is_called_by_what_it_is(
+    judged: Analysis, fixed_rates: ModuleType, share: float | None, name: str
+) -> None:
+    found = table_of(fixed_rates.with_fixed_rates(judged, share))
+    assert rate_name(found.rows) == name
+    explained = next(column.explanation for column in columns_for(found) if column.header == name)
+    assert ("capacity" in explained) == (share is not None)
+
+
+def test_a_rate_that_is_another_share_is_not_called_by_the_one_that_was_meant(
+    judged: Analysis, fixed_rates: ModuleType
+) -> None:
+    found = table_of(fixed_rates.with_fixed_rates(judged, 0.5))
+    row = next(one for one in found.rows if one.at_rate and one.at_rate.rate_per_s and one.goodput_per_s)
+    assert row.at_rate is not None
+    other = row.at_rate.model_copy(update={"rate_per_s": 0.3 * (row.goodput_per_s or 0)})
+    rows = [one.model_copy(update={"at_rate": other}) if one is row else one for one in found.rows]
+    assert rate_name(rows) == "fixed rate"
+    lines = list(fixed_rate_lines(found.model_copy(update={"rows": rows})))
+    assert f"The rate of {row.label} is 30 % of what it did, where 50 % were meant" in lines
+
+
+def test_a_refused_figure_says_why_in_its_cell_and_in_the_notes(paced: Analysis) -> None:
+    table = table_of(paced)
+    rows = {row.label: row for row in table.rows}
+    p99 = next(column for column in columns_for(table) if column.key == "p99_at_rate")
+    assert p99.cell(rows["set, 1 kB, 8 workers"]) == "—"
+    assert p99.why_missing(rows["set, 1 kB, 8 workers"]).startswith("The generator sent requests up to 3.4 ms late")
+    assert p99.is_struck(rows["set, 1 kB, 8 workers"])
+    assert not p99.is_struck(rows["set, 100 B, 8 workers"])
+    assert p99.why_missing(rows["set, 10 kB, 32 workers"]).startswith("No trial at full speed counts")
+    notes = [line for line in summary.latency_lines(table) if "half rate" in line]
+    assert notes == [
+        "No figures at half rate for 4 of 36 conditions (e.g. set, 10 kB, 32 workers): No trial at full speed counts, "
+        "so that the rate is not known.",
+        "Figures at half rate refused for set, 1 kB, 8 workers: The generator sent requests up to 3.4 ms late: its "
+        "limit is 5 % of P50.",
+        "Figures at half rate refused for set, 10 kB, 8 workers: The generator sent requests up to 4.5 ms late: its "
+        "limit is 5 % of P50.",
+        "Figures at half rate are suspect for set, 100 B, 8 workers: The generator sent requests up to 3.4 ms late: "
+        "its limit is 5 % of P50.",
+    ]
+
+
+def test_the_table_at_the_end_has_them_too(paced: Analysis, build: Callable[..., Analysis]) -> None:
+    rows = table_of(paced).rows
+    assert [column.header for column in end_columns(rows, tps=False)] == [
+        "RPS", "95 % interval", "half rate", "P50 at half rate", "P99 at half rate", "P99.9 at half rate",
+        "bottleneck", "published",
+    ]  # fmt: skip
+    assert [column.header for column in end_columns(table_of(build()).rows, tps=False)] == [
+        "RPS", "P50", "P99", "published",
+    ]  # fmt: skip
+
+
+def test_a_studys_own_latencies_stand_apart_with_what_was_published_of_them(
+    application: Analysis, fixed_rates: ModuleType
+) -> None:
+    table = fixed_rates.with_fixed_rates(application).tables[0]
+    keys = [column.key for column in columns_for(table)]
+    own = [column.key for column in columns_for(application.tables[0])]
+    apart = [column.key for column in full_load_columns(table)]
+    assert [key for key in own if key not in keys] == apart
+    assert apart
+    assert [key for key in keys if key not in own] == ["at_rate", "p50_at_rate", "p99_at_rate", "p999_at_rate"]
