@@ -7,7 +7,7 @@ import pytest
 
 from loadstone.deploy.ledger import Made
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.software import Software
 from loadstone.software.sql.grammar import Reader
 from loadstone.software.sql.marks import comment_of, create_marked, owner_of, remove_database

@@ -15,7 +15,7 @@ from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import certificate_problem
 from loadstone.errors import AccessRefused, ServerGone, ServerRefused, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb.client import MariaDbClient, Untrusted
 from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.mariadb.settings import SPELLING

@@ -8,7 +8,7 @@ from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.provider import ServerFacts
 from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.capacity import whole
 from loadstone.software.memcached.declared import MEMCACHED
 from loadstone.software.memcached.session import TOO_OLD, MemcachedSession

@@ -17,7 +17,8 @@ from loadstone.bounds.replies import bad_reply, read_as, shortened
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import error_text
 from loadstone.errors import ServerGone, ServerRefused, UserError
-from loadstone.plan.drive_plan import Endpoint, numbered_key
+from loadstone.plan.drive_plan import numbered_key
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.declared import COUNTING, MEMCACHED
 from loadstone.software.memcached.settings import SPELLING, reported
 from loadstone.spec.experiment import OUR_PREFIX

@@ -12,7 +12,7 @@ from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import error_text
 from loadstone.errors import AccessRefused, ServerGone, ServerRefused, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.postgresql.client import MAINTENANCE, PostgresqlClient, Untrusted
 from loadstone.software.postgresql.declared import POSTGRESQL
 from loadstone.software.postgresql.settings import SPELLING

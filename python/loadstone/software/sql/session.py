@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.errors import ServerGone, ServerRefused, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.software import Software
 from loadstone.software.sql.tokens import statements_in
 

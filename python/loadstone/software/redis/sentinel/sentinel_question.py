@@ -6,7 +6,7 @@ from typing import Any
 
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
-from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.cluster.announced import Address, require_address, require_few, require_plausible
 from loadstone.software.redis.sentinel.sentinel_url import Watched
 from loadstone.software.redis.session import LoginRefused, RedisSession
