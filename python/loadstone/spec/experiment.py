@@ -206,11 +206,11 @@ class Conclusion(SpecPart):
 
 
 class OperationSpec(SpecPart):
-    """An operation as the plan has it (`plan.drive_plan.Operation`), and the conditions it is for.
+    """An operation as the plan has it (`plan.operations.Operation`), and the conditions it is for.
 
     The `args` of a command may be one text: it is split at the spaces outside of `{...}`; with `repeat: N` its last
     argument is sent N times. An operation has either `commands` (Redis) or `requests` (HTTP,
-    `plan.workload.http.HttpRequest`).
+    `plan.operations.HttpRequest`).
     """
 
     name: str
@@ -375,7 +375,7 @@ class Workload(SpecPart):
     """What makes the load: `native`, or the program of a client library by its name or path, with its options after a
     colon (`go-redis`, `redis-py:mode=asyncio`). Conditions may differ in it: `${client}`."""
     threads: Any = "auto"
-    """Of the generator. `auto`: as many as the CPUs allow and the load needs, see `plan.workload.threads`."""
+    """Of the generator. `auto`: as many as the CPUs allow and the load needs, see `plan.workload.trial_plans`."""
     back_end: Any = "auto"
     """Of the native engine: `io_uring`, `epoll`, or `auto`: io_uring where the kernel has what it takes."""
     phases: dict[str, Any] = {}
@@ -384,7 +384,7 @@ class Workload(SpecPart):
     verify: dict[str, Any] = {}
     timeouts: dict[str, Any] = {}
     data: dict[str, Any] | None = None
-    """Rows of a file for `{data.FIELD}` (`plan.workload.http.DataFile`); a path counts from this file."""
+    """Rows of a file for `{data.FIELD}` (`plan.operations.DataFile`); a path counts from this file."""
     recording: dict[str, Any] | None = None
     """Commands that `redis-cli MONITOR` recorded, sent again in the place of others: `path`, which counts
     from this file, and `speed` (`plan.workload.recording.Recording`)."""
