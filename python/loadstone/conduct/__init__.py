@@ -1,1 +1,1 @@
-"""Carrying a run plan out: which trial comes next, each trial from deploy to record, and the crashes at the end."""
+"""Carrying a run plan out: the loop that asks the goals, and each block from deploy to record."""

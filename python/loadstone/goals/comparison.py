@@ -65,14 +65,11 @@ class Comparison(Goal):
     def next(self, history: History, time: TimeLeft) -> Step:
         """The next block of the group whose turn it is, or the look that follows its last one."""
         groups = self._follow(history)
-        if time.turn is not self._turn:
-            self._turn, begins = time.turn, True
-            if time.turn is not Turn.MORE:
-                ran_out = time.turn is Turn.LEFT
-                able = [one for one in groups if not ran_out or _ran_out_of_time(one, history)]
-                self._running = [one for one in able if self._goes_on(one, history, time)]
-        else:
-            begins = False
+        begins, self._turn = time.turn is not self._turn, time.turn
+        if begins and time.turn is not Turn.MORE:  # then those go on that did so after their first looks
+            ran_out = time.turn is Turn.LEFT
+            able = [one for one in groups if not ran_out or _ran_out_of_time(one, history)]
+            self._running = [one for one in able if self._goes_on(one, history, time)]
         if self._round is None:
             if not self._running or (time.turn is Turn.FIRST and not begins):
                 return Done() if time.turn is Turn.LEFT else Wait()

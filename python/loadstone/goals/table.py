@@ -5,7 +5,6 @@ come after those looks.
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 from loadstone.goals.goal import (
     Asked,
@@ -134,20 +133,18 @@ class Table(Goal):
 
     def _begin_table(self, table: TableTrials, time: TimeLeft) -> Measure | Judged | None:
         """The first block, trial by trial as long as there is time beside what is kept; of one block it is all."""
-        for planned in table.pending(table.blocks[0]):
-            if not time.fits(table.trial_s() + self._kept_s, [planned]):
-                return None
-            return self._trials(table, [planned])
+        if first := table.pending(table.blocks[0])[:1]:
+            return self._trials(table, first) if time.fits(table.trial_s() + self._kept_s, first) else None
         return Judged(time.look(table.group.name, table.complete, "last look")) if len(table.blocks) == 1 else None
 
     def _finish_table(self, table: TableTrials, time: TimeLeft) -> Measure | Judged:
         """What is left: of the first block trial by trial, then block by block as long as there is time for a whole."""
-        spent = partial(time.look, table.group.name, table.complete, "out of budget")
-        for planned in table.pending(table.blocks[0]):
-            return self._trials(table, [planned]) if time.fits(table.trial_s(), [planned]) else Judged(spent())
-        for pending in filter(None, map(table.pending, table.blocks[1:])):
-            return self._trials(table, pending) if time.fits(table.block_s(), pending) else Judged(spent())
-        return Judged(time.look(table.group.name, table.complete, "last look"))
+        following, needed_s = table.pending(table.blocks[0])[:1], table.trial_s()
+        if not following:
+            following, needed_s = next(filter(None, map(table.pending, table.blocks[1:])), []), table.block_s()
+        if following and time.fits(needed_s, following):
+            return self._trials(table, following)
+        return Judged(time.look(table.group.name, table.complete, "out of budget" if following else "last look"))
 
     def _trials(self, table: TableTrials, planned: Sequence[PlannedTrial]) -> Measure:
         return Measure(
