@@ -70,6 +70,8 @@ class Factor(SpecPart):
     default: Level | None = None
     off_by_default: tuple[Level, ...] = ()
     """Levels that are measured only where `--only` names them; what they alone need is not started otherwise."""
+    alike: bool = False
+    """Whether nothing uses it on purpose: equal conditions, to see how much measuring alone makes them differ."""
     unit: str = ""
     title: str = ""
     values: dict[str, dict[str, Level]] = {}

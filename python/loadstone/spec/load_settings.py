@@ -8,6 +8,7 @@ from loadstone.errors import UserError
 from loadstone.secrecy.experiment_secrets import learn_experiment
 from loadstone.spec.built_in import FOLDER, names
 from loadstone.spec.crosscheck import cross_check
+from loadstone.spec.crosscheck_used import check_used
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.problems import Source, listed, nearest, shown
 from loadstone.spec.yaml_text import YamlTextError, read_yaml
@@ -79,7 +80,14 @@ def find(name: str) -> Experiment:
     if name in names():
         return load_experiment(FOLDER / f"{name}.yaml")
     if name.endswith(_SUFFIXES) or "/" in name or (is_there(Path(name)) and Path(name).is_file()):
-        return load_experiment(Path(name))
+        experiment = load_experiment(Path(name))
+        check_used(experiment)  # a slip in what someone wrote may well be a factor that nothing uses
+        return experiment
+    if name == "latest":
+        raise UserError(
+            "'latest' is a run, and this takes an experiment; `loadstone report latest` shows the newest run, "
+            f"built-in experiments are: {listed(names())}"
+        )
     raise UserError(
         f"experiment {shown(name)} is not known; {nearest(name, names())}"
         f"built-in experiments: {listed(names())}; or name a file that ends in .yaml"

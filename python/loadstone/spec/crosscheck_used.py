@@ -1,0 +1,45 @@
+"""Whether the load, the servers or the rows depend on each factor at all.
+
+Levels that nothing uses are measured alike, and their comparison ends in a confident EQUIVALENT about nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import REFERENCE, Level, level_text
+
+_PARTS = ("servers", "subjects", "data", "workload")
+"""What a trial is made of. What `--quick` and `--as-published` replace is measured by those alone."""
+
+
+def check_used(experiment: Experiment) -> None:
+    """Raises UserError for the first factor of several levels that no text and no `when` of a trial names."""
+    parts = [experiment.source.data.get(part) for part in _PARTS]
+    used = {name for part in parts for name in _names(part)}
+    for name, factor in experiment.factors.items():
+        if len(factor.levels) > 1 and name not in used and not factor.alike:
+            problem = "nothing uses it: its levels would be measured alike; write"
+            remedy = f"${{{name}}} or when: {{{name}: [{_quoted(factor.levels[0])}]}}, or alike: true if that is meant"
+            raise experiment.source.error(("factors", name), f"{problem} {remedy}")
+
+
+def _names(data: Any) -> Iterator[str]:
+    """The factors that stand in texts and in each `when`."""
+    if isinstance(data, str):
+        yield from (match[1].partition(".")[0] for match in REFERENCE.finditer(data))
+    elif isinstance(data, Mapping):
+        when = data.get("when")
+        yield from when if isinstance(when, Mapping) else ()
+        for value in data.values():
+            yield from _names(value)
+    elif isinstance(data, list | tuple):
+        for item in data:
+            yield from _names(item)
+
+
+def _quoted(level: Level) -> str:
+    """The level as YAML reads it again inside of `{}`."""
+    text = level_text(level)
+    plain = not isinstance(level, str) or text.replace(" ", "").replace("-", "").isalnum()
+    return text if plain else f"'{text}'"
