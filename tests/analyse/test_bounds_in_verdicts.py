@@ -12,6 +12,7 @@ from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.model import Comparison, Row
 from loadstone.analyse.tables import make_tables
 from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.percents import up_to_percent
 from loadstone.record.reading import Run
 from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import verdict_text
@@ -163,7 +164,9 @@ def test_the_bound_of_the_row_decides_and_not_that_of_a_trial(row: Callable[...,
     assert once.bound.taken == pytest.approx(0.6 / 12, abs=0.015)
     often = row({block: studies.loses(0.6) for block in (2, 4, 6, 8)})
     assert often.verdict == "suspect"
-    assert any(reason.startswith("taken suspect in 4 of 12 trials: ") for reason in map(text, often.reasons))
+    (told,) = (one for one in map(text, often.reasons) if one.startswith("taken suspect in 4 of 12 trials: "))
+    assert often.bound is not None
+    assert f"could be up to {up_to_percent(often.bound.printed)}% higher" in told, "a figure has one bound: the row's"
     assert often.goodput_per_s is not None
 
 

@@ -4,6 +4,7 @@ from loadstone.analyse.model import Analysis
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult
+from loadstone.report.format import sentence
 from loadstone.report.trust import bound_lines
 
 
@@ -46,3 +47,13 @@ def test_of_several_trials_the_sentence_has_the_bound_of_the_row(analysis: Analy
     line = bounded(analysis, UNBOUNDED, (0.2, UNBOUNDED))
     assert line.startswith("get (no upper bound): ")
     assert line.endswith("no upper limit of the rate is known.")
+
+
+def test_one_line_a_row_has_the_bound_of_the_row_too() -> None:
+    """What `-q` prints behind SUSPECT is counted over trials, and has the reason of one of them."""
+    counted = message("check.failed_in", check="gain", verdict="suspect", trials=2, of=4, reason=gain(1.03).reason)
+    assert "up to 103% higher" in sentence(counted)
+    assert "up to 22% higher" in sentence(Bound(generator=0.22, taken=0.0).put_into(counted))
+    assert "no upper limit" in sentence(Bound(generator=UNBOUNDED, taken=0.0).put_into(counted))
+    without = message("check.failed_in", check="background", reason=message("check.background.not_reported"))
+    assert Bound(generator=0.22, taken=0.0).put_into(without) == without

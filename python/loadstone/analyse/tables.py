@@ -245,8 +245,10 @@ def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[Message
     """
     without = BOUNDS if bound is not None and 100 * bound.total <= GAIN.valid else ()
     if len(trials) == 1:
-        return [check.reason for check in failed_checks(trials[0], without=without) if check.reason is not None]
-    return counted_reasons(trials, without=without)
+        found = [one.reason for one in failed_checks(trials[0], without=without) if one.reason is not None]
+    else:
+        found = counted_reasons(trials, without=without)
+    return found if bound is None else [bound.put_into(reason) for reason in found]
 
 
 def _pool_wait(trials: Sequence[TrialRecord]) -> Quantiles:

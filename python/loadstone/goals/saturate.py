@@ -121,7 +121,7 @@ class Saturate(Goal):
             return Judged(time.look(template.name, step.sweeps, step.reason), told)
         needed_s = step.plan.block_s if isinstance(step, SweepStep) else _search_s(template, step)
         if needed_s > time.left_s:
-            return _out_of_budget(template, len(trials), label, time)
+            return _out_of_budget(template, len(trials), label, time, needed_s)
         if isinstance(step, SearchStep):
             expected_s = planned.searches_s() / len(planned.trials) - (time.budget.elapsed_s() - self._entered_s)
             self._takes(max(needed_s, expected_s), time)
@@ -173,7 +173,7 @@ class Saturate(Goal):
         measure_s = length_s(settings, capacity_per_s, found.next.rate_per_s)
         trial_s = measure_s + expected_overhead_s(template.plan)
         if trial_s > time.left_s:
-            return _out_of_budget(template, len(found.blocks), label, time, tell)
+            return _out_of_budget(template, len(found.blocks), label, time, trial_s, tell)
         self._takes((LOCATE_STEPS + BLOCKS * BLOCK_STEPS - len(found.steps)) * trial_s, time)
         users = 4 * max(probe.users for probe in probes)
         return replace(measure_rate(template, found.next, measure_s, users, label, self._seed), told=tell)
@@ -210,12 +210,14 @@ def _has_ramp(template: PlannedTrial, history: History) -> bool:
 
 
 def _out_of_budget(
-    template: PlannedTrial, blocks: int, label: str, time: TimeLeft, before: Tell | None = None
+    template: PlannedTrial, blocks: int, label: str, time: TimeLeft, needed_s: float, before: Tell | None = None
 ) -> Judged:
+    out_of_time = message("progress_out_of_time", needed_s=needed_s, left_s=time.left_s)
+
     def tell(told: Told) -> None:
         if before is not None:
             before(told)
-        told.announced(label, message("progress_out_of_time"))
+        told.announced(label, out_of_time)
 
     return Judged(time.look(template.name, blocks, "out of budget"), tell)
 

@@ -40,6 +40,26 @@ class Bound(Piece):
         """Both together; what is not known counts as nothing."""
         return (1 + (self.generator or 0.0)) * (1 + (self.taken or 0.0)) - 1
 
+    @property
+    def printed(self) -> float:
+        """The one that stands beside the figure. A round trip of one user is not limited by the generator."""
+        return self.taken or 0.0 if self.round_trip else self.total
+
+    @property
+    def said(self) -> Message:
+        """How much higher the rate could be, or that nothing is known of that."""
+        share = round(self.printed, 6)
+        return message("check.no_bound") if share >= UNBOUNDED else message("check.up_to", share=share)
+
+    def put_into(self, reason: Message) -> Message:
+        """The reason of one trial with this bound, beside which it stands: a figure has one bound."""
+        figures = reason.figures
+        if isinstance(inner := figures.get("reason"), Message):
+            return reason.model_copy(update={"figures": {**figures, "reason": self.put_into(inner)}})
+        if "bound" not in figures:
+            return reason
+        return reason.model_copy(update={"figures": {**figures, "bound": self.said}})
+
 
 DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
 """Verdicts that answer a question: others say that this run cannot."""

@@ -136,8 +136,8 @@ def ratio(estimate: float | None, low: float | None = None, high: float | None =
 
 
 def bound_share(found: Bound) -> float:
-    """How much more at most, as a share. A round trip of one user is no capacity: the generator does not limit it."""
-    return found.taken or 0.0 if found.round_trip else found.total
+    """How much more at most, as a share."""
+    return found.printed
 
 
 def bound(found: Bound | None) -> str:

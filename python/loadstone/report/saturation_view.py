@@ -8,7 +8,14 @@ from loadstone.report import format as fmt
 from loadstone.report.text.sentences import text
 from loadstone.spec.saturation_spec import latency_objective
 
-MARKS = {"plateau": "●", "peak": "▲", "limit": "●", "at_least": "≥", "none": "○"}
+MARKS = {"plateau": "●", "peak": "▲", "limit": "●", "at_least": "◐", "none": "○"}
+_LOAD_ENDED = (
+    "not_levelled_off",
+    "not_levelled_off_at_most",
+    "still_rising",
+    "generator_gave_out",
+    "generator_gave_out_at",
+)
 LATENCIES = (("mean", "MTT"), ("p50", "P50"), ("p99", "P99"))
 
 
@@ -85,7 +92,10 @@ def _facts(answer: SaturationAnswer) -> Iterator[tuple[Message, Message]]:
     if answer.model == "closed":
         yield message("saturation_fact_point"), _point(answer)
         yield message("saturation_fact_most"), _most(answer)
-        yield message("saturation_fact_beyond"), message("saturation_beyond", kind=answer.kind)
+        yield (
+            message("saturation_fact_beyond"),
+            message("saturation_beyond", kind=answer.kind, load_ended=_load_ended(answer)),
+        )
     if answer.objective is not None:
         yield message("saturation_fact_objective"), answer.objective.message
     elif answer.model == "open":
@@ -104,8 +114,16 @@ def _facts(answer: SaturationAnswer) -> Iterator[tuple[Message, Message]]:
 
 def _point(answer: SaturationAnswer) -> Message:
     if answer.users is None:
-        return message("saturation_no_point", kind=answer.kind)
+        return message("saturation_no_point", kind=answer.kind, load_ended=_load_ended(answer))
     return message("saturation_users", users=_figures(answer.users))
+
+
+def _load_ended(answer: SaturationAnswer) -> bool:
+    """Whether only a bound is known since no more load could be made; else there was no time, or others were in it."""
+    why = answer.message.figures.get("why")
+    while isinstance(why, Message) and why.kind == "from_users_on":
+        why = why.figures.get("why")
+    return isinstance(why, Message) and why.kind in _LOAD_ENDED
 
 
 def _most(answer: SaturationAnswer) -> Message:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.model import Analysis, Row
-from loadstone.judge.verdict import UNBOUNDED, Bound
+from loadstone.judge.verdict import Bound
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
@@ -136,16 +136,8 @@ def why_so_far(analysis: Analysis, row: Row) -> str:
     parts = {"gain": row.bound.generator or 0.0, "taken": row.bound.taken or 0.0}
     for name in sorted(parts, key=lambda name: -parts[name]):
         if (reason := _worst(analysis, row, name)) is not None:
-            return fmt.sentence(_with_bound(reason, parts[name]))
+            return fmt.sentence(row.bound.put_into(reason))
     return ""
-
-
-def _with_bound(reason: Message, share: float) -> Message:
-    """The reason of one trial, with the bound that stands beside it: that of the row."""
-    if "bound" not in reason.figures:
-        return reason
-    bound = message("check.no_bound") if share >= UNBOUNDED else message("check.up_to", share=share)
-    return reason.model_copy(update={"figures": {**reason.figures, "bound": bound}})
 
 
 def _worst(analysis: Analysis, row: Row, name: str) -> Message | None:

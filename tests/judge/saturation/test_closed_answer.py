@@ -68,6 +68,31 @@ def test_where_others_had_half_of_it_only_what_was_reached_is_known(system: Syst
     assert "other programs took CPU time: without them the rate could be up to 100% higher" in text(found.message)
 
 
+def test_where_time_ends_before_the_interval_the_levels_say_what_was_reached(system: System) -> None:
+    """The search ran while others had the machine: the sweeps after it are what the system did."""
+    template, settings = planned(quick=True)
+    trials: list[TrialRecord] = []
+    system.carry_on(template, settings, trials)
+    slow = [
+        one.model_copy(update={"goodput_per_s": 0.6 * one.goodput_per_s})
+        for one in trials
+        if one.saturation is not None and one.saturation.phase == "search"
+    ]
+    for times, why in ((3, "2 sweeps; an interval needs at least 6"), (1000, "no sweep was measured whole")):
+        sweeps = [in_longer_sweeps(one, times) for one in trials if one.saturation and one.saturation.phase == "sweep"]
+        found = closed_answer([*slow, *sweeps], settings).saturation
+        assert why in text(found.message)
+        assert found.at_least_per_s == pytest.approx(8000, rel=0.05)
+
+
+def in_longer_sweeps(trial: TrialRecord, times: int) -> TrialRecord:
+    """The trial in sweeps of so many times as many rounds: there are fewer of them."""
+    step = trial.saturation
+    assert step is not None
+    longer = step.model_copy(update={"rounds_a_sweep": times * step.rounds_a_sweep})
+    return trial.model_copy(update={"saturation": longer})
+
+
 def test_a_rate_that_rose_with_time_is_said_so(system: System) -> None:
     system.capacity_per_s = 1e6
     _, settings = planned(users_max=8)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from loadstone.judge.statistics.saturation import closed_saturation, least_cycle
+from loadstone.judge.statistics.saturation import best_level, closed_saturation, least_cycle
 from loadstone.judge.statistics.saturation_model import Probe, Sweep, at_least, typical
 from loadstone.judge.statistics.saturation_peak import Usl, fit_usl, peaks, usl_fits
 from loadstone.judge.statistics.saturation_range import grid, search_range, sweep_orders
@@ -110,6 +110,20 @@ def test_what_rises_to_the_end_has_no_point(seed: int) -> None:
 
     found = closed_saturation(sweeps_of(slowly, grid(128), noise=0.02, seed=seed))
     assert text(found.message) == f"CAPACITY >= {found.at_least_per_s:,.0f} a second: it still rose at 128 users"
+
+
+def test_a_bound_is_that_of_the_best_level_by_its_typical_rate() -> None:
+    """One sweep's luck is noise; a level whose replies failed is no bound, and where the generator gave out is one."""
+    sweeps = sweeps_of(eight_servers, grid(32), noise=0.05)
+    by_users = [sorted(p.goodput_per_s for sweep in sweeps for p in sweep if p.users == users) for users in grid(32)]
+    middles = [math.exp(statistics.median(map(math.log, rates))) for rates in by_users]
+    assert best_level(sweeps) == pytest.approx(max(middles))
+    assert best_level(sweeps) < max(rates[-1] for rates in by_users)
+    full = closed_saturation(changed(sweeps, 3, generator_limit="full"))
+    assert full.at_least_per_s == pytest.approx(max(middles))
+    failed = closed_saturation(changed(sweeps, 3, error_share=0.5))
+    assert failed.at_least_per_s == pytest.approx(max(middles[:2]))
+    assert best_level([]) == 0
 
 
 def test_users_who_think_saturate_later() -> None:

@@ -9,7 +9,7 @@ from loadstone.record.trial import Quantiles, TrialVerdict
 
 PointKind = Literal["plateau", "peak", "limit", "at_least", "none"]
 """plateau: throughput levels off. peak: it falls again. limit: the highest rate of the open model that keeps its
-objective. at_least: the load ended before the system did. none: nothing may be said, and the message has the reason."""
+objective. at_least: only a bound is known, and why. none: nothing may be said, and the message has the reason."""
 ObjectiveKind = Literal["limit", "met_always", "never", "unknown"]
 """limit: met up to somewhere within what was measured. met_always, never: at every load, at none. unknown: the data do
 not say, and the message has the reason."""
@@ -144,7 +144,7 @@ class SaturationAnswer(Piece):
     per_s: Estimated | None
     """What it does there at most, a second."""
     at_least_per_s: float | None
-    """Of `at_least`: the largest rate that was observed."""
+    """Of `at_least`: what its best level typically did."""
     sweeps: int
     """Independent estimates behind the interval: sweeps, or blocks of bisections."""
     rounds_a_sweep: int = 0

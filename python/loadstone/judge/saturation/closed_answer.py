@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from loadstone.judge.saturation.level_probes import measured_again, search_probes, sweeps_of
-from loadstone.judge.statistics.saturation import TAIL_FROM, closed_saturation, least_cycle
+from loadstone.judge.saturation.level_probes import measured_again, probe_of, search_probes, sweep_blocks, sweeps_of
+from loadstone.judge.statistics.saturation import TAIL_FROM, best_level, closed_saturation, least_cycle
 from loadstone.judge.statistics.saturation_model import Estimate, Probe, Saturation, Sweep, at_least, no_point
 from loadstone.judge.statistics.saturation_range import RangeSearch, search_range
 from loadstone.judge.validity.bounds import FAR, up_to
@@ -63,7 +63,7 @@ def _saturation(
 ) -> Saturation:
     if not trials:
         return no_point(message("saturation_not_measured"))
-    best = max((probe.goodput_per_s for probe in probes), default=0.0)
+    best = _reached(trials, probes, sweeps)
     if search.answer is not None:
         return _still_warming(trials, search.answer)
     if not search.levels:
@@ -75,6 +75,17 @@ def _saturation(
     if found.kind == "none" and isinstance(why, Message) and why.kind == "too_few_sweeps":
         return at_least(best, why)  # no interval yet; what was reached is known
     return _widened(found, trials)
+
+
+def _reached(trials: Sequence[TrialRecord], probes: Sequence[Probe], sweeps: Sequence[Sweep]) -> float:
+    """What the system did at least, a second: what its best level did in the sweeps.
+
+    Where no sweep is whole, the levels of one that was begun count beside the search: each is one short trial.
+    """
+    if sweeps:
+        return best_level(sweeps)
+    begun = [(probe_of(trial),) for block in sweep_blocks(trials) for trial in block.values() if trial.phases]
+    return best_level([*begun, tuple(probes)])
 
 
 def _still_warming(trials: Sequence[TrialRecord], found: Saturation) -> Saturation:

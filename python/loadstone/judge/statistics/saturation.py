@@ -50,13 +50,12 @@ def closed_saturation(sweeps: Sequence[Sweep]) -> Saturation:
         return refusal
     curves, cut = _curves(sweeps)
     if curves is None:
-        best = max((one.goodput_per_s for sweep in sweeps for one in sweep if _spoilt(one) is None), default=0.0)
-        return at_least(best, cut or message("no_correct_reply"))
+        return at_least(best_level(sweeps), cut or message("no_correct_reply"))
     tail, users = _tail(curves), round(float(curves.users[-1]))
     if np.count_nonzero(tail) < TAIL_LEVELS_MIN:
-        return at_least(curves.best_per_s, cut or message("not_levelled_off", users=users))
+        return at_least(best_level(sweeps), cut or message("not_levelled_off", users=users))
     if (levelled := _levelled(curves, tail)) is None:
-        return at_least(curves.best_per_s, cut or message("still_rising", users=users))
+        return at_least(best_level(sweeps), cut or message("still_rising", users=users))
     if _retrograde(curves, levelled):
         return _peak(curves)
     return _plateau(curves, levelled)
@@ -92,10 +91,6 @@ class _Curves:
     def typical_rates(self) -> Floats:
         return np.asarray(np.exp(np.median(np.log(self.rates), axis=0)), dtype=np.float64)
 
-    @property
-    def best_per_s(self) -> float:
-        return float(self.typical_rates.max())
-
 
 def least_cycle(sweeps: Sequence[Sweep]) -> tuple[float, int] | None:
     """The least N / X(N) of all levels by their typical rates, in seconds, and at how many users; None without any.
@@ -107,6 +102,23 @@ def least_cycle(sweeps: Sequence[Sweep]) -> tuple[float, int] | None:
         by_users.setdefault(probe.users, []).append(probe.goodput_per_s)
     cycles = [(users / float(np.exp(np.median(np.log(rates)))), users) for users, rates in by_users.items()]
     return min(cycles, default=None)
+
+
+def best_level(sweeps: Sequence[Sweep]) -> float:
+    """The most that a level did by its typical rate over the sweeps; 0 without any.
+
+    What a generator that gave out had answered, the system did do; a level where replies failed says nothing. It is the
+    level's typical rate, and not its best sweep's, which is noise.
+    """
+    by_users: dict[int, list[Probe]] = {}
+    for probe in (one for sweep in sweeps for one in sweep):
+        by_users.setdefault(probe.users, []).append(probe)
+    sound = ([one.goodput_per_s for one in level] for level in by_users.values() if all(map(_tells_a_bound, level)))
+    return max((float(np.exp(np.median(np.log(rates)))) for rates in sound), default=0.0)
+
+
+def _tells_a_bound(probe: Probe) -> bool:
+    return probe.error_share <= ERRORS_MAX and probe.goodput_per_s > 0
 
 
 def _refusal(sweeps: Sequence[Sweep]) -> Saturation | None:

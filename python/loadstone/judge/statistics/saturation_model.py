@@ -56,7 +56,7 @@ class Saturation:
 
     plateau: throughput levels off; `users` is the saturation point N* = X_max (R_0 + Z), `per_s` X_max.
     peak: throughput falls again; both are those of the peak. limit: `per_s` is the highest rate of the open
-    model that keeps its objective. at_least: the load ended before the system did, so only a bound is known.
+    model that keeps its objective. at_least: only a bound is known: the load ended, or the time.
     none: nothing may be said; the message has the reason.
     """
 
@@ -65,7 +65,7 @@ class Saturation:
     per_s: Estimate | None = None
     users: Estimate | None = None
     at_least_per_s: float | None = None
-    """The largest rate that was observed, where the load could not find the end."""
+    """What the best level typically did, where the end was not found."""
     method: Literal["", "plateau", "usl", "log-quadratic", "bisection"] = ""
     repeats: int = 0
     """Independent estimates behind the interval: sweeps, or blocks of the open model."""
@@ -91,7 +91,7 @@ def no_point(why: Message) -> Saturation:
 
 
 def at_least(per_s: float, why: Message) -> Saturation:
-    """What may be said when the load ended before the system under test did."""
+    """What may be said when load or time ended before the system's capacity was found."""
     if per_s <= 0:
         return no_point(why)
     return Saturation("at_least", message("saturation_at_least", per_s=per_s, why=why), at_least_per_s=per_s)

@@ -9,7 +9,7 @@ from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.gain import AT_THE_DISK, limits_of
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
-from loadstone.judge.verdict import UNBOUNDED
+from loadstone.judge.verdict import Bound
 from loadstone.message import Message, message
 from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.record.facts import OTHERS
@@ -84,6 +84,4 @@ def _most(beside: Mapping[str, float]) -> dict[str, float]:
 
 def up_to(share: float) -> Message:
     """How much higher a rate could be, or that nothing is known of that."""
-    if share >= UNBOUNDED:
-        return message("check.no_bound")
-    return message("check.up_to", share=share)
+    return Bound(generator=None, taken=share).said

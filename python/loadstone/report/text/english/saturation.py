@@ -9,7 +9,7 @@ _BEYOND = {
     "plateau": "throughput levels off: more users only wait longer",
     "peak": "throughput falls again (retrograde): fewer users would serve more",
     "limit": "rates were offered, not users",
-    "at_least": "not known: the load ended before the system did",
+    "at_least": "not known",
     "none": "not known",
 }
 
@@ -103,8 +103,19 @@ SATURATION: dict[str, str | Callable[..., str]] = {
 }
 
 
-def _no_point(kind: str) -> str:
-    return "beyond what could be driven" if kind == "at_least" else "not found"
+def _no_point(kind: str, load_ended: bool) -> str:
+    if kind != "at_least":
+        return "not found"
+    return "beyond what could be driven" if load_ended else "not known"
+
+
+def _beyond(kind: str, load_ended: bool) -> str:
+    return f"{_BEYOND[kind]}: the load ended before the system did" if load_ended else _BEYOND[kind]
+
+
+def _out_of_time(needed_s: float, left_s: float) -> str:
+    left = f"{digits(max(0.0, left_s), 2)} s of the budget are left for it"
+    return f"the next step takes about {digits(needed_s, 2)} s, and {left}; go on with --resume and a larger --budget"
 
 
 def _limit(why: str, runner_up: str | None, share: float | None, users: int | None, rate_per_s: float | None) -> str:
@@ -198,7 +209,7 @@ SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
     ),
     "progress_rates_tried": lambda steps: f"rates a second: {', '.join(steps)}",
     "progress_sweeps_missing": lambda missing: f"no interval yet; {several(missing, 'more sweep')} will give one",
-    "progress_out_of_time": "no time is left for more; go on with --resume and a larger --budget",
+    "progress_out_of_time": _out_of_time,
     "saturation_heading": "Saturation",
     "saturation_title": "The saturation point",
     "saturation_fact_point": "Saturation point",
@@ -214,7 +225,7 @@ SATURATION_REPORT: dict[str, str | Callable[..., str]] = {
     "saturation_at_least_per_s": lambda per_s: f"at least {figure(per_s)} a second",
     "saturation_no_point": _no_point,
     "saturation_not_known": "not known",
-    "saturation_beyond": lambda kind: _BEYOND[kind],
+    "saturation_beyond": _beyond,
     "saturation_limit_named": _limit,
     "saturation_unloaded": _unloaded,
     "saturation_measured": _measured,
