@@ -1,6 +1,6 @@
 """What figures mean, before how exact they are: reads that found nothing, and what is compared by keys."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.message import Message, message
@@ -17,7 +17,24 @@ def meanings_of(run: Run, judged: Sequence[TrialRecord], tables: Sequence[Result
     by_name = {trial.trial: trial for trial in judged}
     rows = {identity(row.condition): row for table in tables for row in table.rows}
     found = [(row, [by_name[name] for name in row.trials if name in by_name]) for row in rows.values()]
-    return [*_by_units(run, judged), *_misses(found)]
+    return [*_by_units(run, judged), *_misses(found), *_appends(run)]
+
+
+def _appends(run: Run) -> Iterator[Message]:
+    """Of servers of the user's that take turns in slices, some of which have an append-only file.
+
+    With servers of ours such pairs are compared by whole trials; settings of others are known only when it runs.
+    """
+    if not any(group.pairs and group.rounds is not None for group in run.plan.groups):
+        return
+    servers = run.environment.get("servers")
+    found = {
+        name: str(one["settings"].get("appendonly", "no")) == "yes"
+        for name, one in (servers.items() if isinstance(servers, Mapping) else ())
+        if isinstance(one, Mapping) and one.get("ours") is False and isinstance(one.get("settings"), Mapping)
+    }
+    if any(found.values()) and not all(found.values()):
+        yield message("meaning.appends", servers=[name for name, appends in found.items() if appends])
 
 
 def misses_percent(trials: Sequence[TrialRecord]) -> float | None:

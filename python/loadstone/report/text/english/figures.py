@@ -114,6 +114,10 @@ def _misses(labels: Sequence[str], percent: float, not_loaded: bool) -> str:
 ROWS: Mapping[str, str | Callable[..., str]] = {
     "at_rate.no_capacity": "No trial at full speed counts, so that the rate is not known.",
     "at_rate.no_time": "The budget ended before it.",
+    "meaning.appends": (
+        "Server {servers:list} goes on writing its append-only file after it answered: a part of that falls into the "
+        "other's slices, so the difference is rather larger than measured."
+    ),
     "meaning.misses": _misses,
     "row.apart": "Its {trials} trials lie {share:.0%} apart, and are too few for an interval.",
     "row.not_merged": "The latencies cannot be merged: {error}.",
