@@ -3,8 +3,8 @@
     python bench/calibration_results.py [--date 2026-11-22] FILE...
 
 A file is what a part of `make calibrate` left in `runs/calibration/`: `replay.json`, `rounds.txt`, `starts.txt`,
-`effects.txt`, `carry-over.txt`, `lengthening.txt`, `carried.txt`, `quantiles.json`, `saturation.json`,
-`saturation-live.txt`, `limits-live.txt`, `stalls.txt`, `aa/aa.md` or `ab/ab.md`.
+`effects.txt`, `carry-over.txt`, `lengthening.txt`, `carried.txt`, `quantiles.json`, `row-quantiles.json`,
+`saturation.json`, `saturation-live.txt`, `limits-live.txt`, `stalls.txt`, `aa/aa.md` or `ab/ab.md`.
 """
 
 import argparse
@@ -106,6 +106,27 @@ def quantiles(text: str) -> list[Table]:
     return [table(head, rows, f"{given['runs']:,} runs a row; per cent with 95 % ranges")]
 
 
+def row_quantiles(text: str) -> list[Table]:
+    """Coverage of the intervals of one row's quantiles, and what is named as made by one unit."""
+    given = json.loads(text)
+    rows = [
+        [
+            row["scenario"],
+            f"P{100 * row['quantile']:g}",
+            str(row["units"]),
+            percent(row["held"]),
+            percent(row["binomial_held"]),
+            f"{row['width']:.2f}",
+            percent(row["one_named"]),
+            percent(row["falsely_named"]),
+        ]
+        for row in given["outcomes"]
+    ]
+    head = ["units", "quantile", "number", "holds the truth", "the binomial one does", "upper end over lower"]
+    head += ["a single stall is named", "named where none stalled"]
+    return [table(head, rows, f"{given['runs']:,} runs a row; per cent with 95 % ranges")]
+
+
 def saturation(text: str) -> list[Table]:
     """Bias and coverage of saturation points."""
     given = json.loads(text)
@@ -140,6 +161,7 @@ def printed(text: str) -> list[Table]:
 
 PARTS: dict[str, tuple[str, Callable[[str], list[Table]]]] = {
     "replay": ("The judge on simulated runs", replay),
+    "row-quantiles": ("P50, P95 and P99 of one row, over simulated slices of 1,500 operations", row_quantiles),
     "quantiles": ("P95, P99 and P99.9 on simulated latencies", quantiles),
     "saturation": ("Saturation of simulated servers", saturation),
     "rounds": ("Rounds of slices, simulated", printed),

@@ -1,0 +1,134 @@
+"""A quantile of latencies with its 95 % interval, over the slices, seconds or trials that it was measured in.
+
+Operations within a second are not independent: one stall makes thousands of them late, so that an interval over single
+operations (the binomial one) holds the true P99 of a trial in 5 to 47 of 100 cases. The units are what varies. At a
+latency x unit i has d_i = (operations beyond x) - (1 - p) (all its operations); x may be the p-quantile as long as the
+mean of d is not significantly off 0, and the interval is all such x: the quantile of a sample of clusters by test
+inversion (Woodruff 1952; Francisco and Fuller 1991). Histograms are added up, percentiles never averaged.
+
+The test is Student's t on the units. A few units hold most of what is late, so d is skewed, and t alone misses above:
+it is corrected by Hall's transformation (Hall 1992, 'On the removal of skewness by transformation'). Units that follow
+each other share the machine's state: the variance grows by their autocorrelation (`effective_rounds`), and it is never
+less than that of independent operations. Coverage by simulation: `bench/replay_unit_quantiles.py`.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from loadstone.judge.statistics.histograms import Buckets, Counts, latency_blocks, rank_of
+from loadstone.judge.statistics.rounds.effective_rounds import rounds_in_one
+from loadstone.judge.statistics.signed_rank import Floats
+
+UNITS_MIN = 8
+"""Fewer units give no interval, as slices of a row's rate (`row_rate`)."""
+LEVEL = 0.05
+MOST = 0.9
+"""The units that together hold so large a share of what lies beyond a quantile are those that it rests on."""
+
+ONE_UNIT_TIMES, ONE_UNIT_SHARE = 2.0, 0.75
+"""J: one unit made a quantile that is twice as long as without it, if it holds three quarters of what lies beyond."""
+ONE_OF_MIN = 3
+"""Of two units one always holds most."""
+CANDIDATES = 3
+"""Only the units with most operations beyond a quantile can have made it."""
+
+
+class UnitQuantile(NamedTuple):
+    """A quantile in ns over all units; infinite where it falls among the operations that failed."""
+
+    figure: float
+    low: float | None
+    """Ends of the interval; None: too few units."""
+    high: float | None
+    """May be infinite: with so few operations nothing bounds it from above."""
+    without_one: float
+    """The quantile without the one unit that moves it most downwards."""
+    share_of_one: float
+    """What share of the operations beyond the quantile that unit holds."""
+    units_of_most: int
+    """The fewest units that together hold nine tenths of the operations beyond the quantile."""
+    units: int
+
+    @property
+    def is_of_one_unit(self) -> bool:
+        """Whether a single unit made the quantile: a stall, and nothing that repeats."""
+        alone = self.share_of_one >= ONE_UNIT_SHARE and self.figure >= ONE_UNIT_TIMES * self.without_one
+        return alone and self.units >= ONE_OF_MIN
+
+
+class Units:
+    """The latencies of several units, a histogram each."""
+
+    def __init__(self, latencies: Sequence[Buckets], failed: Sequence[int]) -> None:
+        """`failed`: of each unit the operations that never got a latency: infinitely late.
+
+        Raises ValueError without a single operation, or if the histograms differ in their buckets.
+        """
+        self._values, counts = _table(latencies)
+        self._failed = np.asarray(failed, dtype=np.int64)
+        self._below = np.cumsum(counts, axis=1)
+        self._totals = (self._below[:, -1] if counts.size else np.zeros(len(counts), np.int64)) + self._failed
+        if not self._totals.sum():
+            raise ValueError("units without a single operation have no quantile")
+
+    @property
+    def number(self) -> int:
+        """How many units there are."""
+        return len(self._totals)
+
+    def quantile(self, p: float) -> UnitQuantile:
+        """The p-quantile (0 < p < 1) of all units together, with its interval and what it rests on."""
+        place = self._place(p, np.ones(self.number))
+        low, high = self._ends(p, place) if self.number >= UNITS_MIN else (None, None)
+        late = self._totals - (self._below[:, place - 1] if place else 0)  # of the quantile's own bucket, too
+        worst, without = self._without_one(p, place, late)
+        shares = np.sort(late / late.sum())[::-1]
+        most = int(np.searchsorted(np.cumsum(shares), MOST - 1e-9)) + 1
+        share = float(late[worst] / late.sum())
+        return UnitQuantile(self._value(place), low, high, self._value(without), share, most, self.number)
+
+    def _without_one(self, p: float, place: int, late: Counts) -> tuple[int, int]:
+        """The unit without which the quantile is smallest, and the quantile's place then."""
+        found = (int(np.argmax(late)), place)
+        for unit in np.argsort(-late, kind="stable")[:CANDIDATES].tolist():
+            weights = np.ones(self.number)
+            weights[unit] = 0
+            if (weights @ self._totals) and (without := self._place(p, weights)) < found[1]:
+                found = unit, without
+        return found
+
+    def _place(self, p: float, weights: Floats) -> int:
+        """Index of the quantile's bucket; behind the last one where it falls among failures."""
+        rank = float(rank_of(p, np.asarray(weights @ self._totals)))
+        return int(np.count_nonzero(weights @ self._below < rank))
+
+    def _value(self, place: int) -> float:
+        return float(self._values[place]) if place < len(self._values) else math.inf
+
+    def _ends(self, p: float, place: int) -> tuple[float, float]:
+        """The smallest and the largest latency that the test does not reject, and the quantile itself."""
+        from scipy.special import stdtrit  # here, since its import takes longer than the rest of the analysis
+
+        units, totals = self.number, self._totals.astype(np.float64)[:, np.newaxis]
+        off = totals - self._below - (1 - p) * totals
+        mean = off.mean(axis=0)
+        centred = off - mean
+        least = totals.mean() * p * (1 - p)
+        variance = np.maximum((centred**2).sum(axis=0) / (units - 1), least)
+        skewness = (centred**3).mean(axis=0) / variance**1.5 * units**2 / ((units - 1) * (units - 2))
+        tau = rounds_in_one(off[:, min(place, off.shape[1] - 1)])
+        t = mean / np.sqrt(variance * tau / units)
+        root = math.sqrt(units)
+        corrected = t + skewness * t**2 / 3 / root + skewness**2 * t**3 / 27 / units + skewness / 6 / root
+        kept = np.flatnonzero(np.abs(corrected) <= float(stdtrit(units - 1, 1 - LEVEL / 2)))
+        first, last = (int(kept[0]), int(kept[-1]) + 1) if len(kept) else (place, place)
+        return self._value(min(first, place)), self._value(max(last, place))
+
+
+def _table(latencies: Sequence[Buckets]) -> tuple[Floats, Counts]:
+    """The values of all buckets that any unit used, and the counts: a row a unit."""
+    blocks = latency_blocks(latencies, latencies)
+    return blocks.values_ns, blocks.counts_a
