@@ -4,18 +4,19 @@ from itertools import pairwise
 
 import pytest
 
+from loadstone.judge.statistics.unit_quantiles import UNITS_MIN
 from loadstone.plan.at_rate import (
     ALIKE,
     LEAST_S,
     MOST_S,
     OPERATIONS,
     RATE_NOT_KNOWN_PER_S,
-    SLICED,
     TOGETHER_MAX,
     FixedRate,
     alike,
     is_saturating,
     rounds_at_rate,
+    sliced_s,
     times_at_rate,
     with_rate,
 )
@@ -103,7 +104,7 @@ def test_fast_rows_have_a_p99_and_slow_ones_what_is_left() -> None:
     times = times_at_rate(rates, [0.1] * 12, room_s=13.0)
     assert all(rate * time >= OPERATIONS[2] for rate, time in zip(rates[:10], times[:10], strict=True))
     assert all(OPERATIONS[0] <= 500 * time < OPERATIONS[1] for time in times[10:]), "a P50"
-    assert 1.2 + SLICED * sum(times) <= 13.0
+    assert 1.2 + sum(map(sliced_s, times)) <= 13.0
 
 
 def test_with_more_room_slow_rows_have_theirs_too() -> None:
@@ -135,3 +136,10 @@ def test_rounds_hold_the_time(measure_s: float) -> None:
     rounds = rounds_at_rate(measure_s)
     assert measure_s * 0.999 <= rounds.of(1) * rounds.measured_s <= measure_s + 0.5
     assert rounds.settle_s < rounds.slice_s
+
+
+@pytest.mark.parametrize("rate_per_s", [10_000, 57_000, 200_000])
+def test_a_row_with_a_p99_has_as_many_slices_as_its_interval_needs(rate_per_s: float) -> None:
+    (time_s,) = times_at_rate([rate_per_s], [0.1], room_s=100.0)
+    assert rate_per_s * time_s >= OPERATIONS[2]
+    assert rounds_at_rate(time_s).of(1) >= UNITS_MIN

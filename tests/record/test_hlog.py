@@ -9,7 +9,7 @@ from hdrh.log import HistogramLogReader
 
 from loadstone.errors import DriveFailed
 from loadstone.record.histogram import decode
-from loadstone.record.hlog import log_lines, measured, measured_by_rounds, read_log
+from loadstone.record.hlog import log_lines, measured, measured_by_intervals, measured_by_rounds, read_log
 
 
 @pytest.fixture
@@ -123,3 +123,9 @@ def test_rounds_stand_in_comments_that_other_readers_pass_over(drive, tmp_path: 
     assert sum(one.get_total_count() for one in found.values()) == whole["set.response"]
     with pytest.raises(DriveFailed, match="which rounds"):
         measured_by_rounds(plain, "response")
+    by_time = measured_by_intervals(plain, "response")
+    starts = [one.start_s for one in drive.intervals if one.phase in ("measure", "drain")]
+    begun = [start_s for start_s, _ in by_time]
+    assert len(begun) > 2
+    assert all(any(start_s == pytest.approx(other, abs=1e-3) for other in starts) for start_s in begun)
+    assert sum(one.get_total_count() for one in by_time.values()) == whole["set.response"]

@@ -117,7 +117,8 @@ class FixedRate(Goal):
         for places in alike([time_s for _, time_s in rows]):
             rounds = rounds_at_rate(max(rows[place][1] for place in places))
             trials = [rows[place][0] for place in places]
-            sliced = tuple(replace(one, plan=in_slices(one.plan, rounds, 1)) for one in trials)
+            each_s = rounds.interval_of_a_slice_s
+            sliced = tuple(replace(one, plan=in_slices(one.plan, rounds, 1, each_s)) for one in trials)
             expected_s = rounds.slices_s(rounds.of(1), len(sliced)) + self._opening_s * len(sliced)
             yield Rows(sliced, rounds, expected_s)
 

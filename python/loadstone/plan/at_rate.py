@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadstone.plan.drive_plan import Closed, Open, Plan
-from loadstone.plan.rounds import SETTLE_S, TABLE_WARM_UP_S, Rounds
+from loadstone.plan.rounds import BETWEEN_S, SETTLE_S, TABLE_WARM_UP_S, Rounds
 
 AT_RATE_GROUP = "at-rate"
 """The group of what is measured at a fixed rate, for the rows of tables. No comparison is called so."""
@@ -22,11 +22,10 @@ SPARE = 1.1
 """So many times that, for slices that end a little early and for rates that are missed by a little."""
 LEAST_S, MOST_S = 0.1, 10.0
 """For how long a row is measured at least; at most, however long its own trials are."""
-ROUNDS_MIN = 5
-"""A row is measured in so many slices, so that a neighbour's busy second does not strike one row alone."""
-SLICE_MIN_S, SLICE_MAX_S = 0.05, 0.5
-SLICED = 1.25
-"""So many times as long a row takes in slices: they settle, and are given one after the other."""
+ROUNDS_MIN = 8
+"""A row is measured in so many slices: they are the units of the intervals of its quantiles, and a neighbour's busy
+second does not strike one row alone."""
+SLICE_MIN_S, SLICE_MAX_S = 0.025, 0.5
 ALIKE = 1.6
 """Rows that take turns have equally long slices, so they are measured for about as long."""
 TOGETHER_MAX = 16
@@ -70,7 +69,7 @@ def times_at_rate(
     """
     times = [0.0] * len(rates_per_s)
     steps = [
-        (opening_s + SLICED * min(most_s, _needed_s(rate, 0)), place, 0)
+        (opening_s + sliced_s(min(most_s, _needed_s(rate, 0))), place, 0)
         for place, (rate, opening_s) in enumerate(zip(rates_per_s, openings_s, strict=True))
     ]
     heapq.heapify(steps)
@@ -80,14 +79,20 @@ def times_at_rate(
         for further in range(step + 1, len(OPERATIONS)):
             needed_s = _needed_s(rates_per_s[place], further)
             if times[place] < needed_s <= most_s:
-                heapq.heappush(steps, (SLICED * (needed_s - times[place]), place, further))
+                heapq.heappush(steps, (sliced_s(needed_s) - sliced_s(times[place]), place, further))
                 break
     return times
 
 
 def _needed_s(rate_per_s: float, step: int) -> float:
-    """For how long a row is measured that has a quantile."""
-    return max(LEAST_S, SPARE * OPERATIONS[step] / rate_per_s)
+    """For how long a row is measured that has a quantile: more than a P50 in as many slices as an interval needs."""
+    return max(LEAST_S if step == 0 else ROUNDS_MIN * SLICE_MIN_S, SPARE * OPERATIONS[step] / rate_per_s)
+
+
+def sliced_s(measure_s: float) -> float:
+    """How long a row takes that is measured for so long: its slices settle, and are given one after the other."""
+    rounds = rounds_at_rate(measure_s)
+    return measure_s + rounds.of(1) * (SETTLE_S + BETWEEN_S)
 
 
 def alike(times_s: Sequence[float]) -> list[list[int]]:

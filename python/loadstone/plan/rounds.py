@@ -145,6 +145,11 @@ class Rounds:
         return (max(1, self.of(block) // LATENCY_GROUPS) - 0.5) * self.measured_s
 
     @property
+    def interval_of_a_slice_s(self) -> float:
+        """How long intervals are, in measured seconds, that each hold one slice: they end with it."""
+        return round(0.5 * self.measured_s, 6)
+
+    @property
     def measured_s(self) -> float:
         """Seconds of a slice that are measured."""
         return self.slice_s - self.settle_s

@@ -11,10 +11,11 @@ Of a drive that took turns with others a comment before the lines of an interval
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from hdrh.histogram import HdrHistogram
 
@@ -31,6 +32,8 @@ _ROUNDS = re.compile(r"#\[Rounds: (\d{1,9})-(\d{1,9})\]\n")
 
 RoundSpan = tuple[int, int]
 """First and last round."""
+IntervalSpan = tuple[float, float]
+"""When an interval began, since the trial did, and how long it was; in s."""
 
 
 def log_lines(intervals: Iterable[Interval], started_unix_ns: int) -> Iterator[str]:
@@ -64,13 +67,23 @@ def _tagged(interval: Interval) -> Iterator[tuple[str, str]]:
 def read_log(path: Path) -> dict[str, list[str]]:
     """The encoded histograms of each tag, an interval after the other. Raises OSError if there is no such file."""
     encoded: dict[str, list[str]] = {}
-    for tag, _, text in _lines(path):
-        encoded.setdefault(tag, []).append(text)
+    for line in _lines(path):
+        encoded.setdefault(line.tag, []).append(line.encoded)
     return encoded
 
 
-def _lines(path: Path) -> Iterator[tuple[str, RoundSpan | None, str]]:
-    """Tag, rounds and encoded histogram of each line. Raises OSError if there is no such file."""
+class _Entry(NamedTuple):
+    """One line: a histogram, and which time it is of."""
+
+    tag: str
+    rounds: RoundSpan | None
+    start_s: float
+    length_s: float
+    encoded: str
+
+
+def _lines(path: Path) -> Iterator[_Entry]:
+    """Every line that holds a histogram. Raises OSError if there is no such file, DriveFailed if it is damaged."""
     rounds: RoundSpan | None = None
     opened = open_file(path, folder=path.parent.parent)  # `latency/`, too, is the run's own
     with os.fdopen(opened, encoding="utf-8", errors="replace") as file:
@@ -80,8 +93,16 @@ def _lines(path: Path) -> Iterator[tuple[str, RoundSpan | None, str]]:
             if named := _ROUNDS.fullmatch(line):
                 rounds = int(named[1]), int(named[2])
             elif line.startswith("Tag=") and line.endswith("\n") and "," in line:
-                tag, *_, text = line[len("Tag=") : -1].split(",")
-                yield tag, rounds, text
+                tag, *times, text = line[len("Tag=") : -1].split(",")
+                yield _Entry(tag, rounds, *_start_and_length(times), text)
+
+
+def _start_and_length(times: Sequence[str]) -> tuple[float, float]:
+    """Seconds since the trial began; 0 where a line of someone else's does not say."""
+    try:
+        return float(times[0]), float(times[1])
+    except (IndexError, ValueError):
+        return 0.0, 0.0
 
 
 def measured(path: Path, kind: str) -> HdrHistogram:
@@ -102,13 +123,27 @@ def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, HdrHistogram]:
         DriveFailed: a histogram in it is damaged, or the log does not say which rounds it is of.
     """
     found: dict[RoundSpan, list[str]] = {}
-    for tag, rounds, text in _lines(path):
-        if not _is_measured(tag, kind):
+    for line in _lines(path):
+        if not _is_measured(line.tag, kind):
             continue
-        if rounds is None:
+        if line.rounds is None:
             raise DriveFailed(f"{path}: does not say which rounds its latencies are of")
-        found.setdefault(rounds, []).append(text)
+        found.setdefault(line.rounds, []).append(line.encoded)
     return {rounds: merge(map(decode, found[rounds])) for rounds in sorted(found)}
+
+
+def measured_by_intervals(path: Path, kind: str) -> dict[IntervalSpan, HdrHistogram]:
+    """The same by the intervals that each histogram is of, in their order. What ended in the drain stands in its own.
+
+    Raises:
+        OSError: there is no such file.
+        DriveFailed: a histogram in it is damaged.
+    """
+    found: dict[IntervalSpan, list[str]] = {}
+    for line in _lines(path):
+        if _is_measured(line.tag, kind):
+            found.setdefault((line.start_s, line.length_s), []).append(line.encoded)
+    return {span: merge(map(decode, found[span])) for span in sorted(found)}
 
 
 def _is_measured(tag: str, kind: str) -> bool:

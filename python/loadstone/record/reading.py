@@ -32,7 +32,7 @@ from loadstone.record.file_names import (
     TRIALS,
 )
 from loadstone.record.histogram import merge, quantiles_ns
-from loadstone.record.hlog import RoundSpan, measured, measured_by_rounds
+from loadstone.record.hlog import IntervalSpan, RoundSpan, measured, measured_by_intervals, measured_by_rounds
 from loadstone.record.lines import LineReader, require_format
 from loadstone.record.look import Look
 from loadstone.record.parts.before_kinds import with_kinds
@@ -164,6 +164,18 @@ def read_round_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[Rou
     """
     try:
         return measured_by_rounds(path / LATENCY / f"{trial}.hlog", kind)
+    except OSError as error:
+        raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
+
+
+def read_interval_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[IntervalSpan, HdrHistogram]:
+    """The same of any trial, by its intervals: begin and length in s.
+
+    Raises:
+        DriveFailed: the trial's log is missing or damaged.
+    """
+    try:
+        return measured_by_intervals(path / LATENCY / f"{trial}.hlog", kind)
     except OSError as error:
         raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
 

@@ -217,7 +217,7 @@ def _of_block(group: Group, block: int, plan: Plan) -> Plan:
     """The plan of a condition in a block: what is compared has the group's length, in rounds that of its slices."""
     if group.rounds is not None:
         if in_tables(group.name):
-            return in_slices(plan, group.rounds, block, interval_of_rows_s(group.rounds, block))
+            return in_slices(plan, group.rounds, block, interval_of_rows_s(plan, group.rounds, block))
         if group.metric in RATES:
             return in_slices(plan, group.rounds, block)
         return in_slices(plan, group.rounds, block, round(group.rounds.latency_interval_s(block), 6))

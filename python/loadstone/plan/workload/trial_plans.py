@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
-from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.operations import Operation
 from loadstone.plan.protocols import PROTOCOLS, for_requests
@@ -262,8 +262,13 @@ def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
     return _with_intervals(plan.model_copy(update=changed))
 
 
-def interval_of_rows_s(rounds: Rounds, block: int) -> float:
-    """The length of the intervals of a table's rows: some of them even where a block is short."""
+def interval_of_rows_s(plan: Plan, rounds: Rounds, block: int) -> float:
+    """The length of the intervals of a table's row: some of them even where a block is short.
+
+    Of a load at a rate the intervals of its latencies rest on them: they are slices, or a few of very many.
+    """
+    if isinstance(plan.model, Open):
+        return round(rounds.latency_interval_s(block), 6)
     share_s = rounds.measured_s * rounds.of(block) / TABLE_INTERVALS
     return min(SLICED_INTERVAL_S, max(SHORTEST_INTERVAL_S, round(share_s, 3)))
 
