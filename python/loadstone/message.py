@@ -15,8 +15,8 @@ AS_WRITTEN = "as_written"
 """The kind of a sentence that was recorded as one: folders of before, and what other programs said."""
 
 
-PLACES = {"trial", "trials", "block", "blocks"}
-"""Figures that say where something happened, not what."""
+PLACES = {"trial", "trials", "block", "blocks", "neighbour"}
+"""Figures that say where something happened or what it is compared with, not what."""
 DEPTH_MAX = 20
 """Of figures within figures: a message holds a few others, and those at most some more."""
 

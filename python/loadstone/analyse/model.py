@@ -13,7 +13,25 @@ from loadstone.record.look import Reason
 from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
 
 
-class AtRate(Piece):
+class SettledLatencies(Piece):
+    """Of response times at a rate that was set: whether their quantiles repeat, over what was measured apart."""
+
+    response_interval_ns: dict[str, tuple[float, float | None]] = {}
+    """Quantile -> its 95 % interval over the units; no upper end where failures or too few operations leave none."""
+    interval_units: int = 0
+    """Slices, seconds or trials behind the intervals; 0: not known."""
+    interval_unit: Literal["slice", "second", "part", "trial"] | None = None
+    """part: an interval of another length than a second, of a trial in one stretch."""
+    no_interval: Recorded | None = None
+    """Why there are no intervals, where units are known."""
+    unsettled: dict[str, Recorded] = {}
+    """Quantile -> why it does not describe the condition: one unit made it, or the units do not agree."""
+    doubted: list[str] = []
+    """The figures of `response_ns` that a check or their units doubt; empty with `latencies_doubted`: all of them, in a
+    folder's analysis of before."""
+
+
+class AtRate(SettledLatencies):
     """What a row's condition did at a fixed rate, in the open model: latency that is the server's own."""
 
     verdict: Literal["valid", "suspect", "invalid", "missing"]
@@ -76,7 +94,7 @@ class Deliveries(Piece):
     """From the time that a message was due to its delivery; what is missing counts as infinitely late."""
 
 
-class Row(Piece):
+class Row(SettledLatencies):
     """One condition of a table: the study's columns, over its valid (or else suspect) trials."""
 
     condition: dict[str, Level]
@@ -153,6 +171,11 @@ class Row(Piece):
     """What operations are counted by where one is more than one of it: `key`. Empty: an operation is one."""
     at_rate: AtRate | None = None
     """The same condition at a fixed rate; None where that was not requested, or its load has a rate or pauses."""
+
+    @property
+    def at_fixed_rate(self) -> "AtRate | Row | None":
+        """Where its latencies at a rate that was set stand, beside its own load or under it; None: nowhere."""
+        return self.at_rate or (self if self.interval_units else None)
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """The 95 % interval of its figure, where it has one: of goodput and throughput."""

@@ -12,12 +12,13 @@ from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
 from loadstone.analyse.model import MachineSpeed, ResultTable, Row
 from loadstone.analyse.rows.at_once import at_once
 from loadstone.analyse.rows.deliveries import deliveries
+from loadstone.analyse.rows.doubted_figures import doubted_figures
 from loadstone.analyse.rows.error_examples import error_examples
 from loadstone.analyse.rows.fixed_rates import at_fixed_rates, own_load
-from loadstone.analyse.rows.merged_latencies import merged_latencies, saturates, unmeasurable
+from loadstone.analyse.rows.merged_latencies import has_a_rate, merged_latencies, saturates, unmeasurable
+from loadstone.analyse.rows.settled import Settled, neighbours_checked, settled
 from loadstone.analyse.rows.stalled import timeouts_beside
 from loadstone.analyse.rows.waiting_users import (
-    is_bounded,
     is_disturbed,
     is_of_latency,
     no_quantiles,
@@ -72,6 +73,7 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
             made = ((c, _row(run, table, c, by_condition.get(identity(c), []), usual)) for c in conditions)
             rows = [row.model_copy(update={"at_rate": at_rates.get(identity(c))}) for c, row in made]
             vary = {name: list(levels) for name, levels in table.vary.items()}
+            rows = neighbours_checked(rows, vary)
             head = {"name": table.name, "title": table.title, "note": table.note, "columns": list(table.columns)}
             tables.append(ResultTable(**head, vary=vary, rows=rows))
     return tables
@@ -116,6 +118,9 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     doubts = [*(_apart(used) if interval is None else []), *_warming(used)]
     slower = slower_than_usual(used, usual)
     elapsed_s = sum(trial.duration_s for trial in used)
+    repeats = settled(run, used, response) if has_a_rate(used) else Settled()
+    late = [(trial, one) for trial in used for one in _suspect([trial]) if is_of_latency(one)]
+    doubted = doubted_figures(late, latencies.least)
     return Row(
         **{**head, "reasons": [*head["reasons"], *latencies.unread, *doubts, *([slower] if slower else [])]},
         verdict=_verdict(used, bound, doubts),
@@ -129,7 +134,6 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         response_ns=response,
         service_ns=latencies.service,
         least_ns=None if waited else latencies.least,
-        latencies_doubted=any(is_of_latency(one) and not is_bounded(one, latencies.least) for one in _suspect(used)),
         pool_wait_ns=None if waited else _pool_wait(used),
         errors=_errors(used),
         cpu_share=_cpu_share(used, elapsed_s),
@@ -143,6 +147,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         bound=bound,
         at_once=at_once(used),
         deliveries=deliveries(used),
+        **repeats.fields(doubted),
         **server_side(used),
     )
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from loadstone.analyse.model import AtRate
+from loadstone.analyse.rows.doubted_figures import doubted_figures
 from loadstone.analyse.rows.merged_latencies import merged_latencies, unmeasurable
-from loadstone.analyse.rows.waiting_users import is_bounded
+from loadstone.analyse.rows.settled import settled
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.full_speed import capacity_of
 from loadstone.judge.validity.checks import BOUNDS, forbidding
@@ -59,7 +60,8 @@ def _measured(run: Run, trials: list[TrialRecord]) -> AtRate:
     if not used or refusal_of(trials) is not None:
         return _empty(trials, "invalid", reasons, rate_per_s, share)
     latencies = merged_latencies(run, used)
-    doubts = [check for trial in used for check in failed_checks(trial, ("suspect",), without=BOUNDS)]
+    doubts = [(trial, check) for trial in used for check in failed_checks(trial, ("suspect",), without=BOUNDS)]
+    found = settled(run, used, latencies.response)
     measured_s = sum(trial.duration_s for trial in used)
     replied = sum(trial.goodput_per_s * trial.duration_s for trial in used)
     return AtRate(
@@ -72,8 +74,8 @@ def _measured(run: Run, trials: list[TrialRecord]) -> AtRate:
         response_ns=latencies.response,
         service_ns=latencies.service,
         least_ns=latencies.least,
-        latencies_doubted=any(not is_bounded(check, latencies.least) for check in doubts),
         unmeasurable=unmeasurable(latencies.response, used),
+        **found.fields(doubted_figures(doubts, latencies.least)),
     )
 
 

@@ -16,6 +16,11 @@ def saturates(trials: Sequence[TrialRecord]) -> bool:
     return bool(models) and all(one is not None and not one.think_time_ms for one in models)
 
 
+def has_a_rate(trials: Sequence[TrialRecord]) -> bool:
+    """Whether their load came at a rate that was set, the open model."""
+    return bool(trials) and all(trial.facts.open is not None for trial in trials)
+
+
 @dataclass(frozen=True)
 class Latencies:
     """Of all trials together."""

@@ -55,7 +55,7 @@ class Latencies:
             self._known_rounds[key] = {span: buckets_of(found) for span, found in self._read_rounds(*key).items()}
         slices = slices_of(trial)
         return [
-            RoundGroup(first + begin, first + end, buckets, _failed_in(slices, (begin, end), buckets, kind))
+            RoundGroup(first + begin, first + end, buckets, failed_in(slices, (begin, end), buckets, kind))
             for (begin, end), buckets in self._known_rounds[key].items()
         ]
 
@@ -64,7 +64,7 @@ def _rounds(trial: TrialRecord) -> int:
     return max(slices_of(trial), default=-1) + 1
 
 
-def _failed_in(slices: Mapping[int, Slice], span: Span, buckets: Buckets, kind: LatencyKind) -> int:
+def failed_in(slices: Mapping[int, Slice], span: Span, buckets: Buckets, kind: LatencyKind) -> int:
     """Operations of these rounds that never got a latency: of the response time also what was never sent."""
     within = [slices[number] for number in range(span[0], span[1] + 1) if number in slices]
     if kind == "service":

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from loadstone.figures import digits, duration, rounded
 from loadstone.percents import up_to
+from loadstone.report.text.plain_text import latency
 
 _RATES = {
     "goodput_per_s": "correct replies a second",
@@ -14,11 +15,40 @@ _RATES = {
 _LATENCIES = {"response_ns": "response time", "service_ns": "service time", "pool_wait_ns": "pool wait"}
 _QUANTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "max": "longest"}
 _NAMES = {"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"}
+_SEVERAL = {"slice": "slices", "second": "seconds", "part": "parts of the trials", "trial": "trials"}
+
+
+def _one_unit(quantile: str, unit: str, units: int, share: float, without_ns: float) -> str:
+    name = _NAMES[quantile]
+    return (
+        f"{name}: one of {units} {_SEVERAL[unit]} holds {100 * share:.0f} % of the replies beyond it: a stall, not the "
+        f"condition; without it {name} is {latency(without_ns)}."
+    )
+
+
+def _apart(quantile: str, unit: str, units: int, most: int, low_ns: float, high_ns: float | None) -> str:
+    ends = f"from {latency(low_ns)} to {latency(high_ns)}" if high_ns is not None else f"from {latency(low_ns)} on"
+    return (
+        f"{_NAMES[quantile]}: its interval reaches {ends}, since {most} of {units} {_SEVERAL[unit]} hold nine tenths "
+        "of the replies beyond it: measure for longer."
+    )
+
+
+def _neighbour(quantile: str, times: float, neighbour: str) -> str:
+    return f"{_NAMES[quantile]} is {times:.0f} times that of {neighbour}, and no interval says whether it repeats."
+
+
 QUANTILES: dict[str, str | Callable[..., str]] = {
+    "quantile_apart": _apart,
     "quantile_failed": "its rank falls among the operations that failed",
+    "quantile_interval_needs": lambda needed, units, unit: (
+        f"an interval needs {needed} {_SEVERAL[unit]}, and there {'is' if units == 1 else 'are'} {units}"
+    ),
     "quantile_needs": lambda quantile, needed, operations: (
         f"{_NAMES[quantile]} needs {needed:,} operations, {operations:,} were measured"
     ),
+    "quantile_neighbour": _neighbour,
+    "quantile_one_unit": _one_unit,
     "quantile_users_waited": (
         "some users waited all through the measure phase for operations that had begun before it; the mean is that of "
         "all users, by Little's law"

@@ -1,0 +1,233 @@
+"""Whether the quantiles of a row's latencies repeat: their intervals, and what one slice or second alone made.
+
+The units are what was measured apart: slices of a row that took turns, seconds (shorter: parts) of one that was
+measured in one stretch, and whole trials where there are as many as an interval needs.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, product
+from typing import Any, Literal, cast
+
+from loadstone.analyse.model import AtRate, Row
+from loadstone.errors import DriveFailed
+from loadstone.judge.compare.latencies import failed_in, operations_of
+from loadstone.judge.compare.round_figures import slices_of
+from loadstone.judge.statistics.histograms import Buckets, buckets_of
+from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, UnitQuantile, Units
+from loadstone.message import Message, message
+from loadstone.record.histogram import PER_MILLE, merge
+from loadstone.record.reading import (
+    LatencyKind,
+    Run,
+    read_histogram,
+    read_interval_histograms,
+    read_round_histograms,
+)
+from loadstone.record.trial import Quantiles, TrialRecord
+from loadstone.spec.levels import Level, same_level
+
+RESPONSE: LatencyKind = "response"
+UNSETTLED_TIMES = 10.0
+"""J: an interval whose ends lie so far apart says nothing of the figure's size."""
+NEIGHBOUR_TIMES = 20.0
+"""Neighbours whose quantiles differ by so much: the longer one counts only if it is known to repeat."""
+_WHOLE = 0.5
+"""An interval shorter than this part of the longest one goes to the one before it: the drain, and what is left over."""
+_SECOND_S = (0.75, 1.5)
+
+Kind = Literal["slice", "second", "part", "trial"]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What is known of the quantiles of one row's response times; see `model.SettledLatencies`."""
+
+    units: int = 0
+    kind: Kind | None = None
+    intervals_ns: dict[str, tuple[float, float | None]] = field(default_factory=dict)
+    unsettled: dict[str, Message] = field(default_factory=dict)
+    missing: Message | None = None
+
+    def fields(self, doubted: Sequence[str]) -> dict[str, Any]:
+        """As a row has them; `doubted`: the figures that checks doubt."""
+        every = [*doubted, *(name for name in self.unsettled if name not in doubted)]
+        return {
+            "response_interval_ns": self.intervals_ns,
+            "interval_units": self.units,
+            "interval_unit": self.kind,
+            "no_interval": self.missing,
+            "unsettled": self.unsettled,
+            "doubted": every,
+            "latencies_doubted": bool(every),
+        }
+
+
+@dataclass(frozen=True)
+class _Measured:
+    kind: Kind
+    latencies: list[Buckets]
+    failed: list[int]
+
+
+def settled(run: Run, trials: Sequence[TrialRecord], response: Quantiles | None) -> Settled:
+    """Of the quantiles that were measured; nothing where the latencies cannot be read (another reason says so)."""
+    names = [name for name in PER_MILLE if response is not None and getattr(response, name) is not None]
+    if not names:
+        return Settled()
+    try:
+        found = _measured(run, trials)
+        units = Units(found.latencies, found.failed)
+    except (DriveFailed, ValueError):
+        return Settled()
+    intervals: dict[str, tuple[float, float | None]] = {}
+    unsettled: dict[str, Message] = {}
+    for name in names:
+        one = units.quantile(PER_MILLE[name] / 1000)
+        if one.low is not None and one.high is not None:
+            intervals[name] = (one.low, one.high if math.isfinite(one.high) else None)
+        if why := _unsettled(name, one, found.kind):
+            unsettled[name] = why
+    missing = None
+    if not intervals:
+        missing = message("quantile_interval_needs", needed=UNITS_MIN, units=units.number, unit=found.kind)
+    return Settled(units.number, found.kind, intervals, unsettled, missing)
+
+
+def _unsettled(name: str, one: UnitQuantile, kind: Kind) -> Message | None:
+    """Why a quantile does not describe the condition; None where nothing speaks against it."""
+    if one.is_of_one_unit:
+        return message(
+            "quantile_one_unit",
+            quantile=name,
+            unit=kind,
+            units=one.units,
+            share=one.share_of_one,
+            without_ns=one.without_one,
+        )
+    if one.low is not None and one.high is not None and one.high >= UNSETTLED_TIMES * one.low:
+        high_ns = one.high if math.isfinite(one.high) else None
+        return message(
+            "quantile_apart",
+            quantile=name,
+            unit=kind,
+            units=one.units,
+            most=one.units_of_most,
+            low_ns=one.low,
+            high_ns=high_ns,
+        )
+    return None
+
+
+def _measured(run: Run, trials: Sequence[TrialRecord]) -> _Measured:
+    """The units of these trials. Raises DriveFailed, and ValueError for histograms that differ in their buckets."""
+    if len(trials) >= UNITS_MIN:
+        whole = [buckets_of(read_histogram(run.path, trial.trial, RESPONSE)) for trial in trials]
+        failed = [max(0, operations_of(trial, RESPONSE) - one.total) for trial, one in zip(trials, whole, strict=True)]
+        return _Measured("trial", whole, failed)
+    parts = [_slices(run, trial) if slices_of(trial) else _intervals(run, trial) for trial in trials]
+    latencies = [one for part in parts for one in part.latencies]
+    return _Measured(parts[0].kind, latencies, [one for part in parts for one in part.failed])
+
+
+def _slices(run: Run, trial: TrialRecord) -> _Measured:
+    """Of a trial that took turns: a unit a slice, where each has a histogram of its own, else the fewer that there are.
+
+    What ended between slices stands in a histogram over all of them: it goes to its last one.
+    """
+    slices = slices_of(trial)
+    found = read_round_histograms(run.path, trial.trial, RESPONSE)
+    spans: list[tuple[int, int]] = []
+    for span in sorted(found, key=lambda span: span[1] - span[0]):
+        if not any(span[0] <= other[1] and other[0] <= span[1] for other in spans):
+            spans.append(span)
+    spans.sort()
+    joined = {span: [found[span]] for span in spans}
+    for span in found.keys() - joined.keys():
+        joined[max((one for one in spans if one[1] <= span[1]), default=spans[-1])].append(found[span])
+    latencies = [buckets_of(merge(joined[span])) for span in spans]
+    failed = [failed_in(slices, span, one, RESPONSE) for span, one in zip(spans, latencies, strict=True)]
+    each = all(first == last for first, last in spans)
+    return _Measured("slice" if each else "part", latencies, failed)
+
+
+def _intervals(run: Run, trial: TrialRecord) -> _Measured:
+    """Of a trial in one stretch: a unit an interval. Failures stand in the interval in which they were counted."""
+    found = list(read_interval_histograms(run.path, trial.trial, RESPONSE).items())
+    longest_s = max((length_s for (_, length_s), _ in found), default=0.0)
+    groups: list[list[int]] = []
+    for place, ((_, length_s), _) in enumerate(found):
+        if groups and length_s < _WHOLE * longest_s:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    latencies = [buckets_of(merge(found[place][1] for place in group)) for group in groups]
+    starts = [found[group[0]][0][0] for group in groups]
+    failed = [0] * len(groups)
+    for line in run.intervals.get(trial.trial, ()):
+        if line.phase in ("measure", "drain") and groups:
+            place = sum(start_s <= line.start_s + _ROUNDED_S for start_s in starts) - 1
+            failed[max(0, place)] += sum(line.errors.values()) + line.timeouts + line.dropped
+    rest = max(0, operations_of(trial, RESPONSE) - sum(one.total for one in latencies)) - sum(failed)
+    if groups:
+        failed[-1] = max(0, failed[-1] + rest)
+    second = _SECOND_S[0] <= longest_s <= _SECOND_S[1]
+    return _Measured("second" if second else "part", latencies, failed)
+
+
+_ROUNDED_S = 1e-3
+"""The log has the begin of an interval to the millisecond."""
+
+
+def neighbours_checked(rows: Sequence[Row], vary: dict[str, list[Level]]) -> list[Row]:
+    """The rows, with every quantile marked that is twenty times a neighbour's and has no interval.
+
+    Neighbours differ in one factor, by adjacent levels. One with an interval needs no neighbour: where that reaches
+    down to a tenth of the figure it is marked already, and else it repeats.
+    """
+    doubts: dict[int, dict[str, Message]] = {}
+    for (place, row), (other_place, other) in product(enumerate(rows), repeat=2):
+        if place != other_place and _are_neighbours(row, other, vary):
+            for name, why in _far_beyond(row, other).items():
+                doubts.setdefault(place, {}).setdefault(name, why)
+    return [_marked(row, doubts[place]) if place in doubts else row for place, row in enumerate(rows)]
+
+
+def _are_neighbours(a: Row, b: Row, vary: dict[str, list[Level]]) -> bool:
+    differing = [name for name in vary if not same_level(a.condition[name], b.condition[name])]
+    if len(differing) != 1:
+        return False
+    name = differing[0]
+    ends = [(a.condition[name], b.condition[name]), (b.condition[name], a.condition[name])]
+    return any(
+        same_level(one, first) and same_level(next_one, second)
+        for one, next_one in pairwise(vary[name])
+        for first, second in ends
+    )
+
+
+def _far_beyond(row: Row, other: Row) -> dict[str, Message]:
+    """The quantiles of a row without an interval that are so many times its neighbour's."""
+    found: dict[str, Message] = {}
+    here, there = row.at_fixed_rate, other.at_fixed_rate
+    if here is None or there is None or here.response_ns is None or there.response_ns is None:
+        return found
+    for name in PER_MILLE:
+        figure, less = getattr(here.response_ns, name), getattr(there.response_ns, name)
+        known = name in here.response_interval_ns or name in here.unsettled
+        if figure and less and not known and figure >= NEIGHBOUR_TIMES * less:
+            found[name] = message("quantile_neighbour", quantile=name, times=figure / less, neighbour=other.label)
+    return found
+
+
+def _marked(row: Row, doubts: dict[str, Message]) -> Row:
+    source = cast(Row | AtRate, row.at_fixed_rate)
+    changed = {
+        "unsettled": {**source.unsettled, **doubts},
+        "doubted": [*source.doubted, *(name for name in doubts if name not in source.doubted)],
+        "latencies_doubted": True,
+    }
+    if isinstance(source, AtRate):
+        return row.model_copy(update={"at_rate": source.model_copy(update=changed)})
+    return row.model_copy(update=changed)
