@@ -69,7 +69,7 @@ def test_one_stalled_slice_or_second_is_named(tmp_path: Path, in_rounds: bool, n
     assert list(found.unsettled) == ["p99"]
     assert sentence(found.unsettled["p99"]) == (
         f"P99: one of 8 {named} holds 100 % of the replies beyond it: a stall, not the condition; "
-        "without it P99 is 70 us."
+        "without it P99 is 70.0 us."
     )
     assert found.fields(["mean"])["doubted"] == ["mean", "p99"]
     low, high = found.intervals_ns["p99"]

@@ -75,3 +75,20 @@ def test_an_experiment_without_such_rows_refuses_the_option(lab: Lab) -> None:
     done = lab.loadstone("run", lab.experiment(model=model), "--at-rate", "50%")
     assert done.status == 2
     assert "--at-rate 50%: no row of tiny can have it" in done.error_line
+
+
+def test_every_slice_has_latencies_of_its_own_and_so_quantiles_an_interval(lab: Lab) -> None:
+    analysis = json.loads((lab.run() / "analysis.json").read_text())
+    rows = {
+        row["at_rate"]["trials"][0]: row["at_rate"] for row in analysis["tables"][0]["rows"] if row["at_rate"]["trials"]
+    }
+    for trial in (one for one in lab.trials() if one["group"] == "at-rate"):
+        found, slices = rows[trial["trial"]], len(trial["slices"])
+        if found["response_ns"] is None:  # this machine spoiled it
+            continue
+        assert (found["interval_units"], found["interval_unit"]) == (slices, "slice")
+        assert bool(found["response_interval_ns"]) == (slices >= 8)
+        assert (found["no_interval"] is None) == (slices >= 8)
+        for name, (low, high) in found["response_interval_ns"].items():
+            assert low <= found["response_ns"][name] * 1.002
+            assert high is None or found["response_ns"][name] <= high * 1.002

@@ -28,6 +28,13 @@ CSV_HEADER = (
     "verdict",
     "up_to_percent",
     "bounded_by",
+    "p50_latency_low_ms",
+    "p50_latency_high_ms",
+    "p95_latency_low_ms",
+    "p95_latency_high_ms",
+    "p99_latency_low_ms",
+    "p99_latency_high_ms",
+    "latencies_unsettled",
 )
 """redis-benchmark's columns, and ours behind them."""
 _FORMULA = ("=", "+", "-", "@")
@@ -116,7 +123,9 @@ def _quiet(analysis: Analysis, row: Row) -> str:
     if bounded := fmt.bound_phrase(row.bound):
         said += f" ({bounded})"
     if row.response_ns is not None and row.response_ns.p50 is not None:
-        said += f", p50={row.response_ns.p50 / 1e6:.3f} msec"
+        said += f", p50={row.response_ns.p50 / 1e6:.3f}{_brackets(row, 'p50')} msec"
+        if row.interval_units and row.response_ns.p99 is not None:
+            said += f", p99={row.response_ns.p99 / 1e6:.3f}{_brackets(row, 'p99')} msec"
     if row.deliveries is not None:
         said += f", delivered={row.deliveries.per_s:.2f} per second"
         p99 = row.deliveries.delivery_ns.p99
@@ -126,6 +135,13 @@ def _quiet(analysis: Analysis, row: Row) -> str:
     counted += [f"misses={misses:.2f}%"] if misses else []
     said = ", ".join([said, *counted])
     return said if row.verdict == "valid" else f"{said}, {row.verdict.upper()}: {_why(row)}"
+
+
+def _brackets(row: Row, quantile: str) -> str:
+    """` [0.081, 0.094]`; a ` (suspect)` behind a quantile that does not describe the condition."""
+    low, high = row.response_interval_ns.get(quantile, (None, None))
+    ends = "" if low is None else f" [{low / 1e6:.3f}, {'inf' if high is None else f'{high / 1e6:.3f}'}]"
+    return f"{ends} (suspect)" if quantile in row.unsettled else ends
 
 
 def _why(row: Row) -> str:
@@ -150,6 +166,8 @@ def _cells(analysis: Analysis, row: Row) -> list[str]:
         _number(misses, 3),
         row.verdict,
         *_bounded(analysis, row),
+        *_ends(row),
+        " ".join(map(fmt.sentence, row.unsettled.values())),
     ]
 
 
@@ -165,6 +183,13 @@ def _latencies(response: Quantiles | None) -> list[str]:
     names = ("mean", "min", "p50", "p95", "p99", "max")
     values = [None if response is None else getattr(response, name) for name in names]
     return [_number(None if value is None else value / 1e6, 3) for value in values]
+
+
+def _ends(row: Row) -> list[str]:
+    """Both ends of the intervals of P50, P95 and P99, of a load at a rate; empty where there are none."""
+    known = row.response_interval_ns
+    ends = [end for name in ("p50", "p95", "p99") for end in known.get(name, (None, None))]
+    return [_number(None if end is None else end / 1e6, 3) for end in ends]
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterator
 
 from loadstone import registry
-from loadstone.analyse.model import Analysis, Comparison, ResultTable, Row
+from loadstone.analyse.model import Analysis, AtRate, Comparison, ResultTable, Row
 from loadstone.analyse.saturation.saturation_answer import Estimated, SaturationAnswer, SaturationPoint
 from loadstone.judge.verdict import Level, Verdict
 from loadstone.record.facts import HOST
+from loadstone.record.histogram import PER_MILLE
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
@@ -82,6 +83,8 @@ def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, Ce
     if any(one.least_ns is not None or one.latencies_doubted for table in analysis.tables for one in table.rows):
         least = {f"least_{name}_ns": getattr(row.least_ns, name, None) for name in Quantiles.model_fields}
         found |= {**least, "latencies_doubted": "yes" if row.latencies_doubted else "no"}
+    if any(one.interval_units for table in analysis.tables for one in table.rows):
+        found |= interval_cells(row)
     if any(one.stored is not None for table in analysis.tables for one in table.rows):
         found |= {"stored": row.stored, "answered": row.answered, "stored_keys": row.stored_keys}
     return found if analysis.scale == 1 else {**found, "users": row.users, "scale": analysis.scale}
@@ -146,6 +149,22 @@ _NO_ROW = Row(
 )  # fmt: skip
 
 
+def interval_cells(found: AtRate | Row | None, prefix: str = "") -> dict[str, Cell]:
+    """Of quantiles at a fixed rate: both ends of their 95 % intervals, and what speaks against a figure."""
+    ends = found.response_interval_ns if found else {}
+    return {
+        **{
+            f"{prefix}response_{name}_{end}_ns": ends[name][place] if name in ends else None
+            for name in PER_MILLE
+            for place, end in enumerate(("low", "high"))
+        },
+        f"{prefix}interval_units": found.interval_units if found else None,
+        f"{prefix}interval_unit": found.interval_unit if found else None,
+        f"{prefix}doubted": " ".join(found.doubted) if found else "",
+        f"{prefix}unsettled": " ".join(map(fmt.sentence, found.unsettled.values())) if found else "",
+    }
+
+
 def fixed_rate_cells(row: Row) -> dict[str, Cell]:
     """Columns that begin with `at_rate_`, empty where a row has none; and whether its own load was all it can take.
 
@@ -164,6 +183,7 @@ def fixed_rate_cells(row: Row) -> dict[str, Cell]:
             for name in Quantiles.model_fields
         },
         "at_rate_latencies_doubted": (("yes" if found.latencies_doubted else "no") if found else ""),
+        **interval_cells(found, "at_rate_"),
         "at_rate_trials": " ".join(found.trials) if found else "",
         "at_rate_reasons": " ".join(_reasons(row)),
     }

@@ -38,6 +38,18 @@ def duration(nanoseconds: float | None) -> str:
     raise AssertionError("seconds hold every length")
 
 
+def around(figure_ns: float, ends: tuple[float, float | None] | None) -> str:
+    """What stands behind a latency that has an interval: ` [24, 27]` in the figure's unit, else ` [61 µs, 3.90 ms]`."""
+    if ends is None:
+        return ""
+    low_ns, high_ns = min(ends[0], figure_ns), None if ends[1] is None else max(ends[1], figure_ns)
+    unit = duration(figure_ns).rsplit(" ", 1)[1]
+    said = [duration(low_ns), "∞" if high_ns is None else duration(high_ns)]
+    if all(one == "∞" or one.endswith(f" {unit}") for one in said):
+        said = [one.removesuffix(f" {unit}") for one in said]
+    return f" [{', '.join(said)}]"
+
+
 def of_it_ours(figure_ns: float, own_ns: float | None) -> str:
     """What stands behind a latency of which more than a twentieth may be the generator's own: ` (≤ 42 µs ours)`."""
     if own_ns is None or own_ns <= OWN_SHOWN_FROM * figure_ns:

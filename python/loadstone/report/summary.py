@@ -8,7 +8,7 @@ from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, Tr
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import columns_for, fixed_rate_lines
+from loadstone.report.tables.columns import columns_for, fixed_rate_lines, suspect_lines, without_interval_lines
 
 CHECKS = ("stalls", "own_stalls")
 _MOST = 5
@@ -96,7 +96,13 @@ def unmeasurable_lines(columns: Sequence[Column], rows: Sequence[Row]) -> Iterat
 
 def latency_lines(table: ResultTable) -> list[str]:
     """What is to be known of the latencies of a table: quantiles that it does not have, and rates that were refused."""
-    return [*unmeasurable_lines(columns_for(table), table.rows), *fixed_rate_lines(table)]
+    columns = columns_for(table)
+    return [
+        *unmeasurable_lines(columns, table.rows),
+        *fixed_rate_lines(table),
+        *suspect_lines(table.rows, columns),
+        *without_interval_lines(table.rows),
+    ]
 
 
 def reproduce(analysis: Analysis) -> list[str]:

@@ -4,13 +4,15 @@ from types import ModuleType
 import pytest
 
 from loadstone.analyse.model import Analysis, ResultTable, Row
-from loadstone.message import as_written
+from loadstone.message import as_written, message
 from loadstone.report import summary
-from loadstone.report.tables.column import Column
+from loadstone.report.csv_report import fixed_rate_cells
+from loadstone.report.tables.column import Column, fitting
 from loadstone.report.tables.columns import (
     COLUMNS,
     columns_for,
     end_columns,
+    fixed_rate_columns,
     fixed_rate_lines,
     full_load_columns,
     rate_name,
@@ -176,3 +178,64 @@ def test_a_studys_own_latencies_stand_apart_with_what_was_published_of_them(
     assert [key for key in own if key not in keys] == apart
     assert apart
     assert [key for key in keys if key not in own] == ["at_rate", "p50_at_rate", "p99_at_rate", "p999_at_rate"]
+
+
+def settled_row(analysis: Analysis) -> Row:
+    """A row whose P99 at its rate was made by one slice, with intervals."""
+    row = next(row for row in table_of(analysis).rows if row.at_rate and row.at_rate.response_ns)
+    assert row.at_rate is not None
+    assert row.at_rate.response_ns is not None
+    why = message("quantile_one_unit", quantile="p99", unit="slice", units=8, share=0.97, without_ns=71_000.0)
+    response = row.at_rate.response_ns.model_copy(update={"p50": 25_000, "p99": 1_280_000})
+    changed = {
+        "response_ns": response,
+        "least_ns": response.model_copy(update={"p50": 23_000, "p99": 914_000}),
+        "response_interval_ns": {"p50": (24_000.0, 27_000.0), "p99": (71_000.0, 3_900_000.0)},
+        "interval_units": 8,
+        "interval_unit": "slice",
+        "unsettled": {"p99": why},
+        "doubted": ["p99"],
+        "latencies_doubted": True,
+    }
+    return row.model_copy(update={"at_rate": row.at_rate.model_copy(update=changed)})
+
+
+def test_an_interval_stands_behind_its_figure_and_a_mark_before_the_one_it_is_about(paced: Analysis) -> None:
+    row = settled_row(paced)
+    _, p50, p99, _ = fixed_rate_columns([row])
+    assert p50.cell(row) == "25 µs [24, 27] (≤ 2.0 µs ours)"
+    assert p99.cell(row) == "! 1.28 ms [71 µs, 3.90 ms] (≤ 366 µs ours)"
+    assert row.at_rate is not None
+    open_end = row.at_rate.model_copy(update={"response_interval_ns": {"p50": (24_000.0, None)}})
+    assert p50.cell(row.model_copy(update={"at_rate": open_end})) == "25 µs [24, ∞] (≤ 2.0 µs ours)"
+
+
+def test_for_want_of_room_one_bracket_says_both(paced: Analysis) -> None:
+    row = settled_row(paced)
+    columns = fixed_rate_columns([row])[1:3]
+    assert [one.cell(row) for one in fitting(columns, [row], 80, 2)] == [one.cell(row) for one in columns]
+    narrow = [one.cell(row) for one in fitting(columns, [row], 60, 2)]
+    assert narrow == ["25 µs [22, 27]", "! 1.28 ms [51 µs, 3.90 ms]"]
+
+
+def test_what_does_not_repeat_is_named_below_the_table(paced: Analysis) -> None:
+    table = table_of(paced)
+    row = settled_row(paced)
+    assert row.at_rate is not None
+    without = {"no_interval": message("quantile_interval_needs", needed=8, units=4, unit="slice"), "unsettled": {}}
+    other = row.model_copy(update={"at_rate": row.at_rate.model_copy(update=without), "label": "another"})
+    lines = summary.latency_lines(table.model_copy(update={"rows": [row, row, other]}))
+    assert lines[-2:] == [
+        f"Suspect, 2 of 3 conditions (e.g. {row.label}): P99: one of 8 slices holds 97 % of the replies beyond it: a "
+        "stall, not the condition; without it P99 is 71.0 us.",
+        "Without an interval, another: an interval needs 8 slices, and there are 4",
+    ]
+
+
+def test_a_spreadsheet_has_both_ends_and_the_doubts(paced: Analysis) -> None:
+    cells = fixed_rate_cells(settled_row(paced))
+    assert (cells["at_rate_response_p99_low_ns"], cells["at_rate_response_p99_high_ns"]) == (71_000.0, 3_900_000.0)
+    assert cells["at_rate_response_p95_low_ns"] is None
+    assert (cells["at_rate_interval_units"], cells["at_rate_interval_unit"]) == (8, "slice")
+    assert cells["at_rate_doubted"] == "p99"
+    assert str(cells["at_rate_unsettled"]).startswith("P99: one of 8 slices")

@@ -1,7 +1,7 @@
 """One column of a table: the same figure and text for terminal, page and Markdown."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
@@ -35,7 +35,10 @@ class Column:
     source: Callable[[Row], Row | AtRate | None] = lambda row: row
     """What it is read off, and what says why a figure is missing: the row itself, or what it did at a fixed rate."""
     is_response: bool = False
-    """A quantile of the response time: what of it may be the generator's own stands behind it, a doubt before it."""
+    """A quantile of the response time: its interval and what of it may be the generator's own stand behind it, a doubt
+    before it."""
+    narrow: bool = False
+    """For want of room one bracket says both: its lower end is less by the share that may be the generator's own."""
 
     @property
     def lines(self) -> list[str]:
@@ -50,7 +53,11 @@ class Column:
         text = self.text(value)
         if not self.is_response or value is None or source is None:
             return text
-        return f"{'! ' if source.latencies_doubted else ''}{text}{fmt.of_it_ours(value, own_ns(source, self.quantile))}"
+        ours, ends = own_ns(source, self.quantile), source.response_interval_ns.get(self.quantile)
+        mark = "! " if is_doubted(source, self.quantile) else ""
+        if self.narrow and ends is not None:
+            return f"{mark}{text}{fmt.around(value, (ends[0] * (1 - (ours or 0.0) / max(value, 1.0)), ends[1]))}"
+        return f"{mark}{text}{fmt.around(value, ends)}{fmt.of_it_ours(value, ours)}"
 
     def says_something(self, row: Row) -> bool:
         """Whether the row has a figure or a word here."""
@@ -79,17 +86,31 @@ class Column:
 
 
 def fitting(columns: Sequence[Column], rows: Sequence[Row], width: int, gap: int) -> list[Column]:
-    """The columns that fit into `width`, each after `gap` spaces; those that say least are left out first."""
-    widths = {
-        column.key: max([*map(cell_len, column.lines), *(cell_len(column.cell(row)) for row in rows)]) + gap
-        for column in columns
-    }
+    """The columns that fit into `width`, each after `gap` spaces: latencies in their short form where that is needed,
+    and those that say least left out first.
+    """
     kept = list(columns)
+    if sum(_widths(kept, rows, gap).values()) > width:
+        kept = columns = [replace(column, narrow=column.is_response) for column in columns]
+    widths = _widths(kept, rows, gap)
     for column in sorted((column for column in columns if column.drop), key=lambda column: -column.drop):
         if sum(widths[one.key] for one in kept) <= width:
             break
         kept = [one for one in kept if one is not column]
     return kept
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Row], gap: int) -> dict[str, int]:
+    """How wide each column is, by its key."""
+    return {
+        column.key: max([*map(cell_len, column.lines), *(cell_len(column.cell(row)) for row in rows)]) + gap
+        for column in columns
+    }
+
+
+def is_doubted(source: Row | AtRate, quantile: str) -> bool:
+    """Whether a check, or the units it was measured in, doubt this figure of the response time."""
+    return quantile in source.doubted if source.doubted else source.latencies_doubted
 
 
 def headers(first: str, columns: Sequence[Column]) -> list[str]:

@@ -1,9 +1,10 @@
 """The columns of a table, those at a fixed rate among them, and which rows a short table shows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from loadstone.analyse.model import Analysis, AtRate, ResultTable, Row
+from loadstone.message import Message
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.glossary import meaning
@@ -338,6 +339,28 @@ def fixed_rate_lines(table: ResultTable) -> Iterator[str]:
             where = f"{len(alike)} of {len(table.rows)} conditions" if len(alike) > 1 else label
             example = f" (e.g. {label})" if len(alike) > 1 else ""
             yield f"{said} for {where}{example}: {why}"
+
+
+def suspect_lines(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
+    """Which quantiles of these columns do not describe their conditions: a line a reason, one row as an example."""
+    printed = {column.quantile for column in columns if column.is_response}
+    sources = ((fmt.plain(row.label), source) for row in rows if (source := row.at_fixed_rate) is not None)
+    doubts = ((label, why) for label, source in sources for name, why in source.unsettled.items() if name in printed)
+    yield from _folded_lines("Suspect", doubts, len(rows))
+
+
+def without_interval_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Which rows' quantiles have no interval, and why."""
+    sources = ((fmt.plain(row.label), source) for row in rows if (source := row.at_fixed_rate) is not None)
+    missing = ((label, source.no_interval) for label, source in sources if source.no_interval is not None)
+    yield from _folded_lines("Without an interval", missing, len(rows))
+
+
+def _folded_lines(said: str, reasons: Iterable[tuple[str, Message]], rows: int) -> Iterator[str]:
+    for alike in folded(reasons):
+        label, why = alike[0]
+        where = f"{len(alike)} of {rows} conditions (e.g. {label})" if len(alike) > 1 else label
+        yield f"{said}, {where}: {why}"
 
 
 def full_load_line(rows: Sequence[Row]) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from loadstone.figures import digits, duration, rounded
 from loadstone.percents import up_to
-from loadstone.report.text.plain_text import latency
 
 _RATES = {
     "goodput_per_s": "correct replies a second",
@@ -22,12 +21,12 @@ def _one_unit(quantile: str, unit: str, units: int, share: float, without_ns: fl
     name = _NAMES[quantile]
     return (
         f"{name}: one of {units} {_SEVERAL[unit]} holds {100 * share:.0f} % of the replies beyond it: a stall, not the "
-        f"condition; without it {name} is {latency(without_ns)}."
+        f"condition; without it {name} is {duration(without_ns)}."
     )
 
 
 def _apart(quantile: str, unit: str, units: int, most: int, low_ns: float, high_ns: float | None) -> str:
-    ends = f"from {latency(low_ns)} to {latency(high_ns)}" if high_ns is not None else f"from {latency(low_ns)} on"
+    ends = f"from {duration(low_ns)} to {duration(high_ns)}" if high_ns is not None else f"from {duration(low_ns)} on"
     return (
         f"{_NAMES[quantile]}: its interval reaches {ends}, since {most} of {units} {_SEVERAL[unit]} hold nine tenths "
         "of the replies beyond it: measure for longer."

@@ -1,0 +1,66 @@
+"""A stall of a real Redis that happens once, and one that is the condition's own: only the second one is its P99."""
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.end_to_end.conftest import Lab
+
+pytestmark = pytest.mark.timeout(300)
+LOAD = ("redis", "--rate", "4000", "--test-time", "8", "--repeat", "1", "-t", "get", "--json")
+
+
+def _row(lab: Lab, stall: Callable[[psutil.Process], None]) -> dict[str, Any]:
+    """The row of a load at a rate, during which something was done to its server."""
+    command = lab.begin(*LOAD)
+    lab.until(command.under_load)
+    stall(command.servers()[0])
+    done = command.wait()
+    assert done.status in (0, 3), done.err
+    (row,) = json.loads(done.out)["tables"][0]["rows"]
+    assert row["interval_units"] >= 8, row
+    return dict(row)
+
+
+def _stopped(server: psutil.Process, length_s: float) -> None:
+    server.send_signal(signal.SIGSTOP)
+    time.sleep(length_s)
+    server.send_signal(signal.SIGCONT)
+
+
+def test_one_stall_is_named_and_its_p99_is_suspect(lab: Lab) -> None:
+    def once(server: psutil.Process) -> None:
+        time.sleep(2.0)
+        _stopped(server, 0.3)
+
+    row = _row(lab, once)
+    why = row["unsettled"]["p99"]
+    assert why["kind"] == "quantile_one_unit", why
+    assert why["figures"]["share"] > 0.5
+    assert why["text"].startswith("P99: one of ")
+    assert "p99" in row["doubted"]
+    assert "p50" not in row["unsettled"], "half of the replies know nothing of it"
+    low, high = row["response_interval_ns"]["p99"]
+    assert low <= row["response_ns"]["p99"] <= high
+    assert high > 2 * low, "it holds the figure without the stall, too, or is not far from it"
+
+
+def test_stalls_all_the_time_are_the_conditions_own(lab: Lab) -> None:
+    def again_and_again(server: psutil.Process) -> None:
+        while server.is_running() and time.monotonic() < end:
+            try:
+                _stopped(server, 0.05)
+            except psutil.NoSuchProcess:
+                return
+            time.sleep(0.2)
+
+    end = time.monotonic() + 60
+    row = _row(lab, again_and_again)
+    assert "p99" not in row["unsettled"], row["unsettled"]
+    low, high = row["response_interval_ns"]["p99"]
+    assert 1e7 < low <= row["response_ns"]["p99"] <= high
