@@ -22,7 +22,7 @@ from loadstone.report import format as fmt
 from loadstone.report.study import answer_verdict
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import Column, fitting, headers
-from loadstone.report.tables.columns import MARKS, end_columns, is_at_rate, most_telling
+from loadstone.report.tables.columns import MARKS, end_columns, is_at_rate, most_telling, suspect_lines
 from loadstone.report.tables.study_columns import TPS, rate_of_run
 from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, crashes, saturations
 from loadstone.report.trust import different_rows, trust_text
@@ -216,11 +216,23 @@ def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
     space = min(ROWS_MAX, room - _head_lines(rows) - 1)
     if space < min(2, len(rows)) or not any(row.goodput_per_s is not None for row in rows):
         return []
-    shown = most_telling(analysis, space if len(rows) <= space else max(1, space - 1))
-    parts: list[RenderableType] = [Text(), _grid(shown, end_columns(shown, tps=rate_of_run(analysis) is TPS), width)]
+    shown = _telling(analysis, rows, space)
+    columns = end_columns(shown, tps=rate_of_run(analysis) is TPS)
+    if space > 2 and any(suspect_lines(shown, columns)):
+        shown = _telling(analysis, rows, space - 1)
+    parts: list[RenderableType] = [Text(), _grid(shown, columns, width)]
+    for line in list(suspect_lines(shown, columns))[:1]:
+        reason = Text(f"! {line}", style="dim")
+        reason.truncate(width, overflow="ellipsis")
+        parts.append(reason)
     if left := len(rows) - len(shown):
         parts.append(Text(f"… {left} more {'row' if left == 1 else 'rows'} in the report", style="dim"))
     return parts
+
+
+def _telling(analysis: Analysis, rows: Sequence[Row], space: int) -> list[Row]:
+    """As many rows as there are lines for, one less where a line says how many there are more."""
+    return most_telling(analysis, space if len(rows) <= space else max(1, space - 1))
 
 
 def _grid(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:
