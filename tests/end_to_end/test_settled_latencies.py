@@ -27,6 +27,11 @@ def _row(lab: Lab, stall: Callable[[psutil.Process], None]) -> dict[str, Any]:
     return dict(row)
 
 
+def _of_one_unit(row: dict[str, Any], quantile: str) -> bool:
+    """Whether one second alone made it; a busy machine may leave any quantile open for other reasons."""
+    return row["unsettled"].get(quantile, {}).get("kind") == "quantile_one_unit"
+
+
 def _stopped(server: psutil.Process, length_s: float) -> None:
     server.send_signal(signal.SIGSTOP)
     time.sleep(length_s)
@@ -39,12 +44,12 @@ def test_one_stall_is_named_and_its_p99_is_suspect(lab: Lab) -> None:
         _stopped(server, 0.3)
 
     row = _row(lab, once)
+    assert _of_one_unit(row, "p99"), row["unsettled"]
     why = row["unsettled"]["p99"]
-    assert why["kind"] == "quantile_one_unit", why
     assert why["figures"]["share"] > 0.5
     assert why["text"].startswith("P99: one of ")
     assert "p99" in row["doubted"]
-    assert "p50" not in row["unsettled"], "half of the replies know nothing of it"
+    assert not _of_one_unit(row, "p50"), "half of the replies know nothing of it"
     low, high = row["response_interval_ns"]["p99"]
     assert low <= row["response_ns"]["p99"] <= high
     assert high > 2 * low, "it holds the figure without the stall, too, or is not far from it"
@@ -61,6 +66,6 @@ def test_stalls_all_the_time_are_the_conditions_own(lab: Lab) -> None:
 
     end = time.monotonic() + 60
     row = _row(lab, again_and_again)
-    assert "p99" not in row["unsettled"], row["unsettled"]
+    assert not _of_one_unit(row, "p99"), row["unsettled"]
     low, high = row["response_interval_ns"]["p99"]
     assert 1e7 < low <= row["response_ns"]["p99"] <= high
