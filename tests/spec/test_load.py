@@ -68,8 +68,12 @@ def test_levels_keep_their_types() -> None:
             "primary_metric: tps\nquestion: How",
             f"2: primary_metric: 'tps' is no metric; metrics are: {KNOWN_METRICS}",
         ),
-        ("    title: By size\n", "", "16: tables.0.title: is missing; write it"),
-        ("question: How fast is a small thing?\n", "", "1: question: is missing; write it"),
+        ("    title: By size\n", "", "16: tables.0.title: is missing; write for example `title: All`"),
+        (
+            "question: How fast is a small thing?\n",
+            "",
+            "1: question: is missing; write for example `question: Is B faster?`",
+        ),
         (
             "    quick: false\n",
             "    quick: perhaps\n",

@@ -4,8 +4,9 @@
 `${factor.name}` for a value that stands behind the level (`Factor.values`).
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 
@@ -90,6 +91,8 @@ class Factor(SpecPart):
 
 class Table(SpecPart):
     """A set of conditions printed as one table: the product of `vary`, other factors at default."""
+
+    FORMS: ClassVar[Mapping[str, str]] = {"name": "all", "title": "All", "vary": "{FACTOR: [LEVEL, LEVEL]}"}
 
     name: str
     title: str
@@ -423,6 +426,13 @@ class AsPublished(SpecPart):
 
 class Experiment(SpecPart):
     """One experiment: a question, factors, the load, and what the original found."""
+
+    FORMS: ClassVar[Mapping[str, str]] = {
+        "question": "Is B faster?",
+        "tables": "[{name: all, title: All, vary: {FACTOR: [LEVEL, LEVEL]}}]",
+        "servers": "{redis: {kind: embedded}}",
+    }
+    """How a required key is written: what a message shows where it is missing."""
 
     format: Literal[1] = 1
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=80)

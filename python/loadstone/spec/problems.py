@@ -84,7 +84,7 @@ def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, d
     detail = details[0]
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "missing":
-        return "is missing; write it"
+        return f"is missing; write {_form(_models_at(model, path[:-1]), str(path[-1])) or 'it'}"
     if kind == "extra_forbidden":
         known = _known_keys(_models_at(model, path[:-1]), _value_at(data, path[:-1]))
         return f"unknown key; {nearest(str(path[-1]), known)}known here: {listed(known)}"
@@ -114,6 +114,12 @@ def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, d
         required = nouns[0] if len(nouns) == 1 else f"{', '.join(nouns[:-1])} or {nouns[-1]}"
         return f"{shown(value)} is not {required}; {_REMEDIES[nouns[0]]}"
     return f"{shown(value)}: {detail['msg']}"
+
+
+def _form(models: Iterable[type[BaseModel]], key: str) -> str:
+    """How the value of a key is written, with the key, in quotes; empty where the model has no example of it."""
+    forms = (getattr(one, "FORMS", {}).get(key) for one in models)
+    return next((f"for example `{key}: {form}`" for form in forms if form), "")
 
 
 def _choices(context: Mapping[str, Any]) -> list[str]:
