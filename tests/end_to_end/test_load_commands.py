@@ -122,6 +122,20 @@ def test_two_servers_get_a_verdict(user_redis: Callable[..., UserRedis], here: P
         assert server.client().info("commandstats")["cmdstat_get"]["calls"] > 1000
 
 
+def test_one_server_by_two_addresses_is_held_against_the_commands_of_both_sides(
+    user_redis: Callable[..., UserRedis], here: Path
+) -> None:
+    server = user_redis()
+    same = server.url.replace("127.0.0.1", "localhost")
+    assert same != server.url
+    done = loadstone(
+        "redis", server.url, "--against", same, "-t", "get", "-c", "4", "--budget", "20s", "--out", "kept", folder=here
+    )
+    assert done.returncode in DONE, done.stderr
+    for trial in trials_of(here):
+        assert {one["name"]: one["verdict"] for one in trial["checks"]}["server_counter"] == "valid"
+
+
 def test_latency_by_rate_is_of_the_full_speed_just_measured(here: Path) -> None:
     done = loadstone(
         "redis", "--rates", "1%,3%", "-t", "get", "--test-time", "600ms", "-c", "8", "--out", "kept", folder=here

@@ -11,10 +11,10 @@ from typing import TypeVar
 from loadstone.conduct.measurement import Measurement, PreparedTrial, refused
 from loadstone.conduct.preload import preload
 from loadstone.conduct.ready_parts import failure, watch_of
-from loadstone.conduct.snapshots import read_after, read_before, readings
+from loadstone.conduct.snapshots import Before, read_after, read_before, readings
 from loadstone.conduct.turns import alike, in_turn_with, paused_of
 from loadstone.deploy.capacity_watch import RoomWatch
-from loadstone.deploy.deployed import Deployed, Ready
+from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.drive.rounds import RoundsOptions
@@ -62,7 +62,7 @@ def observe_block(
     drives = drive_block(steps, block, prepared, on_interval)
     first_of = {id(one): first for one, first in zip(prepared, before, strict=True)}
     after = _once(prepared, lambda one: read_after(one.planned, one.ready, steps.cpus, first_of[id(one)]))
-    company = _companies(prepared, drives)
+    company = _companies(prepared, before, drives)
     return [
         Observation(
             drive=drive,
@@ -175,22 +175,23 @@ def _processes(ready: Ready) -> dict[str, tuple[int, ...]]:
     return {part: (pid, *watch.workers.get(part, ())) for part, pid in alone.items()}
 
 
-def _companies(prepared: Sequence[PreparedTrial], drives: Sequence[Drive]) -> list[CompanyFacts | None]:
+def _companies(
+    prepared: Sequence[PreparedTrial], before: Sequence[Before], drives: Sequence[Drive]
+) -> list[CompanyFacts | None]:
     """What the other drives of the block did on the same servers, for each of them."""
+    loaded = [_loaded(one, counted) for one, counted in zip(prepared, before, strict=True)]
     found: list[CompanyFacts | None] = []
-    for here in prepared:
-        shared = [
-            drive for other, drive in zip(prepared, drives, strict=True) if other is not here and _share(here, other)
-        ]
+    for here, own in enumerate(loaded):
+        shared = [drives[other] for other, servers in enumerate(loaded) if other != here and own & servers]
         found.append(company_of(shared) if shared else None)
     return found
 
 
-def _share(a: PreparedTrial, b: PreparedTrial) -> bool:
-    """Whether both load one server: conditions may have different targets."""
-    return bool({id(one) for one in _loaded(a)} & {id(one) for one in _loaded(b)})
-
-
-def _loaded(one: PreparedTrial) -> list[Deployed]:
-    target = one.planned.target
-    return [server for name, server in one.ready.servers.items() if target in (None, name)]
+def _loaded(one: PreparedTrial, before: Before) -> set[object]:
+    """The servers that get the load: conditions may have different targets, and two addresses may be one server."""
+    target, found = one.planned.target, set[object]()
+    for name, server in one.ready.servers.items():
+        if target in (None, name):
+            counters = before.counters.get(name)
+            found.add((counters.run_id if counters is not None else "") or id(server))
+    return found
