@@ -29,6 +29,7 @@ from loadstone.commands.load_options import HttpCommand, RedisCommand
 from loadstone.commands.redis_command import redis_command
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.output import terminal
+from loadstone.own_command import own_command
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
 from loadstone.secrecy.known_secrets import hide
 
@@ -67,7 +68,7 @@ def list_command() -> None:
 
     _print([f"{name:<20} {question}" for name, question in questions()])
     if sys.stdout.isatty():  # a program that reads the list gets a line an experiment
-        _print(["try one: loadstone run NAME --quick"])
+        _print([f"try one: {own_command()} run NAME --quick"])
 
 
 @app.command(cls=GroupedCommand)
@@ -114,7 +115,7 @@ def show(
     _print([described, ""])
     for line in acts:
         terminal.evidence(line, result=True)
-    _print(["", f"try it: loadstone run {shlex.quote(experiment)} --quick"])
+    _print(["", f"try it: {own_command()} run {shlex.quote(experiment)} --quick"])
 
 
 @app.command(cls=GroupedCommand)
@@ -126,7 +127,7 @@ def init(
     from loadstone.init import write_experiment
 
     write_experiment(file)
-    _print([f"written: {file}", f"try it: loadstone run {file} --quick"])
+    _print([f"written: {file}", f"try it: {own_command()} run {shlex.quote(str(file))} --quick"])
 
 
 @app.command(cls=GroupedCommand)

@@ -52,13 +52,36 @@ def is_times(log_ratio: float) -> bool:
     return TIMES_FROM_PERCENT <= round(log_percent(log_ratio), 6) < math.inf
 
 
-def times_text(estimate: float, low: float | None = None, high: float | None = None, *, what: str = "times") -> str:
-    """`14.7 times [13.1, 16.3]` from log ratios; `what` stands behind the factor."""
+def times_text(
+    estimate: float,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    what: str = "times",
+    excludes_none: bool = False,
+) -> str:
+    """`14.7 times [13.1, 16.3]` from log ratios; `what` stands behind the factor, `excludes_none` as in `ends_text`."""
     ends = [_factor(end) for end in (low, high) if end is not None]
     value = _factor(estimate)
     decimals = max(decimals_of(ends) if ends else 0, 0 if value >= 100 else 1)
     figure = f"{decimal(value, decimals)} {what}"
-    return f"{figure} [{', '.join(decimal(end, decimals) for end in ends)}]" if ends else figure
+    return f"{figure} {ends_text(ends, decimals, none=1.0, excludes_none=excludes_none)}" if ends else figure
+
+
+def ends_text(ends: Sequence[float], decimals: int, *, none: float = 0.0, excludes_none: bool = False) -> str:
+    """`[9, 15]`; an end that is exactly no difference is `>0` or `<0` where the interval is known to hold none.
+
+    A difference that is decided step by step may have been cut there: its interval begins beside it, not on it.
+
+    Args:
+        ends: lower and upper end, as printed.
+        decimals: how many.
+        none: the figure of no difference: 0 per cent, 1 time.
+        excludes_none: whether the difference was shown to be real.
+    """
+    signs = [">" if excludes_none and ends[0] == none else "", "<" if excludes_none and ends[-1] == none else ""]
+    shown = [f"{sign}{f'{none:g}' if sign else decimal(end, decimals)}" for sign, end in zip(signs, ends, strict=True)]
+    return f"[{', '.join(shown)}]"
 
 
 def _factor(log_ratio: float) -> float:
@@ -71,14 +94,16 @@ def percent_text(log_ratio: float) -> str:
     return f"{decimal(value, decimals_of_one(value))} %"
 
 
-def ratio_text(estimate: float, low: float | None, high: float | None, *, sign: bool = False) -> str:
+def ratio_text(
+    estimate: float, low: float | None, high: float | None, *, sign: bool = False, excludes_none: bool = False
+) -> str:
     """`12 % [9, 15]` from log ratios: as many decimals as the interval can bear, with `sign` a plus before it.
 
-    A bound that is not zero never prints as zero, so that what excludes zero is taken care of.
+    A bound that is not zero never prints as zero, and one that is zero as `excludes_none` says (`ends_text`).
     """
     value = log_percent(estimate)
     ends = [log_percent(end) for end in (low, high) if end is not None]
     decimals = decimals_of(ends or [value])
     number = decimal(value, decimals)
     figure = f"+{number} %" if sign and round(value, decimals) > 0 else f"{number} %"
-    return f"{figure} [{', '.join(decimal(end, decimals) for end in ends)}]" if ends else figure
+    return f"{figure} {ends_text(ends, decimals, excludes_none=excludes_none)}" if ends else figure

@@ -4,9 +4,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.verdicts import verdict
 
 from loadstone.analyse.headline import answer_question, headline
-from loadstone.analyse.model import ResultTable, Row
+from loadstone.analyse.model import Comparison, Family, ResultTable, Row
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.message import message
 from loadstone.record.trial import Quantiles
@@ -96,6 +97,17 @@ def test_without_an_interval_it_says_what_the_run_can_tell(synthetic: ModuleType
 def test_a_latency_has_no_interval_in_a_row_and_is_left_to_its_verdicts(synthetic: ModuleType) -> None:
     found = of(synthetic, table(row(200.0)), primary_metric="response_ns.p99")
     assert found == "The one condition was measured; the tables show how often, with the intervals of the rates."
+
+
+def test_a_latency_that_is_compared_is_named(synthetic: ModuleType) -> None:
+    """`2 conditions were measured; the tables show how often` said nothing of what decides."""
+    metric = "response_ns.p99"
+    pair = Comparison.model_construct(primary=verdict("undecided", -10, -20, 3))
+    family = Family.model_construct(name="against", metric=metric, comparisons=[pair])
+    experiment = synthetic.make_experiment(primary_metric=metric)
+    found = text(headline(experiment, [table(row(200.0), row(1.0, operation="get"))], [family], quick=False))
+    by = "compared by the P99 of the response time; the table has each one's own"
+    assert found == f"2 conditions were measured and {by}."
 
 
 def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:

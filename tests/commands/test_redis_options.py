@@ -186,6 +186,10 @@ def test_two_servers_take_turns_in_rounds(redis: Redis) -> None:
     assert group.metric == "goodput_per_s"
     by_rate = redis("redis://127.0.0.1:1", "--against", "redis://127.0.0.1:2", "-t", "get", "--rate", "1000")
     assert by_rate.run_plan.groups[0].metric == "response_ns.p99"
+    asked = ", by the P99 of the response time at 1,000 requests a second?"
+    assert by_rate.experiment.question.endswith(f"under get{asked}")
+    assert by_rate.experiment.comparisons[0].question.endswith(asked)
+    assert "P99" not in found.experiment.question
     same = redis("redis://127.0.0.1:1", "--against", "redis://127.0.0.1:1", "-t", "get")
     assert [target.label for target in same.ad_hoc.targets] == ["127.0.0.1:1", "127.0.0.1:1 (B)"]
     assert len(redis("--against", "redis://127.0.0.1:2").run_plan.groups[0].conditions) == 4

@@ -72,7 +72,10 @@ def headline(
             return message("headline_others_took_cpu", quick=quick)
         return saturations or message("headline_no_figure", quick=quick)
     found = max(_groups(tables, metric), key=lambda group: group.weight, default=None)
-    return _without_interval(usable, quick=quick) if found is None else _named(experiment, found, metric, quick=quick)
+    if found is None:
+        compared = not is_rate(metric) and any(family.metric == metric and family.comparisons for family in families)
+        return _without_interval(usable, compared_by=metric if compared else None, quick=quick)
+    return _named(experiment, found, metric, quick=quick)
 
 
 def comparison_line(tables: Sequence[ResultTable], families: Sequence[Family]) -> Message:
@@ -133,7 +136,7 @@ def _named(experiment: Experiment, group: _Group, metric: str, *, quick: bool) -
     )
 
 
-def _without_interval(rows: Sequence[Row], *, quick: bool) -> Message:
+def _without_interval(rows: Sequence[Row], *, compared_by: str | None, quick: bool) -> Message:
     """What a run tells whose primary metric has no interval anywhere."""
     different = {identity(row.condition): row for row in rows}.values()
     times = [row.blocks for row in different if not row.slices]
@@ -144,6 +147,7 @@ def _without_interval(rows: Sequence[Row], *, quick: bool) -> Message:
         times_min=min(times, default=0),
         times=max(times, default=0),
         rates_have_interval=any(row.goodput_interval is not None for row in rows),
+        **({} if compared_by is None else {"compared_by": compared_by}),
         quick=quick,
     )
 

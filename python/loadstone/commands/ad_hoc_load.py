@@ -97,6 +97,15 @@ class AdHocLoad:
         return any(one.share is not None for one in self.rates)
 
     @property
+    def compared_by(self) -> str:
+        """What decides a comparison, as the end of its question; empty for rates at full speed."""
+        if self.rates:
+            return ", by the P99 of the response time at equal rates"
+        if self.rate_per_s is not None:
+            return f", by the P99 of the response time at {self.rate_per_s:,.0f} requests a second"
+        return ""
+
+    @property
     def blocks(self) -> int:
         """How often each row is measured."""
         return self.repeat or (1 if self.requests is not None else REPEATS)
@@ -320,7 +329,7 @@ def _comparison(ad_hoc: AdHoc) -> Fields:
         at[RATE_FACTOR] = [rate.label for rate in ad_hoc.load.rates]
     one: Fields = {
         "name": "against",
-        "question": f"Is {b.label} faster than {a.label}?",
+        "question": f"Is {b.label} faster than {a.label}{ad_hoc.load.compared_by}?",
         "between": TARGET_FACTOR,
         "levels": [b.label, a.label],
         "baseline": a.label,

@@ -46,7 +46,7 @@ def http_ad_hoc(url: str, against: str | None, work: HttpWork, load: AdHocLoad) 
         label = f"{other.label} (B)" if other.label == first.label else other.label
         same = tuple(LoadRow(row.name, one.operations) for one in other.rows)
         targets = (first, replace(other, label=label, rows=same))
-        question = f"Is {label} faster than {first.label} under {row.name}?"
+        question = f"Is {label} faster than {first.label} under {row.name}{load.compared_by}?"
     return AdHoc(
         command="http",
         question=question,

@@ -159,7 +159,7 @@ def redis_ad_hoc(
         workload |= receiving.workload
     return AdHoc(
         command="redis",
-        question=_question(target, rows, targets) if receiving is None else _received(target, receiving),
+        question=_question(target, rows, targets, load) if receiving is None else _received(target, receiving),
         load=load,
         targets=targets,
         rows=rows,
@@ -224,10 +224,10 @@ def _label(url: str | None) -> str:
     return EMBEDDED if url is None else address(url)
 
 
-def _question(target: RedisTarget, rows: tuple[LoadRow, ...], targets: tuple[Target, ...]) -> str:
+def _question(target: RedisTarget, rows: tuple[LoadRow, ...], targets: tuple[Target, ...], load: AdHocLoad) -> str:
     under = ", ".join(row.name for row in rows)
     if len(targets) > 1:
-        return f"Is {targets[1].label} faster than {targets[0].label} under {under}?"
+        return f"Is {targets[1].label} faster than {targets[0].label} under {under}{load.compared_by}?"
     kind = "Redis Cluster" if target.cluster else "Redis"
     started = "a Redis Cluster" if target.cluster else "an embedded Redis"
     started = started if target.read_from == PRIMARY else "an embedded Redis with a replica"

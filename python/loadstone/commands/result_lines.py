@@ -50,7 +50,10 @@ def quiet_lines(analysis: Analysis) -> list[str]:
 def verdict_lines(analysis: Analysis) -> list[str]:
     """A line a comparison."""
     compared = [one for family in analysis.families for one in family.comparisons]
-    return [f"{verdicts.title(one)}: {verdicts.verdict_text(one.primary, quick=False)}" for one in compared]
+    return [
+        f"{verdicts.title(one)}: {verdicts.by_latency(one.primary)}{verdicts.verdict_text(one.primary, quick=False)}"
+        for one in compared
+    ]
 
 
 def csv_text(analysis: Analysis) -> str:

@@ -167,6 +167,15 @@ class Verdict(Piece):
         return "" if self.winner is None else self.a.name if self.winner == "a" else self.b.name
 
     @property
+    def excludes_none(self) -> bool:
+        """Whether the difference was shown to be real, so that an end of exactly nothing is beside it and not on it.
+
+        Differences that are decided step by step (Holm) may have their interval cut there.
+        """
+        taken = self.unsteady is not None and self.unsteady.kind == "verdict_others_had_cpus"
+        return self.kind in ("faster", "mixed") or self.negligible or taken
+
+    @property
     def log_margin(self) -> float:
         """The margin as a log ratio: ln(1 + m)."""
         return math.log1p(self.margin)
@@ -273,7 +282,8 @@ class Verdict(Piece):
 
     def _ratio(self) -> Message:
         """B against A."""
-        return message("verdict_ratio", estimate=self.estimate, low=self.low, high=self.high)
+        beside = {"excludes_none": True} if self.excludes_none else {}
+        return message("verdict_ratio", estimate=self.estimate, low=self.low, high=self.high, **beside)
 
     def _found(self) -> Message:
         """What an undecided comparison has so far."""

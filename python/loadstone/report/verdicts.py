@@ -9,7 +9,7 @@ from loadstone.judge.verdict import Side, Verdict, VerdictKind
 from loadstone.message import Message, alike, message
 from loadstone.report import format as fmt
 from loadstone.report.format import sentence
-from loadstone.report.text.english.figures import metric_text
+from loadstone.report.text.english.figures import metric_short, metric_text
 
 MARKS: dict[VerdictKind, str] = {
     "faster": "▲",
@@ -55,6 +55,11 @@ def pair_name(comparison: Comparison) -> str:
     """`string against json`: B against A, as the ratio has it."""
     primary = comparison.primary
     return f"{fmt.plain(primary.b.name)} against {fmt.plain(primary.a.name)}"
+
+
+def by_latency(verdict: Verdict) -> str:
+    """`P99: ` before the verdict of a latency; empty for rates, which are what a reader takes FASTER to be about."""
+    return "" if "_ns" not in verdict.metric else f"{metric_short(verdict.metric)}: "
 
 
 def title(comparison: Comparison) -> str:
@@ -105,7 +110,7 @@ def estimate(verdict: Verdict) -> float | None:
 def ratio(verdict: Verdict) -> str:
     """`+12 % [9, 15]`: B against A. Without an interval there is no ratio either: it might be anything."""
     ends = interval(verdict)
-    return fmt.NONE if ends is None else fmt.ratio(estimate(verdict), *ends)
+    return fmt.NONE if ends is None else fmt.ratio(estimate(verdict), *ends, excludes_none=verdict.excludes_none)
 
 
 def units(comparisons: Sequence[Comparison]) -> str:

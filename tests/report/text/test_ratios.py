@@ -3,11 +3,14 @@
 import math
 
 import pytest
+from tests.verdicts import verdict
 
 from loadstone.figures import check_figure
+from loadstone.judge.verdict import VerdictKind
 from loadstone.message import message
 from loadstone.percents import percent_text, ratio_text
 from loadstone.report import format as fmt
+from loadstone.report import verdicts
 from loadstone.report.text import sentences
 from loadstone.report.text.english.comparisons import minutes_text
 
@@ -60,6 +63,24 @@ def test_minutes_print_as_half_to_double() -> None:
 )
 def test_figures_of_checks(value: float, words: str) -> None:
     assert check_figure(value) == words
+
+
+def test_an_end_that_is_cut_at_nothing_is_beside_it_where_the_difference_is_real() -> None:
+    """Holm's steps may exclude 0 where the interval for all pairs at once is cut there."""
+    assert ratio_text(*log(10, 0, 22), excludes_none=True) == "10 % [>0, 22]"
+    assert ratio_text(*log(-10, -22, 0), sign=True, excludes_none=True) == "-10 % [-22, <0]"
+    assert ratio_text(*log(10, 2, 22), excludes_none=True) == "10 % [2, 22]"
+    assert fmt.ratio(*log(10, 0, 22), excludes_none=True) == "+10 % [>0, 22]"
+    assert fmt.ratio(*log(10, 0, 22)) == "+10 % [0, 22]"
+    assert lead(lead=math.log(1.1), low=0.0, high=math.log(1.22)) == "string FASTER by 10 % [>0, 22]"
+    assert lead(lead=math.log(4), low=0.0, high=math.log(9)) == "string FASTER, 4.0 times as fast [>1, 9.0]"
+
+
+@pytest.mark.parametrize(("kind", "shown"), [("faster", "[>0, 22]"), ("mixed", "[>0, 22]"), ("undecided", "[0, 22]")])
+def test_verdict_and_table_show_the_same_end(kind: VerdictKind, shown: str) -> None:
+    found = verdict(kind, 10, 0, 22)
+    assert shown in verdicts.verdict_text(found)
+    assert verdicts.ratio(found) == f"+10 % {shown}"
 
 
 FIFTEEN = (math.log(14.66), math.log(13.2), math.log(16.3))

@@ -17,6 +17,7 @@ from rich.text import Text
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.judge.verdict import DECIDED
 from loadstone.message import Message, message
+from loadstone.own_command import own_command
 from loadstone.report import effect_lines, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report.study import answer_verdict
@@ -72,7 +73,7 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     pairs = (one for one in verdicts.all_comparisons(analysis) if one.name not in {e.name for e in analysis.effects})
     judged = sorted(pairs, key=_says_little)
     compared = _verdicts(judged, width, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)))
-    room -= len(compared)
+    room -= sum(_height(console, part) for part in compared)
     failed = _failed(analysis, console, max(0, room - _table_lines_min(analysis)))
     figures = _figures(analysis, width, room - sum(_height(console, part) for part in failed))
     return [*head, *effects, *saturated, *compared, *crashed, *figures, *failed, *foot]
@@ -186,6 +187,7 @@ def _verdicts(judged: Sequence[Comparison], width: int, lines_max: int) -> list[
         return []
     shown = judged if len(judged) < lines_max else judged[: lines_max - 2]
     lines: list[RenderableType] = [Text(), *(verdict_line(one, width) for one in shown)]
+    lines += _why_open(shown, width)
     placed = next((w for one in judged for w in one.warnings if w.kind == "bound_by_shared_cpu"), None)
     lines += [] if placed is None else [Text(f"  {fmt.sentence(placed)}", "yellow")]
     if rest := judged[len(shown) :]:
@@ -195,14 +197,24 @@ def _verdicts(judged: Sequence[Comparison], width: int, lines_max: int) -> list[
     return lines
 
 
+def _why_open(shown: Sequence[Comparison], width: int) -> list[RenderableType]:
+    """Why one is undecided though its interval holds no 0, where its line has no room for it: the first such one."""
+    for one in shown:
+        why = "" if one.primary.unsteady is None else fmt.sentence(one.primary.unsteady)
+        if why and why not in verdict_line(one, width).plain:
+            return [Text(f"  {verdicts.pair_name(one)}: {why}", "yellow")]
+    return []
+
+
 def verdict_line(comparison: Comparison, width: int) -> Text:
     """`▲ string against json, 1 kB  string FASTER by 12 % [9, 15]`, in one line; what is too long is cut."""
     style = VERDICT_STYLES[comparison.primary.kind]
-    said = verdicts.verdict_text(comparison.primary, quick=False)
+    by = verdicts.by_latency(comparison.primary)
+    said = by + verdicts.verdict_text(comparison.primary, quick=False)
     name = verdicts.title(comparison)
     room = width - len("▲ ") - len("  ")
     if cell_len(name) + cell_len(said) > room:
-        said = verdicts.short_text(comparison.primary)
+        said = by + verdicts.short_text(comparison.primary)
     title = Text(name)
     title.truncate(max(_TITLE_MIN, room - cell_len(said)), overflow="ellipsis")
     line = Text.assemble((f"{verdicts.MARKS[comparison.primary.kind]} ", style), title, "  ", (said, style))
@@ -268,7 +280,7 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
         return NextStep(why, _command(given, budget=_time(analysis.needed_budget_s)))
     figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
     if analysis.complete and not figures:
-        return NextStep(_why(message("next_doctor")), "loadstone doctor")
+        return NextStep(_why(message("next_doctor")), f"{own_command()} doctor")
     open_ones = [one for one in all_comparisons(analysis) if one.primary.kind == "undecided"]
     if folder is not None and not analysis.complete:
         return NextStep(_why(message("next_resume")), _command(given, resume=folder))
@@ -284,8 +296,7 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
 def _tables(folder: Path | None) -> NextStep | None:
     if folder is None:
         return None
-    arguments = ["loadstone", "report", str(folder), "--format", "html,csv,md"]
-    return NextStep(_why(message("next_tables")), fmt.plain(shlex.join(arguments)))
+    return NextStep(_why(message("next_tables")), _pasted(["report", str(folder), "--format", "html,csv,md"]))
 
 
 def _more_minutes(analysis: Analysis, undecided: Sequence[Comparison]) -> int | None:
@@ -309,12 +320,14 @@ def _why(reason: Message) -> str:
 
 
 def _given(analysis: Analysis) -> list[str] | None:
-    """The command that made the run, without options that the next one has otherwise; None if it cannot be given again.
+    """The words behind `loadstone` that made the run, without options that the next one has otherwise.
+
+    None if they cannot be given again.
 
     A secret in it was replaced when it was recorded: then it does not work as it stands.
     """
     arguments = options_given(analysis.environment.get("command"))
-    return None if not arguments or hides_secret(arguments) else ["loadstone", *_kept(arguments)]
+    return None if not arguments or hides_secret(arguments) else list(_kept(arguments))
 
 
 def _kept(arguments: Sequence[str]) -> Iterator[str]:
@@ -328,4 +341,9 @@ def _kept(arguments: Sequence[str]) -> Iterator[str]:
 
 def _command(arguments: Iterable[str], resume: Path | None = None, budget: str = "") -> str:
     added = [*(["--budget", budget] if budget else []), *(["--resume", str(resume)] if resume is not None else [])]
-    return fmt.plain(shlex.join([*arguments, *added]))
+    return _pasted([*arguments, *added])
+
+
+def _pasted(arguments: Sequence[str]) -> str:
+    """The whole line, as it can be given from the current folder."""
+    return fmt.plain(f"{own_command()} {shlex.join(arguments)}")

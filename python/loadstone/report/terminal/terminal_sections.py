@@ -114,7 +114,7 @@ def families(found: list[Family], width: int) -> Iterator[RenderableType]:
 def _pairs(comparisons: list[Comparison], width: int) -> Table:
     """A line a pair where there is room for pair and verdict, else the verdict on the line below."""
     longest = max((cell_len(verdicts.title(one)) for one in comparisons), default=0)
-    longest_verdict = max((cell_len(verdicts.verdict_text(one.primary)) for one in comparisons), default=0)
+    longest_verdict = max((cell_len(_said(one)) for one in comparisons), default=0)
     beside = longest + longest_verdict + 4 <= width
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column()
@@ -123,13 +123,17 @@ def _pairs(comparisons: list[Comparison], width: int) -> Table:
     for one in comparisons:
         style = VERDICT_STYLES[one.primary.kind]
         name = Text.assemble((f"{verdicts.MARKS[one.primary.kind]} ", style), verdicts.title(one))
-        said = Text(verdicts.verdict_text(one.primary), style=style)
+        said = Text(_said(one), style=style)
         if beside:
             grid.add_row(name, said)
         else:
             grid.add_row(name)
             grid.add_row(Padding(said, (0, 0, 0, 4)))
     return grid
+
+
+def _said(comparison: Comparison) -> str:
+    return verdicts.by_latency(comparison.primary) + verdicts.verdict_text(comparison.primary)
 
 
 def saturations(answers: Sequence[SaturationAnswer], *, short: bool = False) -> Iterator[RenderableType]:

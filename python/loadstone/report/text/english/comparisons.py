@@ -28,11 +28,13 @@ def _verdict(said: str, across: bool, quick: bool) -> str:
     return f"{'across: ' if across else ''}{said}{' (quick)' if quick else ''}"
 
 
-def _ratio(estimate: float | None, low: float | None, high: float | None) -> str:
+def _ratio(estimate: float | None, low: float | None, high: float | None, excludes_none: bool = False) -> str:
     """B against A."""
     ends = (-inf if low is None else low, inf if high is None else high)
     middle = estimate if estimate is not None else -inf if low is None and high is not None else inf
-    return times_text(middle, *ends) if is_times(middle) else ratio_text(middle, *ends, sign=True)
+    if is_times(middle):
+        return times_text(middle, *ends, excludes_none=excludes_none)
+    return ratio_text(middle, *ends, sign=True, excludes_none=excludes_none)
 
 
 def _equivalent(margin: float, negligible: bool, ratio: str | None) -> str:
@@ -41,9 +43,14 @@ def _equivalent(margin: float, negligible: bool, ratio: str | None) -> str:
 
 
 def _lead(lead: float | None, low: float | None, high: float | None) -> str:
-    """How far the faster one leads, the larger over the smaller figure: `by 12 % [9, 15]`, `14.7 times as fast`."""
+    """How far the faster one leads, the larger over the smaller figure: `by 12 % [9, 15]`, `14.7 times as fast`.
+
+    That it leads is decided: an end that is cut at no difference is beside it.
+    """
     ratios = [inf if end is None else end for end in (lead, low, high)]
-    return times_text(*ratios, what=AS_FAST) if is_times(ratios[0]) else f"by {ratio_text(*ratios)}"
+    if is_times(ratios[0]):
+        return times_text(*ratios, what=AS_FAST, excludes_none=True)
+    return f"by {ratio_text(*ratios, excludes_none=True)}"
 
 
 def _faster(winner: str, lead: float | None, low: float | None, high: float | None, materially: bool) -> str:
@@ -152,8 +159,9 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
         "it again, so that all is started again"
     ),
     "verdict_others_had_cpus": lambda taken: (
-        f"other programs used the CPUs, without which the rates could be {_up_to_text(taken)}; run it again on a calm "
-        "machine"
+        "the range holds no 0, but other programs used the CPUs, without which the rates could be "
+        f"{_up_to_text(taken)}, which may be the whole difference; more minutes do not decide it: run it again on a "
+        "calm machine"
     ),
     "verdict_all_failed": "both conditions fail so often that the quantile falls among the failures",
     "verdict_more_minutes": minutes_text,

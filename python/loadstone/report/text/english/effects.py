@@ -41,7 +41,7 @@ def _interaction(
         if estimate < 0:
             ends = (-ends[0], -ends[2], -ends[1])
         more = "more" if estimate > 0 else "less"
-        ratio = ratio_text(*ends)
+        ratio = ratio_text(*ends, excludes_none=True)
         said = f"the two depend on each other: {effect} changes {metric_text(metric)} by {ratio} {more} with {here}"
         return f"{said} than with {there}{without}."
     if kind == "equivalent":

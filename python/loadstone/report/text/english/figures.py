@@ -99,6 +99,11 @@ def metric_text(metric: str) -> str:
     return f"{_QUANTILES.get(quantile, quantile)} of the {_LATENCIES.get(kind, kind)}"
 
 
+def metric_short(metric: str) -> str:
+    """The same of a latency where there is little room: `P99`, `P99 of the service time`."""
+    return metric_text(metric).removesuffix(" of the response time")
+
+
 def figure_text(value: float, metric: str) -> str:
     """A figure for people, three digits: `18,400`, `1.20 ms`."""
     return rounded(value) if is_rate(metric) else duration(value)

@@ -10,7 +10,7 @@ _COMPARING = {
     "typical difference": "The difference that the blocks have in common: the middle one of all averages of two "
     "blocks (Hodges and Lehmann's estimate). A few odd blocks hardly move it.",
     "interval": "The range in brackets. Made this way, at least 95 ranges of 100 hold the true difference. A range "
-    "that holds 0 means that there may be none.",
+    "that holds 0 means that there may be none; `>0` is above 0 and `<0` below it, so they hold none.",
     "level": "How sure an interval is. Where a run looks several times or compares several pairs, each interval is "
     "wider, so that all of them together mislead at most 5 times in 100.",
     "margin": "The difference that does not matter, by the experiment's own choice, made beforehand.",
@@ -136,6 +136,6 @@ GLOSSARY: Mapping[str, str] = {
     "glossary_checks": "Checks",
     "glossary_brackets": (
         "Figures in [ ] are a range: of 100 made this way, at least 95 hold the true difference; with 0 in it, "
-        "there may be none."
+        "there may be none (>0 and <0 leave 0 out)."
     ),
 }

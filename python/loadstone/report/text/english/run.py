@@ -12,9 +12,18 @@ def _figures(place: str, figures: Sequence[str], metric: str, suspect: bool, qui
 
 
 def _without_interval(
-    conditions: int, times: int, rates_have_interval: bool, quick: bool, in_rounds: int = 0, times_min: int = 0
+    conditions: int,
+    times: int,
+    rates_have_interval: bool,
+    quick: bool,
+    in_rounds: int = 0,
+    times_min: int = 0,
+    compared_by: str | None = None,
 ) -> str:
     were = "The one condition was" if conditions == 1 else f"{conditions} conditions were"
+    if compared_by is not None:
+        by = metric_text(compared_by)
+        return f"{were} measured and compared by the {by}; the table has each one's own{_remarks(quick)}."
     if rates_have_interval:
         return f"{were} measured; the tables show how often, with the intervals of the rates{_remarks(quick)}."
     most = "once" if times <= 1 else f"{times} times" if times == times_min else f"up to {times} times"
