@@ -72,7 +72,8 @@ def test_rows_have_it_beside_their_own_figures(lab: Lab) -> None:
 
 def test_an_experiment_without_such_rows_refuses_the_option(lab: Lab) -> None:
     model = 'model: {kind: closed, users: "${workers}"} => model: {kind: open, rate_per_s: 100/s}'
-    done = lab.loadstone("run", lab.experiment(model=model), "--at-rate", "50%")
+    alike = "title: Workers} => title: Workers, alike: true}"
+    done = lab.loadstone("run", lab.experiment(model=model, alike=alike), "--at-rate", "50%")
     assert done.status == 2
     assert "--at-rate 50%: no row of tiny can have it" in done.error_line
 

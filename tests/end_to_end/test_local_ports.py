@@ -45,7 +45,8 @@ def test_a_plan_that_needs_more_ports_than_there_are_is_refused(lab: Lab, few_po
 
 @pytest.mark.fault("all local ports are in TIME_WAIT", "the trial is invalid, with figures", area="limits")
 def test_ports_in_time_wait_make_the_trial_invalid_and_are_named(lab: Lab, few_ports: Callable[..., Done]) -> None:
-    path = lab.experiment(measure="1 s", pool=RECONNECTING, users='users: "${workers}" => users: 40')
+    alike = "title: Workers} => title: Workers, alike: true}"
+    path = lab.experiment(measure="1 s", pool=RECONNECTING, users='users: "${workers}" => users: 40', alike=alike)
     done = few_ports("run", path, *ONE, "--only", "workers=1")
     (trial,) = lab.trials()
     check = check_of(trial, "connections")

@@ -94,7 +94,8 @@ def test_a_driver_that_is_none_is_refused_with_its_line(written: str) -> None:
 def test_a_path_counts_from_the_experiments_file(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "driver.yaml").write_text("")
-    (tmp_path / "x.yaml").write_text(EXPERIMENT.replace("driver: ${client}", "driver: mine"))
+    text = EXPERIMENT.replace("driver: ${client}", "driver: mine").replace("go-redis]}", "go-redis], alike: true}", 1)
+    (tmp_path / "x.yaml").write_text(text)
     options = RunOptions(str(tmp_path / "x.yaml"), seed=1)
     trials = requested_plan(requested_experiment(options), options).every_trial
     assert {trial.driver for trial in trials} == {str(tmp_path / "mine")}
