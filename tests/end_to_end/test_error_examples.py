@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -79,7 +80,8 @@ def test_a_redis_without_room(user_redis: Callable[..., UserRedis], here: Path) 
     load = ["redis", server.url, "-t", "set", "-c", "16", "--test-time", "60s", "--repeat", "1", "--share-machine"]
     command = [sys.executable, "-m", "loadstone", *load, "--out", "kept"]
     with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        wait_until(lambda: calls(client, "set") > 30_000)  # beyond the warm-up, of which nothing counts
+        wait_until(lambda: calls(client, "set") > 30_000)
+        time.sleep(3)  # beyond the warm-up, of which nothing counts
         client.config_set("maxmemory", "1mb")
         out, err = running.communicate(timeout=100)
     assert running.returncode == 3, err
