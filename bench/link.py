@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
 
-from loadstone.conduct.around.links import median_interval
+from loadstone.conduct.links import median_interval
 from loadstone.deploy.link.line import Line
 from loadstone.deploy.link.link_settings import LinkSettings
 from loadstone.deploy.null_server import NullServerProcess

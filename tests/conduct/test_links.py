@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from loadstone import registry
-from loadstone.conduct.around.links import begin_links, link_facts, median_interval
+from loadstone.conduct.links import begin_links, link_facts, median_interval
 from loadstone.conduct.memory_ends import OomKills
 from loadstone.conduct.ready_parts import failure, watch_of
 from loadstone.deploy.deployed import Deployed, Ready

@@ -6,7 +6,7 @@ The servers' counters are read last before and first after, so that what is read
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loadstone.conduct.around.links import begin_links, link_facts
+from loadstone.conduct.links import begin_links, link_facts
 from loadstone.conduct.machine_speed import machine_speed, speed_facts
 from loadstone.conduct.ready_parts import (
     Held,

@@ -1,1 +1,0 @@
-"""What is read of parts right before and right after a drive."""
