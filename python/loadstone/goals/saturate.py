@@ -5,6 +5,7 @@ What comes next follows from the history alone, so that a run goes on where it e
 
 import math
 from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from loadstone.goals.goal import (
@@ -56,6 +57,9 @@ class Saturate(Goal):
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
         self._seed = asked.run_plan.seed
+        self._trials: dict[str, list[TrialRecord]] = {}
+        """Of each condition, by its identity, every attempt in the order in which they ended."""
+        self._followed = 0
         self._passes: deque[tuple[PlannedTrial, bool]] | None = None
         """The conditions that are before us, each with whether its interval is made narrow; None: not asked yet."""
         self._ramps: deque[PlannedTrial] = deque()
@@ -93,11 +97,12 @@ class Saturate(Goal):
         if planned is None:
             return Expected()
         own_s = max(0.0, self._own_s - (time.budget.elapsed_s() - self._own_at_s))
-        waiting = [one for one in planned.trials if not _trials_of(one, history) and history.look(one.name) is None]
-        others = len(waiting) - (len(waiting) == len(planned.trials))
+        trials = {one.name: self._trials_of(one, history) for one in planned.trials}
+        waiting = sum(not own and history.look(name) is None for name, own in trials.items())
+        others = waiting - (waiting == len(planned.trials))
         each_s = planned.searches_s() / len(planned.trials)
         ramp = planned.settings.classical
-        ramps_s = 0.0 if ramp is None else ramp.seconds * sum(not _has_ramp(one, history) for one in planned.trials)
+        ramps_s = 0.0 if ramp is None else ramp.seconds * sum(not _has_ramp(own) for own in trials.values())
         left_s = min(own_s + others * each_s + ramps_s, time.left_s)
         return Expected(left_s, left_s)
 
@@ -110,7 +115,7 @@ class Saturate(Goal):
                 return None
             self._entered_s, self._rates_announced = time.budget.elapsed_s(), False
         settings, label = planned.settings, label_of(self._asked.experiment, template.condition)
-        trials = _trials_of(template, history)
+        trials = self._trials_of(template, history)
         step = next_step(template, settings, trials, refine=refine and settings.model == "closed")
         if settings.model == "open" and not isinstance(step, SearchStep):
             return self._rate(planned, template, history, time, label)
@@ -133,6 +138,14 @@ class Saturate(Goal):
         estimate = self._estimate(template, planned, history, label)
         return replace(found, told=announced, then=lambda told, _: estimate(told))
 
+    def _trials_of(self, template: PlannedTrial, history: History) -> Sequence[TrialRecord]:
+        """The trials of a condition's search so far, every attempt."""
+        for one in history.trials[self._followed :]:
+            if one.saturation is not None:
+                self._trials.setdefault(identity(one.condition), []).append(one)
+        self._followed = len(history.trials)
+        return self._trials.get(identity(template.condition), ())
+
     def _takes(self, own_s: float, time: TimeLeft) -> None:
         self._own_s, self._own_at_s = own_s, time.budget.elapsed_s()
 
@@ -140,7 +153,7 @@ class Saturate(Goal):
         """What the sweeps that are there by then say."""
 
         def tell(told: Told) -> None:
-            found = closed_answer(list(_trials_of(template, history)), planned.settings)
+            found = closed_answer(self._trials_of(template, history), planned.settings)
             said, sweeps = found.saturation.message, len(found.sweeps)
             if getattr(said.figures.get("why"), "kind", "") == "too_few_sweeps" and sweeps < SWEEPS_MIN:
                 said = message("progress_sweeps_missing", missing=SWEEPS_MIN - sweeps)
@@ -152,7 +165,7 @@ class Saturate(Goal):
         self, planned: SaturationPlan, template: PlannedTrial, history: History, time: TimeLeft, label: str
     ) -> Measure | Judged:
         """The next step of the open model's bisections, or the end of the condition."""
-        settings, trials = planned.settings, _trials_of(template, history)
+        settings, trials = planned.settings, self._trials_of(template, history)
         probes, searched = search_so_far(template, settings, trials)
         capacity_per_s = max((probe.goodput_per_s for probe in probes), default=0.0)
         ended = time.look(template.name, len(trials), "decided")
@@ -184,7 +197,7 @@ class Saturate(Goal):
         left_out = 0
         while ramp is not None and self._ramps:
             template = self._ramps.popleft()
-            if _has_ramp(template, history):
+            if _has_ramp(self._trials_of(template, history)):
                 continue
             if ramp.seconds + expected_overhead_s(template.plan) > time.left_s:
                 left_out += 1
@@ -199,14 +212,8 @@ def _goes_on(template: PlannedTrial, history: History) -> bool:
     return look is None or not look.stop or look.reason == "out of budget"
 
 
-def _trials_of(template: PlannedTrial, history: History) -> list[TrialRecord]:
-    """The trials of a condition's search so far, every attempt."""
-    condition = identity(template.condition)
-    return [one for one in history.trials if one.saturation is not None and identity(one.condition) == condition]
-
-
-def _has_ramp(template: PlannedTrial, history: History) -> bool:
-    return any(one.saturation and one.saturation.phase == "ramp" for one in _trials_of(template, history))
+def _has_ramp(trials: Iterable[TrialRecord]) -> bool:
+    return any(one.saturation and one.saturation.phase == "ramp" for one in trials)
 
 
 def _out_of_budget(
@@ -223,7 +230,7 @@ def _out_of_budget(
 
 
 def _sweeps_announced(
-    template: PlannedTrial, settings: SaturationSettings, plan: SweepPlan, trials: list[TrialRecord], label: str
+    template: PlannedTrial, settings: SaturationSettings, plan: SweepPlan, trials: Sequence[TrialRecord], label: str
 ) -> Tell:
     """How the search ended, and what is measured now."""
     _, found = search_so_far(template, settings, trials)
