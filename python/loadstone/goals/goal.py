@@ -61,7 +61,7 @@ class Told(Protocol):
         """A rate was offered, and the objective was kept or not."""
 
     def announced(self, label: str, said: Message) -> None:
-        """What happens next to the search for a condition's saturation point, and why."""
+        """What happens next to the search for a saturation point, and why; what was said is not said again."""
 
     def estimated(self, label: str, sweeps: int, said: Message) -> None:
         """What so many sweeps say of a condition's saturation point."""

@@ -65,7 +65,6 @@ class Saturate(Goal):
         self._ramps: deque[PlannedTrial] = deque()
         self._entered_s: float | None = None
         """When the first of them became the one that is measured."""
-        self._rates_announced = False
         self._own_s, self._own_at_s = 0.0, 0.0
         """How long the condition that is measured now still takes, and as of when."""
 
@@ -113,7 +112,7 @@ class Saturate(Goal):
         if self._entered_s is None:
             if not _goes_on(template, history):
                 return None
-            self._entered_s, self._rates_announced = time.budget.elapsed_s(), False
+            self._entered_s = time.budget.elapsed_s()
         settings, label = planned.settings, label_of(self._asked.experiment, template.condition)
         trials = self._trials_of(template, history)
         step = next_step(template, settings, trials, refine=refine and settings.model == "closed")
@@ -173,12 +172,10 @@ class Saturate(Goal):
             return Judged(ended, self._estimate(template, planned, history, label))
         seed = derived_seed(self._seed, template.name, "rates")
         found = rate_search(settings, capacity_per_s, trials, self._asked.histogram, seed)
-        begins, self._rates_announced = not self._rates_announced, True
+        rates = message("progress_rates", why=searched.why, objective=settings.objective, steps=LOCATE_STEPS)
 
         def tell(told: Told) -> None:
-            if begins:
-                rates = message("progress_rates", why=searched.why, objective=settings.objective, steps=LOCATE_STEPS)
-                told.announced(label, rates)
+            told.announced(label, rates)
             _tell_rates(told, found, label)
 
         if found.next is None:
