@@ -16,6 +16,7 @@ from loadstone.judge.statistics.saturation_model import Estimate, Probe, Saturat
 from loadstone.judge.statistics.saturation_range import RangeSearch, search_range, sweep_orders
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.saturation.level_plans import in_one_stretch, step_trial, think_s, with_users
 from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
@@ -229,14 +230,7 @@ def measure_sweeps(
     levels = []
     for place, users in enumerate(_order(template, step, run_seed), start=1):
         level = in_slices(with_users(template.plan, users), rounds, 1, interval_s)
-        of_step = SaturationStep(phase="sweep", users=users, number=step.first, rounds_a_sweep=plan.rounds_a_sweep)
-        seed = derived_seed(run_seed, template.name, "sweep", step.first, users)
-        levels.append(
-            step_trial(
-                template, level, of_step, name=f"{_name(template, step)}-u{users}", block=step.first, order=place,
-                seed=seed, in_rounds=True,
-            )
-        )  # fmt: skip
+        levels.append(_level(template, step, run_seed, place, users, level))
     dice = random.Random(derived_seed(run_seed, template.name, "rounds", step.first))
     places = range(len(levels))
     orders = tuple(tuple(dice.sample(places, len(places))) for _ in range(rounds.of(1)))
@@ -265,11 +259,7 @@ def _whole_sweep(
         if users in done:
             continue
         level = in_one_stretch(with_users(template.plan, users), step.plan.trial_s, application=bool(template.subjects))
-        of_step = SaturationStep(phase="sweep", users=users, number=step.first)
-        seed = derived_seed(run_seed, template.name, "sweep", step.first, users)
-        trial = step_trial(
-            template, level, of_step, name=f"{_name(template, step)}-u{users}", block=step.first, order=place, seed=seed
-        )
+        trial = _level(template, step, run_seed, place, users, level)
         where = f"sweep {step.first} {of}, level {place} of {len(order)}: {users_text(users)}"
         yield Shown(Block.alone(trial), label, where)
 
@@ -278,8 +268,18 @@ def _order(template: PlannedTrial, step: SweepStep, run_seed: int) -> tuple[int,
     return sweep_orders(step.plan.levels, 1, derived_seed(run_seed, template.name, "sweep", step.first))[0]
 
 
-def _name(template: PlannedTrial, step: SweepStep) -> str:
-    return f"{template.name}-sweep{step.first:02d}"
+def _level(template: PlannedTrial, step: SweepStep, run_seed: int, place: int, users: int, plan: Plan) -> PlannedTrial:
+    """The trial of so many users in a block of sweeps, which has this place in the block's order."""
+    return step_trial(
+        template,
+        plan,
+        SaturationStep(phase="sweep", users=users, number=step.first, rounds_a_sweep=step.plan.rounds_a_sweep),
+        name=f"{template.name}-sweep{step.first:02d}-u{users}",
+        block=step.first,
+        order=place,
+        seed=derived_seed(run_seed, template.name, "sweep", step.first, users),
+        in_rounds=step.plan.rounds is not None,
+    )
 
 
 def users_text(users: int) -> str:
