@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from loadstone.goals.budget import Budget
-from loadstone.goals.goal import Asked, Done, Goal, History, TimeLeft, Turn, Wait
+from loadstone.goals.goal import Asked, Done, Goal, History, TimeLeft, Turn
 from loadstone.goals.registry import GOALS
 from loadstone.plan.run_plan import RunPlan
 from loadstone.record.reading import read_crashes, read_looks, read_trials
@@ -24,7 +24,7 @@ def test_what_was_not_asked_for_is_not_measured(bench: Bench, made: Made) -> Non
     goal, time = made(asked(bench, bench.plan())), TimeLeft(Budget(0.0), lambda: 0.0)
     assert goal.turns
     for time.turn in goal.turns:
-        assert isinstance(goal.next(History(), time), Wait | Done)
+        assert isinstance(goal.next(History(), time), Done)
     assert goal.expected(History(), time) == (0.0, 0.0)
 
 
@@ -40,4 +40,4 @@ def test_what_is_recorded_is_not_measured_again_by_a_new_session(bench: Bench, m
     assert len(recorded.crashes) == 1
     goal, time = made(asked(bench, plan)), TimeLeft(Budget(0.0), lambda: bench.clock.now)
     for time.turn in Turn:
-        assert time.turn not in goal.turns or isinstance(goal.next(recorded, time), Wait | Done)
+        assert time.turn not in goal.turns or isinstance(goal.next(recorded, time), Done)

@@ -24,7 +24,6 @@ from loadstone.goals.goal import (
     TimeLeft,
     Told,
     Turn,
-    Wait,
 )
 from loadstone.goals.group_block import measure_block
 from loadstone.goals.passes import Passes
@@ -72,7 +71,7 @@ class Comparison(Goal):
             self._running = [one for one in able if self._goes_on(one, history, time)]
         if self._round is None:
             if not self._running or (time.turn is Turn.FIRST and not begins):
-                return Done() if time.turn is Turn.LEFT else Wait()
+                return Done()
             self._round, self._running = deque(self._running), []
         passes = self._round[0]
         block = self._next_block(passes, history, time)

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from loadstone.goals.goal import Asked, Done, Goal, History, Measure, Shown, Step, TimeLeft, Turn, Wait
+from loadstone.goals.goal import Asked, Done, Goal, History, Measure, Shown, Step, TimeLeft, Turn
 from loadstone.judge.full_speed import capacity_of
 from loadstone.plan.at_rate import alike, rounds_at_rate, times_at_rate, with_rate
 from loadstone.plan.block import Block
@@ -71,7 +71,7 @@ class FixedRate(Goal):
         )
         following = next(rows_that_fit, None) if room_s > 0 else None
         if following is None:
-            return Wait()
+            return Done()
         self._measured = (following, now_s)
         return Measure((self._shown(following),), whole=PLACE)
 

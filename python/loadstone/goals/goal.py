@@ -125,20 +125,13 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Wait:
+class Done:
     """Nothing more in this turn."""
 
     told: Tell | None = None
 
 
-@dataclass(frozen=True)
-class Done:
-    """Nothing more at all."""
-
-    told: Tell | None = None
-
-
-Step = Measure | Kill | Judged | Wait | Done
+Step = Measure | Kill | Judged | Done
 
 
 @dataclass

@@ -18,7 +18,6 @@ from loadstone.goals.goal import (
     Step,
     TimeLeft,
     Turn,
-    Wait,
 )
 from loadstone.goals.group_block import measure_block
 from loadstone.goals.passes import Passes
@@ -66,7 +65,7 @@ class Table(Goal):
             self._waiting.pop(0)
             if step is not None:
                 return step
-        return Wait() if time.turn is Turn.FIRST else Done()
+        return Done()
 
     def expected(self, history: History, time: TimeLeft) -> Expected:
         """What is not measured yet."""
