@@ -166,8 +166,7 @@ class Comparison(Goal):
 
     def _block(self, passes: Passes, block: int, target: int, told: Tell, shortened: Rounds | None = None) -> Measure:
         """One block of a group; a warming one counts for whether it must be measured again."""
-        seed = self._asked.run_plan.seed
-        found = measure_block(self._asked.experiment, passes, block, seed=seed, target=target, shortened=shortened)
+        found = measure_block(self._asked, passes, block, target=target, shortened=shortened)
         group, add = passes.group, self._warm_rounds.add
         return replace(found, told=told, then=(lambda _, records: add(group, records)) if found.warms else None)
 

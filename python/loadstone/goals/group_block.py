@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from loadstone.figures import slice_text
 from loadstone.goals.equal_rate import at_equal_rate
-from loadstone.goals.goal import Measure, Shown
+from loadstone.goals.goal import Asked, Measure, Shown
 from loadstone.goals.passes import Passes
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import round_orders
@@ -13,57 +13,47 @@ from loadstone.plan.labels import label_of
 from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import WARM_BLOCK, Group, in_tables
 from loadstone.plan.workload.trial_plans import in_slices
-from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
 
 
-def measure_block(
-    experiment: Experiment,
-    passes: Passes,
-    block: int,
-    *,
-    seed: int,
-    target: int,
-    shortened: Rounds | None = None,
-) -> Measure:
+def measure_block(asked: Asked, passes: Passes, block: int, *, target: int, shortened: Rounds | None = None) -> Measure:
     """What is left of a block; in the group's rounds or in these.
 
     Args:
-        experiment: what the conditions are called.
+        asked: what the goal was made from.
         passes: what was measured of the group.
         block: which one.
-        seed: the run's, which the order in each round follows from.
         target: the number of blocks at which the group is looked at next.
         shortened: fewer rounds than planned.
     """
     group, rounds = passes.group, shortened or passes.group.rounds
     if rounds is not None:
         place = _place_of_rounds(group, rounds, block)
-        blocks: tuple[Shown, ...] = (_in_rounds(experiment, passes, rounds, block, seed, place),)
+        blocks: tuple[Shown, ...] = (_in_rounds(asked, passes, rounds, block, place),)
     else:
         place = (
             f"{group.name}: warm-up block" if block == WARM_BLOCK else f"{group.name}: block {block}, look at {target}"
         )
         pending = at_equal_rate(group, passes.pending(block), passes.upto(WARM_BLOCK))
-        blocks = tuple(Shown(Block.alone(one), label_of(experiment, one.condition), place) for one in pending)
+        blocks = tuple(Shown(Block.alone(one), label_of(asked.experiment, one.condition), place) for one in pending)
     return Measure(blocks, whole=place, warms=block == WARM_BLOCK)
 
 
-def _in_rounds(experiment: Experiment, passes: Passes, rounds: Rounds, block: int, seed: int, place: str) -> Shown:
+def _in_rounds(asked: Asked, passes: Passes, rounds: Rounds, block: int, place: str) -> Shown:
     """A block of rounds, whole: what an interruption left of it does not count."""
     group = passes.group
     trials = at_equal_rate(group, passes.begin_whole(block), passes.upto(WARM_BLOCK))
     if rounds != group.rounds:
         trials = tuple(replace(one, plan=in_slices(one.plan, rounds, block, one.plan.interval_s)) for one in trials)
     places = {identity(planned.condition): number for number, planned in enumerate(trials)}
-    orders = round_orders(group, seed, block, rounds.of(block))
+    orders = round_orders(group, asked.run_plan.seed, block, rounds.of(block))
     numbered = tuple(tuple(places[identity(condition)] for condition in order) for order in orders)
     return Shown(
         Block(trials, numbered, rounds),
         group.name,
         place,
         name=f"{trials[0].group} b{trials[0].block:02d}",
-        labels=tuple(label_of(experiment, one.condition) for one in trials),
+        labels=tuple(label_of(asked.experiment, one.condition) for one in trials),
         in_round=_round_of(group.name, rounds.of(block)) if in_tables(group.name) else None,
     )
 

@@ -123,10 +123,9 @@ class Table(Goal):
         return self._block(deck, 1, fitting)
 
     def _block(self, deck: Passes, block: int, rounds: int | None = None) -> Measure:
-        planned, plan = deck.group.rounds, self._asked.run_plan
+        planned = deck.group.rounds
         shortened = None if rounds is None or planned is None else planned.shortened(block, rounds)
-        target = deck.group.looks[-1]
-        return measure_block(self._asked.experiment, deck, block, seed=plan.seed, target=target, shortened=shortened)
+        return measure_block(self._asked, deck, block, target=deck.group.looks[-1], shortened=shortened)
 
     # Tables of whole trials
 
