@@ -1,6 +1,5 @@
 """Rows of tables at a fixed rate: their rates follow from what they did at full speed, their time from the rates."""
 
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -36,9 +35,7 @@ class Rows:
         """As they are measured: in an order of its own in each round."""
         if self.rounds is None:
             return Block.alone(self.trials[0])
-        chance, places = random.Random(derived_seed(seed, self.trials[0].name)), range(len(self.trials))
-        orders = tuple(tuple(chance.sample(places, len(places))) for _ in range(self.rounds.of(1)))
-        return Block(self.trials, orders, self.rounds)
+        return Block.shuffled(self.trials, self.rounds, derived_seed(seed, self.trials[0].name))
 
 
 class FixedRate(Goal):

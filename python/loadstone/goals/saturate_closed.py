@@ -3,7 +3,6 @@
 Which step comes next follows from the trials so far alone; how it is measured, from the step.
 """
 
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -231,17 +230,15 @@ def measure_sweeps(
     for place, users in enumerate(_order(template, step, run_seed), start=1):
         level = in_slices(with_users(template.plan, users), rounds, 1, interval_s)
         levels.append(_level(template, step, run_seed, place, users, level))
-    dice = random.Random(derived_seed(run_seed, template.name, "rounds", step.first))
-    places = range(len(levels))
-    orders = tuple(tuple(dice.sample(places, len(places))) for _ in range(rounds.of(1)))
+    block = Block.shuffled(levels, rounds, derived_seed(run_seed, template.name, "rounds", step.first))
     last = step.first + plan.sweeps_a_block - 1
     where = f"{f'sweeps {step.first} to {last}' if last > step.first else f'sweep {step.first}'} {of}"
     shown = Shown(
-        Block(tuple(levels), orders, rounds),
+        block,
         label,
         where,
         name=template.name,
-        in_round=lambda number, users: f"{where}, round {number} of {len(orders)}, {users_text(users)}",
+        in_round=lambda number, users: f"{where}, round {number} of {len(block.orders)}, {users_text(users)}",
     )
     return Measure((shown,), whole=where)
 
