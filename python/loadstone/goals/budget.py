@@ -23,16 +23,15 @@ class Budget:
         clock: Callable[[], float] = time.monotonic,
         *,
         began_s: float | None = None,
-        ending_s: float = 0.0,
     ) -> None:
         """`budget_s` is for all sessions together; 0: there is no end. `earlier` are their trials, every attempt.
 
-        `began_s`: when the command began, by `clock`; None: now. `ending_s`: kept for what comes after the trials.
+        `began_s`: when the command began, by `clock`; None: now.
         """
         self.budget_s = budget_s
         self._clock = clock
         self._began_s = clock() if began_s is None else began_s
-        self._ending_s = ending_s
+        self._ending_s = 0.0
         self._earlier_s = lasted_s(earlier)
 
     def keep(self, ending_s: float) -> None:
