@@ -1,7 +1,7 @@
 """The native drivers: the Rust engine, in threads of this process that run without the GIL."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from loadstone import _engine
 from loadstone.drive.driver import OnInterval
@@ -58,7 +58,7 @@ class NativeDriver:
         """See `Driver.drive`."""
         ahead_ns = steady_clock.set_ahead_of_wall_ns()
         plans = [share.model_dump_json() for share in shares]
-        engine = self._started(lambda: _engine_of(plans, rounds))
+        engine = self._started(plans, rounds)
         try:
             while not engine.finished():
                 delivered = engine.next_interval(POLL_S)
@@ -74,10 +74,10 @@ class NativeDriver:
             return [_record(engine.result(), ahead_ns)]
         return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
 
-    def _started(self, make: Callable[[], Running]) -> Running:
+    def _started(self, plans: Sequence[str], rounds: RoundsOptions | None) -> Running:
         """The engine, driving; it ends at once where the driver was stopped before. Raises DriveFailed."""
         try:
-            engine = make()
+            engine = _engine_of(plans, rounds)
             engine.start()
         except (ValueError, ConnectionError) as error:
             raise DriveFailed(f"driver: {error}") from None
