@@ -111,17 +111,21 @@ def table_groups(
 
 
 def split_rows(
-    conditions: Sequence[Condition], made: Mapping[str, Parts], *, rounds: bool
-) -> tuple[list[tuple[Condition, ...]], list[Condition]]:
-    """Decks of rows that can take turns, one of a kind as well, and the rows that cannot."""
+    conditions: Sequence[Condition], made: Mapping[str, Parts], whole_trials: Message | None
+) -> tuple[list[tuple[Condition, ...]], list[tuple[Message, Condition]]]:
+    """Decks of rows that can take turns, one of a kind as well; and the rows that cannot, each with the reason why.
+
+    `whole_trials`: why none of them does; None where those may that can.
+    """
     families: dict[str, list[Condition]] = {}
-    whole: list[Condition] = []
+    whole: list[tuple[Message, Condition]] = []
     for condition in conditions:
         parts = made[identity(condition)]
-        if rounds and why_whole_row(parts) is None:
-            families.setdefault(_up_together(parts), []).append(condition)
+        why = whole_trials or why_whole_row(parts)
+        if why is not None:
+            whole.append((why, condition))
         else:
-            whole.append(condition)
+            families.setdefault(_up_together(parts), []).append(condition)
     return [deck for family in families.values() for deck in decks_that_fit(family, made)], whole
 
 
@@ -134,16 +138,7 @@ def _split(
     conditions: Sequence[Condition], made: Mapping[str, Parts], whole_trials: Message | None
 ) -> tuple[list[tuple[Condition, ...]], list[tuple[Message, list[Condition]]]]:
     """Decks of rows that take turns, and the other rows by the reason why they do not."""
-    families: dict[str, list[Condition]] = {}
-    apart: list[tuple[Message, Condition]] = []
-    for condition in conditions:
-        parts = made[identity(condition)]
-        why = whole_trials or why_whole_row(parts)
-        if why is not None:
-            apart.append((why, condition))
-        else:
-            families.setdefault(_up_together(parts), []).append(condition)
-    decks = [deck for family in families.values() for deck in decks_that_fit(family, made)]
+    decks, apart = split_rows(conditions, made, whole_trials)
     apart += [(ALONE, deck[0]) for deck in decks if len(deck) == 1]
     reasons: list[tuple[Message, list[Condition]]] = []
     for why, condition in apart:

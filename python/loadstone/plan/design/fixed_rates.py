@@ -6,6 +6,7 @@ from dataclasses import replace
 from loadstone.plan.at_rate import AT_RATE_GROUP, MOST_S, RATE_NOT_KNOWN_PER_S, FixedRate, is_saturating, with_rate
 from loadstone.plan.design.decks import split_rows
 from loadstone.plan.design.parts import Parts, planned_trial
+from loadstone.plan.design.sliceable import AS_WRITTEN
 from loadstone.plan.run_plan import AtRatePlan, Pair, PlannedTrial
 from loadstone.spec.experiment import RATES
 from loadstone.spec.levels import Condition, identity
@@ -44,8 +45,8 @@ def _trials(
     fixed: FixedRate, rows: Sequence[Condition], made: Mapping[str, Parts], seed: int, *, rounds: bool
 ) -> Iterator[PlannedTrial]:
     """Block by block: what can be up together is one."""
-    decks, whole = split_rows(rows, made, rounds=rounds)
-    blocks = [*decks, *([tuple(whole)] if whole else [])]
+    decks, whole = split_rows(rows, made, None if rounds else AS_WRITTEN)
+    blocks = [*decks, *([tuple(condition for _, condition in whole)] if whole else [])]
     for block, conditions in enumerate(blocks, start=1):
         for order, condition in enumerate(conditions, start=1):
             parts = made[identity(condition)]
