@@ -16,7 +16,6 @@ from loadstone.plan.workload.trial_plans import in_slices, with_fixed_length
 PLACE = "at a fixed rate"
 WHOLE_S, WARM_UP_S = 2.0, 0.5
 """Of a row that is measured in one stretch, at least; its warm-up is that of its own load, but no longer than this."""
-
 FIRST_OPENING_S = 0.2
 """What storing a row's data and opening its connections is taken to cost as long as none was measured."""
 Row = tuple[PlannedTrial, float]
@@ -91,7 +90,7 @@ class FixedRate(Goal):
         newest = {one.trial: one for one in history.trials}
         trials = [trial for trial in self._planned.trials if trial.name not in newest]
         rates = [self._planned.fixed.of(capacity_of(trial.condition, newest.values())) for trial in trials]
-        known = [(with_fixed_rate(trial, rate), rate) for trial, rate in zip(trials, rates, strict=True) if rate]
+        known = [(_with_fixed_rate(trial, rate), rate) for trial, rate in zip(trials, rates, strict=True) if rate]
         openings_s = [self._overhead_s(trial) for trial, _ in known]
         times = times_at_rate([rate for _, rate in known], openings_s, room_s, self._planned.most_s)
         by_block: dict[int, list[Row]] = {}
@@ -131,6 +130,6 @@ class FixedRate(Goal):
         return self._opening_s if trial.in_rounds else TRIAL_OVERHEAD_S + WHOLE_S
 
 
-def with_fixed_rate(trial: PlannedTrial, rate_per_s: float) -> PlannedTrial:
+def _with_fixed_rate(trial: PlannedTrial, rate_per_s: float) -> PlannedTrial:
     """A planned trial whose rate is known now."""
     return replace(trial, plan=with_rate(trial.plan, rate_per_s))

@@ -83,7 +83,7 @@ def next_step(
     sweeps = sweeps_of(trials)
     if _failed_in_a_row(trials) >= FAILURES:
         return Ended("last look", len(sweeps))
-    plan = sweeps_planned(template, settings, probes, found.levels)
+    plan = _sweeps_planned(template, settings, probes, found.levels)
     following = SweepStep(plan, _first(plan, trials))
     if len(sweeps) < settings.sweeps or _half_done(plan, trials):
         return following
@@ -139,16 +139,16 @@ def search_so_far(
     search = partial(search_range, think_s=think_s(template.plan), users_max=settings.users_max)
     found = search(probes)
     if settings.quick and found.levels:
-        found = RangeSearch(None, quick_levels(found.levels), found.answer, found.why)
+        found = RangeSearch(None, _quick_levels(found.levels), found.answer, found.why)
     return probes, found
 
 
-def quick_levels(levels: Sequence[int]) -> tuple[int, ...]:
+def _quick_levels(levels: Sequence[int]) -> tuple[int, ...]:
     """Every second level, and the last three: X_max rests on them, though the search put the point too low."""
     return tuple(users for users in levels if users & (users - 1) == 0 or users in levels[-TAIL_LEVELS:])
 
 
-def sweeps_planned(
+def _sweeps_planned(
     template: PlannedTrial, settings: SaturationSettings, probes: Sequence[Probe], levels: Sequence[int]
 ) -> SweepPlan:
     """The sweeps of these levels, by what the search brought."""
@@ -208,7 +208,7 @@ def measure_search(template: PlannedTrial, step: SearchStep, label: str, run_see
         order=1,
         seed=derived_seed(run_seed, template.name, "search", step.users),
     )
-    place = f"search for the range: {users_text(step.users)}"
+    place = f"search for the range: {_users_text(step.users)}"
     return Measure(
         (Shown(Block.alone(trial), label, place),),
         then=lambda told, records: told.searched(step.users, records[0].goodput_per_s),
@@ -238,7 +238,7 @@ def measure_sweeps(
         label,
         where,
         name=template.name,
-        in_round=lambda number, users: f"{where}, round {number} of {len(block.orders)}, {users_text(users)}",
+        in_round=lambda number, users: f"{where}, round {number} of {len(block.orders)}, {_users_text(users)}",
     )
     return Measure((shown,), whole=where)
 
@@ -257,7 +257,7 @@ def _whole_sweep(
             continue
         level = in_one_stretch(with_users(template.plan, users), step.plan.trial_s, application=bool(template.subjects))
         trial = _level(template, step, run_seed, place, users, level)
-        where = f"sweep {step.first} {of}, level {place} of {len(order)}: {users_text(users)}"
+        where = f"sweep {step.first} {of}, level {place} of {len(order)}: {_users_text(users)}"
         yield Shown(Block.alone(trial), label, where)
 
 
@@ -279,6 +279,6 @@ def _level(template: PlannedTrial, step: SweepStep, run_seed: int, place: int, u
     )
 
 
-def users_text(users: int) -> str:
+def _users_text(users: int) -> str:
     """`1 user`, `1,024 users`."""
     return f"{users:,} {'user' if users == 1 else 'users'}"

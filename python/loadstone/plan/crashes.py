@@ -92,7 +92,7 @@ def _check(experiment: Experiment, at: Path, crash: Crash, parts: Parts) -> None
 
 def _look_up(crash: Crash, parts: Parts) -> tuple[str, ...]:
     """The command that looks a key up, where the load goes to the server itself; else empty."""
-    return look_up_of(parts.plan) if parts.deployment.targets == (crash.server,) else ()
+    return _look_up_command(parts.plan) if parts.deployment.targets == (crash.server,) else ()
 
 
 def _try(experiment: Experiment, crash: Crash, parts: Parts, seed: int, number: int) -> CrashTrial:
@@ -149,7 +149,7 @@ def _plan(plan: Plan, after_s: float, seed: int, suffix: str, *, acknowledged: b
     return long_enough.model_copy(update=changed)
 
 
-def look_up_of(plan: Plan) -> tuple[str, ...]:
+def _look_up_command(plan: Plan) -> tuple[str, ...]:
     """The command that tells whether a key's write is there; empty: it can only be counted.
 
     The key goes behind the first word. Keys that are written once are there or not. Documents that are overwritten

@@ -59,7 +59,7 @@ class DeploymentPlanner:
             if fits(condition, settings.get("when", {}))
         }
         subjects = {
-            name: required_subject(self._experiment, name, condition, self._mode)
+            name: _required_subject(self._experiment, name, condition, self._mode)
             for name, subject in self._experiment.subjects.items()
             if fits(condition, subject.when)
         }
@@ -172,7 +172,7 @@ class DeploymentPlanner:
         return written or None
 
 
-def required_subject(experiment: Experiment, name: str, condition: Condition, mode: Mode) -> RequiredSubject:
+def _required_subject(experiment: Experiment, name: str, condition: Condition, mode: Mode) -> RequiredSubject:
     """The subject `name` under a condition. Raises UserError with the line of what is wrong."""
     written = experiment.subjects[name]
     at: Path = ("subjects", name)

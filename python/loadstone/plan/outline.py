@@ -89,9 +89,9 @@ def outline(run_plan: RunPlan, experiment: Experiment) -> Outline:
             *(_effects(groups[one.name], one) for one in experiment.effects if one.name in groups),
         ],
         comparisons_left_out=[name for name in experiment.compared_names if name not in groups],
-        crashes=list(crashes(run_plan, experiment)),
+        crashes=list(_crashes(run_plan, experiment)),
         extent=extent(run_plan),
-        parts=list(parts(run_plan, experiment)),
+        parts=list(_parts(run_plan, experiment)),
         remarks=remarks(run_plan),
         as_published=published.note if run_plan.as_published and published is not None else "",
     )
@@ -169,7 +169,7 @@ def _distinct(levels: Iterable[Level]) -> list[str]:
     return list(dict.fromkeys(level_text(level) for level in levels))
 
 
-def parts(run_plan: RunPlan, experiment: Experiment) -> Iterator[Message]:
+def _parts(run_plan: RunPlan, experiment: Experiment) -> Iterator[Message]:
     """A line for each server, subject and data set that a trial of the run needs."""
     trials = run_plan.every_trial
     needed = {name for trial in trials for name in trial.servers}
@@ -194,7 +194,7 @@ def _subject(experiment: Experiment, name: str, trials: list[PlannedTrial]) -> M
     subject, planned = experiment.subjects[name], trials[0].subjects[name]
     when = _when(subject.when)
     if not planned.urls:
-        factors = list(factors_of_start(subject.environment, subject.limits, subject.replicas))
+        factors = factors_of_start(subject.environment, subject.limits, subject.replicas)
         return message("plan_subject", name=name, manifest=str(subject.manifest), when=when, factors=factors)
     varied = {key: value for key, value in subject.environment.items() if factors_of_start(value)}
     filled = substitute(varied, trials[0].condition, experiment.factors)
@@ -211,7 +211,7 @@ def _subject(experiment: Experiment, name: str, trials: list[PlannedTrial]) -> M
     )
 
 
-def crashes(run_plan: RunPlan, experiment: Experiment) -> Iterator[CrashOutline]:
+def _crashes(run_plan: RunPlan, experiment: Experiment) -> Iterator[CrashOutline]:
     """Each crash, or why it is not tried."""
     for crash in experiment.crashes:
         tries = [one for one in run_plan.crashes if one.crash.name == crash.name]

@@ -52,7 +52,7 @@ def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
             tables.setdefault(identity(condition), []).append(table.name)
     crashed = [one for crash in experiment.crashes for one in conditions_varied(experiment, crash.vary)]
     saturated = () if experiment.saturation is None else conditions_varied(experiment, experiment.saturation.vary)
-    for condition in (*every_condition(experiment), *crashed, *saturated):
+    for condition in (*_every_condition(experiment), *crashed, *saturated):
         found.setdefault(identity(condition), condition)
     return tuple(
         NumberedCondition(number, condition, tuple(tables.get(key, ())))
@@ -108,7 +108,7 @@ def _nothing_left(only: Only, meant: int, *, quick: bool, as_published: bool) ->
     return f"{levels or modes}: no table and no comparison has such a condition; `loadstone show` lists what they vary"
 
 
-def every_condition(experiment: Experiment) -> Iterator[Condition]:
+def _every_condition(experiment: Experiment) -> Iterator[Condition]:
     """Every condition of every comparison and of all effects, in whatever mode; some come more than once."""
     for comparison in experiment.comparisons:
         for at in (comparison.at, comparison.quick_at):

@@ -24,7 +24,7 @@ ALONE = message("whole_trials.alone")
 """No other row has the same servers and warm-up, so there is nothing to take turns with."""
 
 
-def decks_that_fit(conditions: Sequence[Condition], made: Mapping[str, Parts]) -> list[tuple[Condition, ...]]:
+def _decks_that_fit(conditions: Sequence[Condition], made: Mapping[str, Parts]) -> list[tuple[Condition, ...]]:
     """The conditions in their order, in as few decks as hold them; one that fits nowhere is a deck of its own.
 
     Args:
@@ -126,7 +126,7 @@ def split_rows(
             whole.append((why, condition))
         else:
             families.setdefault(_up_together(parts), []).append(condition)
-    return [deck for family in families.values() for deck in decks_that_fit(family, made)], whole
+    return [deck for family in families.values() for deck in _decks_that_fit(family, made)], whole
 
 
 def mean_overhead_s(conditions: Iterable[Condition], made: Mapping[str, Parts]) -> float:

@@ -81,7 +81,7 @@ def make_run_plan(
         memory_bytes=memory_bytes,
     )
     measured_by_rate = chosen if experiment.load is None else ()
-    saturation = plan_saturation(experiment, mode, seed, levels, chosen, planner, made)
+    saturation = _saturation(experiment, mode, seed, levels, chosen, planner, made)
     rows = [one.condition for one in measured_by_rate if one.identity in printed]
     measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
     measured += [] if saturation is None else [one.condition for one in saturation.trials]
@@ -113,7 +113,7 @@ def make_run_plan(
     share = replace(run_plan, budget_s=room_s).length_share()
     if share < 1:
         run_plan = planned(replace(design, length_share=share), room_s)
-    return with_needed_modules(run_plan)
+    return _with_needed_modules(run_plan)
 
 
 def _shortened_for_s(design: DesignOfMode, *, given: bool) -> float:
@@ -224,7 +224,7 @@ def _of_block(group: Group, block: int, plan: Plan) -> Plan:
     return with_fixed_length(plan, group.trial_s) if group.pairs else plan
 
 
-def with_needed_modules(run_plan: RunPlan) -> RunPlan:
+def _with_needed_modules(run_plan: RunPlan) -> RunPlan:
     """The plan with every server's `modules` cut down to those that some trial uses there.
 
     An application may use any module of its servers: beside one they are left as they are.
@@ -286,7 +286,7 @@ def _settings(name: str, settings: Mapping[str, object], used: set[tuple[str, st
     return {**settings, "modules": [one for one in modules if one not in COMMANDS or (name, one) in used]}
 
 
-def plan_saturation(
+def _saturation(
     experiment: Experiment,
     mode: Mode,
     seed: int,

@@ -52,7 +52,7 @@ def why_whole_trials(
         return message("whole_trials.metric", metric=metric)
     if (of_parts := next(filter(None, map(_of_parts, parts)), None)) is not None:
         return of_parts
-    if (name := writes_on(parts)) is not None:
+    if (name := _writes_on(parts)) is not None:
         return message("whole_trials.writes_on", server=name)
     if len({one.plan.phases.warm_up_s for one in parts}) > 1:
         return message("whole_trials.warm_up")
@@ -63,7 +63,7 @@ def _of_memory(parts: Sequence[Parts], memory_bytes: int | None) -> Message | No
     """Whether they cannot all be up. Conditions on the same servers and applications are up in any case."""
     if memory_bytes is None or processes_of(parts) == "shared":
         return None
-    needed = memory_needed_bytes(parts)
+    needed = _memory_needed_bytes(parts)
     if needed <= MEMORY_SHARE * memory_bytes:
         return None
     return message("whole_trials.memory", needed_gb=needed / 1e9, memory_gb=memory_bytes / 1e9)
@@ -103,25 +103,25 @@ def why_whole_plan(plan: Plan) -> Message | None:
 def processes_of(parts: Sequence[Parts]) -> Processes:
     """What stands behind these conditions; servers are started again where that is cheap, and nothing is lost by it."""
     subjects = any(one.deployment.subjects for one in parts)
-    if not subjects and not servers_differ(parts):
+    if not subjects and not _servers_differ(parts):
         return "shared"
     if subjects:
-        return "once" if servers_differ(parts) or subjects_differ(parts) else "shared"
+        return "once" if _servers_differ(parts) or _subjects_differ(parts) else "shared"
     cheap = all(_starts_at_once(server) for one in parts for server in one.deployment.servers.values())
     return "restarted" if cheap and not any(one.deployment.data for one in parts) else "once"
 
 
-def servers_differ(parts: Iterable[Parts]) -> bool:
+def _servers_differ(parts: Iterable[Parts]) -> bool:
     """Whether not all of them have the same servers."""
     return len({repr(one.deployment.servers) for one in parts}) > 1
 
 
-def subjects_differ(parts: Iterable[Parts]) -> bool:
+def _subjects_differ(parts: Iterable[Parts]) -> bool:
     """Whether not all of them have the same applications."""
     return len({repr(one.deployment.subjects) for one in parts}) > 1
 
 
-def writes_on(parts: Sequence[Parts]) -> str | None:
+def _writes_on(parts: Sequence[Parts]) -> str | None:
     """A server of ours that not all have, and that goes on writing to the disk: its name; None if there is none."""
     every = [{_key(name, server) for name, server in one.deployment.servers.items()} for one in parts]
     common = set.intersection(*every)
@@ -133,7 +133,7 @@ def writes_on(parts: Sequence[Parts]) -> str | None:
     return None
 
 
-def memory_needed_bytes(parts: Iterable[Parts]) -> int:
+def _memory_needed_bytes(parts: Iterable[Parts]) -> int:
     """What these conditions take on this machine while all of them are up, their applications and servers of ours."""
     servers: dict[str, int] = {}
     subjects: dict[str, int] = {}

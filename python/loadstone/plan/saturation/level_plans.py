@@ -31,7 +31,7 @@ def with_users(plan: Plan, users: int) -> Plan:
     """
     written = plan.model if isinstance(plan.model, Closed) else Closed(users=users)
     no_end = {"users": users, "ramp_up": None, "operations_per_user": None, "operations_more": 0}
-    pool = pool_for(plan, users)
+    pool = _pool_for(plan, users)
     threads = 1 if pool.connections < users else min(plan.threads, users)
     phases = plan.phases.model_copy(update={"ramp_up_s": 0.0})
     return plan.model_copy(
@@ -45,15 +45,15 @@ def with_users(plan: Plan, users: int) -> Plan:
     )
 
 
-def pool_for(plan: Plan, users: int) -> Pool:
+def _pool_for(plan: Plan, users: int) -> Pool:
     """The pool with which so many users work."""
-    if not pool_grows(plan):
+    if not _pool_grows(plan):
         return plan.pool
     each = plan.pool.connections // plan.model.users if isinstance(plan.model, Closed) else 1
     return plan.pool.model_copy(update={"connections": each * users, "min_idle": None, "max_idle": None})
 
 
-def pool_grows(plan: Plan) -> bool:
+def _pool_grows(plan: Plan) -> bool:
     """Whether the workload has a connection for each of its users."""
     return isinstance(plan.model, Closed) and plan.pool.connections >= plan.model.users
 
@@ -64,7 +64,7 @@ def with_arrivals(plan: Plan, rate_per_s: float, users: int) -> Plan:
     Arrivals are as the workload has them, and where it is closed those of users who know nothing of each other.
     """
     arrivals = plan.model.arrivals if isinstance(plan.model, Open) else "poisson"
-    pool = pool_for(plan, users) if isinstance(plan.model, Closed) else plan.pool
+    pool = _pool_for(plan, users) if isinstance(plan.model, Closed) else plan.pool
     phases = plan.phases.model_copy(update={"ramp_up_s": 0.0})
     model = Open(rate_per_s=rate_per_s, arrivals=arrivals)
     return plan.model_copy(update={"model": model, "pool": pool, "phases": phases})
@@ -128,7 +128,7 @@ def with_ramp(plan: Plan, ramp: Ramp) -> Plan:
     full = with_users(plan, ramp.users)
     assert isinstance(full.model, Closed)
     model = full.model.model_copy(update={"ramp_up": steps})
-    pool = pool_for(plan, ramp.users)
+    pool = _pool_for(plan, ramp.users)
     if pool.connections > steps.initial_users:
         pool = pool.model_copy(update={"min_idle": steps.initial_users})
     lengths = {"ramp_up_s": 0.0, "warm_up_s": 0.0, "measure_s": ramp.seconds}
