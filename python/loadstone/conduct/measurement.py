@@ -48,7 +48,7 @@ class PreparedTrial:
 
 @dataclass
 class Measurement:
-    """The steps, for the parts and the driver of one run."""
+    """What all measurements of one run share."""
 
     parts: Parts
     drivers: Drivers

@@ -13,7 +13,7 @@ from loadstone.spec.levels import Condition, identity
 
 @dataclass(frozen=True)
 class Parts:
-    """What a crash is planned from: of one of its conditions."""
+    """What a trial is planned from: the plans and the deployment of one condition."""
 
     one: NumberedCondition
     plan: Plan
