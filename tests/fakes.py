@@ -275,8 +275,7 @@ class FakeParts:
     _running: dict[str, Deployed] = field(default_factory=dict)
 
     def need(self, planned: PlannedTrial) -> Ready:
-        self.needed.append(planned.name)
-        return self._ready()
+        return self.need_all([planned])[0]
 
     def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[Ready]:
         self.needed += [one.name for one in planned]
