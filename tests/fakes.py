@@ -33,6 +33,7 @@ from loadstone.drive.outcome import (
 )
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
+from loadstone.goals.goal import Kill
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
@@ -40,6 +41,7 @@ from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.crash import CrashRecord
 from loadstone.record.facts import Ceiling
 from loadstone.software.metric import by_name
 
@@ -360,6 +362,15 @@ class FakeGauge:
     def measure(self, plan: Plan, reply_bytes: float = 0.0) -> Ceiling | None:  # noqa: ARG002 (the seam's signature)
         self.measured.append(plan)
         return Ceiling(throughput_per_s=1e6, users=64, hottest_thread_share=1.0, floor_p50_ns=20_000)
+
+
+def crash_record(planned: Kill) -> CrashRecord:
+    """Of a server that kept all of its writes."""
+    crash = planned.crash
+    return CrashRecord(
+        name=crash.crash.name, trial=crash.trial.name, condition=crash.trial.condition, number=planned.number,
+        acknowledged=9, unknown=0, found=9, restart_s=0.1, killed_after_s=1.0, started_unix_ns=1,
+    )  # fmt: skip
 
 
 class FullFile:

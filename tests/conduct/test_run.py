@@ -19,6 +19,7 @@ from loadstone.goals.goal import Kill
 from loadstone.record.crash import CrashRecord
 from loadstone.run import INVALID_STATUS, MISSED_STATUS, UNWRITTEN_STATUS, Outcome, run
 
+from ..fakes import crash_record
 from .fake_rig import EXPERIMENT
 from .test_opening import World
 
@@ -157,19 +158,7 @@ def test_crashes_come_after_the_trials(world: World, screen: Screen, monkeypatch
     def noted(_: Any, planned: Kill) -> CrashRecord:
         (folder,) = world.folders
         order.append(f"{len(trials(folder))} trials, crash {planned.number} of {planned.of}")
-        one = planned.crash
-        return CrashRecord(
-            name=one.crash.name,
-            trial=one.crash.trial,
-            condition=one.trial.condition,
-            number=1,
-            acknowledged=9,
-            unknown=0,
-            found=9,
-            restart_s=0.1,
-            killed_after_s=1.0,
-            started_unix_ns=1,
-        )
+        return crash_record(planned)
 
     monkeypatch.setattr("loadstone.conduct.crash.crashes.Crashes.run", noted)
     done = ran(world, screen)

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from rich.console import Console
+from tests.fakes import crash_record
 from tests.verdicts import verdict
 
 from loadstone.conduct.loop import Loop
@@ -154,11 +155,7 @@ class ScriptedCrashes:
 
     def run(self, planned: Kill) -> CrashRecord:
         self.bench.clock.now += self.bench.others_take_s or 0.0
-        crash = planned.crash
-        return CrashRecord(
-            name=crash.crash.name, trial=crash.trial.name, condition=crash.trial.condition, number=planned.number,
-            acknowledged=9, unknown=0, found=9, restart_s=0.1, killed_after_s=1.0, started_unix_ns=1,
-        )  # fmt: skip
+        return crash_record(planned)
 
 
 @dataclass

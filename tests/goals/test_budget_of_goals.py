@@ -1,4 +1,4 @@
-"""What a campaign measures within its budget."""
+"""What a run measures within its budget."""
 
 from dataclasses import replace
 
@@ -10,15 +10,7 @@ from loadstone.plan.required import RequiredSubject
 from loadstone.plan.run_plan import REPORT_S, Group, RunPlan
 from loadstone.report.text.sentences import text
 
-from .scripted_loop import (
-    BLOCK_S,
-    EQUIVALENT,
-    START_S,
-    TRIAL_S,
-    Bench,
-    compared,
-    table,
-)
+from .scripted_loop import BLOCK_S, EQUIVALENT, START_S, TRIAL_S, Bench, compared, table
 from .test_longer_slices import in_rounds
 
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 from types import ModuleType
 
 import pytest
+from tests.fakes import crash_record
 
 from loadstone.goals.budget import Budget
 from loadstone.goals.crash import Crash
 from loadstone.goals.goal import Asked, Done, History, Kill, TimeLeft, Turn
 from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
-from loadstone.record.crash import CrashRecord
 
 from .scripted_loop import ScriptedJudge, no_histogram
 
@@ -32,18 +32,11 @@ def crash(synthetic: ModuleType) -> Crash:
     return Crash(Asked(synthetic.make_experiment(), run_plan, ScriptedJudge(), no_histogram))
 
 
-def record_of(step: Kill) -> CrashRecord:
-    return CrashRecord(
-        name=step.crash.crash.name, trial=step.crash.crash.trial, condition={"n": 1}, number=step.number,
-        acknowledged=9, unknown=0, found=9, restart_s=0.1, killed_after_s=1.0, started_unix_ns=1,
-    )  # fmt: skip
-
-
 def test_each_comes_once_and_what_is_recorded_not_again(crash: Crash) -> None:
     history, named = History(), []
     while isinstance(step := crash.next(history, TIME), Kill):
         named.append((step.crash.crash.trial, step.number, step.of))
         assert crash.next(history, TIME) == step, "as long as it is not recorded it comes next"
-        history.crashes.append(record_of(step))
+        history.crashes.append(crash_record(step))
     assert named == [("crash-kept-1-1", 1, 2), ("crash-kept-1-2", 2, 2)]
     assert isinstance(step, Done)

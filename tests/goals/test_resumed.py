@@ -1,4 +1,4 @@
-"""Campaigns that were interrupted, or ended, and go on."""
+"""Runs that were interrupted, or ended, and go on."""
 
 import json
 
