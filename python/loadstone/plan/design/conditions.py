@@ -167,7 +167,6 @@ def has_levels(condition: Condition, only: Only) -> bool:
 
 def _pairs(experiment: Experiment, comparison: Comparison, at: Mapping[str, tuple[Level, ...]]) -> list[Pair]:
     """Every two levels, the earlier one first, or the baseline with each other level; once at each place."""
-    usual = {name: factor.usual for name, factor in experiment.factors.items()}
     baseline, between = comparison.baseline, comparison.between
     if baseline is None:
         twos = list(itertools.combinations(comparison.levels, 2))
@@ -175,7 +174,6 @@ def _pairs(experiment: Experiment, comparison: Comparison, at: Mapping[str, tupl
         twos = [(baseline, level) for level in comparison.levels if not is_level(level, (baseline,))]
     return [
         Pair(a=there | {between: a}, b=there | {between: b})
-        for levels in itertools.product(*at.values())
-        for there in [usual | dict(zip(at, levels, strict=True))]
+        for there in conditions_varied(experiment, at)
         for a, b in twos
     ]
