@@ -19,6 +19,7 @@ from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.schema import read_tables
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Plan
+from loadstone.plan.operations import commands_of
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.workload.recording import Recording
 from loadstone.plan.workload.recordings import recorded_in
@@ -196,8 +197,7 @@ def _of_plan(plan: Plan | None, confinement: Confinement) -> Iterator[Sent]:
         yield from _of_recording(plan, plan.recording, confinement)
         return
     for operation in plan.operations:
-        read_back = [operation.read_back] if operation.read_back is not None else []
-        for command in (*operation.commands, *read_back):
+        for command in commands_of(operation):
             check = partial(confinement.command, command.args, plan.keys.prefix)
             yield Sent(f"operation '{operation.name}'", " ".join(command.args), check)
 

@@ -23,6 +23,7 @@ from loadstone.deploy.transport import is_loopback, stays_here
 from loadstone.deploy.urls import TLS_OPTIONS
 from loadstone.output.terminal import printable
 from loadstone.plan.deployment import split_urls
+from loadstone.plan.operations import commands_of
 from loadstone.plan.required import RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.substitute import substitute
@@ -216,8 +217,7 @@ class _Acts:
         if trial.loads(name):
             for plan in (trial.plan, trial.load):
                 for operation in plan.operations if plan is not None and plan.recording is None else ():
-                    read_back = [operation.read_back] if operation.read_back is not None else []
-                    texts += [(one.args, ("workload", "operations")) for one in (*operation.commands, *read_back)]
+                    texts += [(one.args, ("workload", "operations")) for one in commands_of(operation)]
         for data in trial.data:
             if data.server == name:
                 texts += [(_words(text), ("data", data.name)) for text in data.commands]

@@ -11,6 +11,7 @@ from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.judge.validity.standing_still import server_stalls
 from loadstone.message import message
+from loadstone.plan.operations import commands_of
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.record.facts import ServerCounters
 from loadstone.record.trial import CheckResult
@@ -94,8 +95,7 @@ def server_counter(evidence: TrialEvidence) -> CheckResult | None:
 def _commands(evidence: TrialEvidence) -> set[str]:
     """The load's own commands, as the driver counted them."""
     operations = evidence.plan.operations
-    planned = {command.args[0].upper() for operation in operations for command in operation.commands}
-    planned |= {operation.read_back.args[0].upper() for operation in operations if operation.read_back}
+    planned = {command.args[0].upper() for operation in operations for command in commands_of(operation)}
     planned -= PROTOCOLS[evidence.plan.protocol].uncounted
     return {name for name in evidence.commands if name.upper() in planned}
 

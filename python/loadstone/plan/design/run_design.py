@@ -22,6 +22,7 @@ from loadstone.plan.design.groups import DesignOfMode, blocks_of, design_of_mode
 from loadstone.plan.design.order import block_order
 from loadstone.plan.design.parts import Parts, planned_trial, with_studied
 from loadstone.plan.drive_plan import Plan
+from loadstone.plan.operations import commands_of
 from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan, SaturationPlan, Stage, in_tables
 from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP, settings_of
 from loadstone.plan.substitute import Mode
@@ -266,8 +267,7 @@ def _sent(trial: PlannedTrial) -> Iterator[str]:
     """Every command of the load, and of what stores its data, as text."""
     for plan in (trial.plan, trial.load):
         for operation in plan.operations if plan is not None else ():
-            commands = [*operation.commands, *([operation.read_back] if operation.read_back is not None else [])]
-            yield from (" ".join(command.args) for command in commands)
+            yield from (" ".join(command.args) for command in commands_of(operation))
 
 
 def _modules(commands: Iterable[str]) -> list[str]:
