@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.design.conditions import Only, conditions_varied, has_levels
 from loadstone.plan.design.order import derived_seed
-from loadstone.plan.design.parts import Parts
+from loadstone.plan.design.parts import Parts, planned_trial
 from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.operations import Command, Operation
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import PlannedCrash
-from loadstone.plan.run_plan import CrashTrial, PlannedTrial
+from loadstone.plan.run_plan import CrashTrial
 from loadstone.plan.substitute import Mode, Path, condition_text, substitute
 from loadstone.plan.workload.trial_plans import with_fixed_length
 from loadstone.spec.experiment import Crash, Experiment
@@ -97,36 +98,23 @@ def _look_up(crash: Crash, parts: Parts) -> tuple[str, ...]:
 
 def _try(experiment: Experiment, crash: Crash, parts: Parts, seed: int, number: int) -> CrashTrial:
     """One try: load without warm-up that outlasts the kill, with a key space and a seed of its own."""
-    condition, deployment = parts.one.condition, parts.deployment
     name = f"crash-{crash.name}-{parts.one.number}-{number}"
     after_s, look_up = duration_s(crash.after), _look_up(crash, parts)
-    trial = PlannedTrial(
-        name=name,
-        condition=condition,
-        block=number,
-        order=1,
-        servers=deployment.servers,
-        plan=_plan(
-            parts.plan, after_s, derived_seed(seed, name), f"{crash.name}:{number}:", acknowledged=bool(look_up)
-        ),
-        load=None,
-        group=f"crash-{crash.name}",
-        subjects=deployment.subjects,
-        data=deployment.data,
-        stored=deployment.stored,
-        target=deployment.target,
-        driver=deployment.driver,
+    trial = planned_trial(
+        parts, parts.plan, name=name, group=f"crash-{crash.name}", block=number, order=1, seed=seed, in_rounds=False
     )
+    suffix = f"{crash.name}:{number}:"
+    plan = _plan(parts.plan, after_s, derived_seed(seed, name), suffix, acknowledged=bool(look_up))
     planned = PlannedCrash(
         name=crash.name,
         trial=name,
         server=crash.server,
-        count=None if crash.count is None else str(substitute(crash.count, condition, experiment.factors)),
+        count=None if crash.count is None else str(substitute(crash.count, trial.condition, experiment.factors)),
         after_s=after_s,
         number=number,
         look_up=look_up,
     )
-    return CrashTrial(trial, planned)
+    return CrashTrial(replace(trial, plan=plan), planned)
 
 
 def _plan(plan: Plan, after_s: float, seed: int, suffix: str, *, acknowledged: bool) -> Plan:
