@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from hdrh.histogram import HdrHistogram
@@ -40,10 +41,13 @@ from loadstone.observe.watch import Watch
 from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.protocols import PROTOCOLS
-from loadstone.plan.run_plan import PlannedTrial
+from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.record.crash import CrashRecord
 from loadstone.record.facts import Ceiling
+from loadstone.record.folder import RunFolder
+from loadstone.record.plan_summary import summarise_plan
 from loadstone.software.metric import by_name
+from loadstone.spec.experiment import Experiment
 
 from .fake_redis import FakeServer, numbered
 
@@ -371,6 +375,17 @@ def crash_record(planned: Kill) -> CrashRecord:
         name=crash.crash.name, trial=crash.trial.name, condition=crash.trial.condition, number=planned.number,
         acknowledged=9, unknown=0, found=9, restart_s=0.1, killed_after_s=1.0, started_unix_ns=1,
     )  # fmt: skip
+
+
+def folder_of_run(root: Path, experiment: Experiment, environment: dict[str, Any], run_plan: RunPlan) -> RunFolder:
+    """The folder of the only run below `root`: a new one, or that of the session before."""
+    summary = summarise_plan(run_plan)
+    existing = list(root.glob("*/plan.json"))
+    if not existing:
+        return RunFolder.create(root, experiment.name, experiment.model_dump(mode="json"), environment, summary)
+    folder = RunFolder.resume(existing[0].parent)
+    folder.write_plan(summary)
+    return folder
 
 
 class FullFile:

@@ -20,11 +20,11 @@ from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.saturation.level_plans import users_at
 from loadstone.record.crash import CrashRecord
 from loadstone.record.folder import RunFolder
-from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import Run, read_histogram, read_looks, read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
 from tests.changed_facts import written
+from tests.fakes import folder_of_run
 from tests.saturation_trials import STARTED_NS, System, run_plan_of, with_slices
 
 Spoiled = Callable[[TrialRecord], TrialRecord]
@@ -158,7 +158,7 @@ class Session:
         """Go on until it ends; what it ran stands in `ran`. A pause of an hour lies before."""
         plan = replace(self.plan, budget_s=self.budget_s)
         self.system.clock_s += 3600.0
-        with self._folder(plan) as folder:
+        with folder_of_run(self.root, self.experiment, self.synthetic.ENVIRONMENT, plan) as folder:
             conductor = ScriptedSystem(folder, self.system, self.synthetic, self.spoiled)
             console = Console(file=self.out, width=200, color_system=None)
             progress = RunProgress(console, self._now_s, verbose=verbose)
@@ -172,15 +172,6 @@ class Session:
 
     def _now_s(self) -> float:
         return STARTED_NS / 1e9 + self.system.clock_s
-
-    def _folder(self, plan: RunPlan) -> RunFolder:
-        existing = list(self.root.glob("*/plan.json"))
-        if existing:
-            folder = RunFolder.resume(existing[0].parent)
-            folder.write_plan(summarise_plan(plan))
-            return folder
-        resolved = self.experiment.model_dump(mode="json")
-        return RunFolder.create(self.root, "searched", resolved, self.synthetic.ENVIRONMENT, summarise_plan(plan))
 
     def recorded(self) -> Run:
         (path,) = self.root.glob("*")

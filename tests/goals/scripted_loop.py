@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from rich.console import Console
-from tests.fakes import crash_record
+from tests.fakes import crash_record, folder_of_run
 from tests.verdicts import verdict
 
 from loadstone.conduct.loop import Loop
@@ -23,7 +23,6 @@ from loadstone.plan.run_plan import TABLE_GROUP, CrashTrial, Group, Pair, Planne
 from loadstone.record.crash import CrashRecord
 from loadstone.record.facts import TrialFacts
 from loadstone.record.folder import RunFolder
-from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_looks, read_run
 from loadstone.record.trial import CheckResult, TrialRecord
 
@@ -203,7 +202,7 @@ class Bench:
         """Run the plan in the folder, or go on with it; the error that it ended with."""
         template = self.synthetic.make_trial()
         experiment = self.synthetic.make_experiment()
-        with self._folder(plan, experiment) as folder:
+        with folder_of_run(self.root, experiment, self.synthetic.ENVIRONMENT, plan) as folder:
             conductor = ScriptedConductor(folder, self.clock, template, script, rates=self.rates)
             console = Console(file=self.out, width=200, color_system=None)
             progress = RunProgress(console, self.clock, verbose=True)
@@ -219,15 +218,6 @@ class Bench:
             finally:
                 self.ran, self.rounds = conductor.ran, conductor.rounds
         return None
-
-    def _folder(self, plan: RunPlan, experiment: Any) -> RunFolder:
-        existing = list(self.root.glob("*/plan.json"))
-        if existing:
-            folder = RunFolder.resume(existing[0].parent)
-            folder.write_plan(summarise_plan(plan))
-            return folder
-        resolved = experiment.model_dump(mode="json")
-        return RunFolder.create(self.root, "small", resolved, self.synthetic.ENVIRONMENT, summarise_plan(plan))
 
     def looks(self) -> list[tuple[str, int, str]]:
         (path,) = self.root.glob("*")
