@@ -4,7 +4,7 @@ import gc
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,7 @@ from loadstone.spec.experiment import BLOCKS_MAX, Experiment
 
 LatencyKind = Literal["response", "service", "least"]
 L = TypeVar("L", bound=Line)
+Read = TypeVar("Read")
 EXPERIMENT_BYTES = 8 * 1024 * 1024
 """Of `experiment.yaml`: of an experiment that is as large as one may be, with every default written out."""
 ENVIRONMENT_BYTES = 8 * 1024 * 1024
@@ -150,10 +151,7 @@ def read_histogram(path: Path, trial: str, kind: LatencyKind) -> HdrHistogram:
     Raises:
         DriveFailed: the trial's log is missing or damaged.
     """
-    try:
-        return measured(path / LATENCY / f"{trial}.hlog", kind)
-    except OSError as error:
-        raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
+    return _of_log(measured, path, trial, kind)
 
 
 def read_round_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[RoundSpan, HdrHistogram]:
@@ -162,10 +160,7 @@ def read_round_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[Rou
     Raises:
         DriveFailed: the trial's log is missing or damaged, or does not say which rounds its histograms are of.
     """
-    try:
-        return measured_by_rounds(path / LATENCY / f"{trial}.hlog", kind)
-    except OSError as error:
-        raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
+    return _of_log(measured_by_rounds, path, trial, kind)
 
 
 def read_interval_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[IntervalSpan, HdrHistogram]:
@@ -174,8 +169,12 @@ def read_interval_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[
     Raises:
         DriveFailed: the trial's log is missing or damaged.
     """
+    return _of_log(measured_by_intervals, path, trial, kind)
+
+
+def _of_log(read: Callable[[Path, str], Read], path: Path, trial: str, kind: LatencyKind) -> Read:
     try:
-        return measured_by_intervals(path / LATENCY / f"{trial}.hlog", kind)
+        return read(path / LATENCY / f"{trial}.hlog", kind)
     except OSError as error:
         raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
 
