@@ -68,9 +68,23 @@ def latency_blocks(
     """
     if len(a) != len(b):
         raise ValueError(f"A has {len(a)} blocks and B has {len(b)}: compare blocks that hold both")
-    histograms = [*a, *b]
+    values_ns, counts = table_of([*a, *b])
+    return LatencyBlocks(
+        values_ns=values_ns,
+        counts_a=counts[: len(a)],
+        counts_b=counts[len(a) :],
+        failed_a=np.asarray(failed_a if failed_a is not None else [0] * len(a), dtype=np.int64),
+        failed_b=np.asarray(failed_b if failed_b is not None else [0] * len(b), dtype=np.int64),
+    )
+
+
+def table_of(histograms: Sequence[Buckets]) -> tuple[Floats, Counts]:
+    """The values (ns) of all buckets that any of them uses, ascending, and the counts: a row a histogram.
+
+    Raises ValueError if they differ in their buckets.
+    """
     if not histograms:
-        return LatencyBlocks(np.zeros(0), *(np.zeros(shape, np.int64) for shape in ((0, 0), (0, 0), 0, 0)))
+        return np.zeros(0), np.zeros((0, 0), np.int64)
     layouts = {histogram.layout for histogram in histograms}
     if len(layouts) > 1:
         raise ValueError("the histograms differ in their lowest value or their digits: record them alike")
@@ -78,13 +92,7 @@ def latency_blocks(
     counts = np.zeros((len(histograms), len(used)), dtype=np.int64)
     for row, histogram in zip(counts, histograms, strict=True):
         row[np.searchsorted(used, histogram.places)] = histogram.counts
-    return LatencyBlocks(
-        values_ns=_tops_ns(used, layouts.pop()),
-        counts_a=counts[: len(a)],
-        counts_b=counts[len(a) :],
-        failed_a=np.asarray(failed_a if failed_a is not None else [0] * len(a), dtype=np.int64),
-        failed_b=np.asarray(failed_b if failed_b is not None else [0] * len(b), dtype=np.int64),
-    )
+    return _tops_ns(used, layouts.pop()), counts
 
 
 def _tops_ns(places: Counts, layout: tuple[int, int]) -> Floats:

@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loadstone.judge.statistics.histograms import Buckets, Counts, latency_blocks, rank_of
+from loadstone.judge.statistics.histograms import Buckets, Counts, rank_of, table_of
 from loadstone.judge.statistics.rounds.effective_rounds import rounds_in_one
-from loadstone.judge.statistics.signed_rank import Floats
 
 UNITS_MIN = 8
 """Fewer units give no interval, as slices of a row's rate (`row_rate`)."""
@@ -67,11 +66,11 @@ class Units:
 
         Raises ValueError without a single operation, or if the histograms differ in their buckets.
         """
-        self._values, counts = _table(latencies)
-        self._failed = np.asarray(failed, dtype=np.int64)
-        self._below = np.cumsum(counts, axis=1)
-        self._totals = (self._below[:, -1] if counts.size else np.zeros(len(counts), np.int64)) + self._failed
-        if not self._totals.sum():
+        self._values, counts = table_of(latencies)
+        self._below = np.cumsum(counts, axis=1)  # of each unit, a row: the operations up to each latency
+        self._totals = counts.sum(axis=1) + np.asarray(failed, dtype=np.int64)
+        self._all_below, self._total = self._below.sum(axis=0), int(self._totals.sum())
+        if not self._total:
             raise ValueError("units without a single operation have no quantile")
 
     @property
@@ -81,7 +80,7 @@ class Units:
 
     def quantile(self, p: float) -> UnitQuantile:
         """The p-quantile (0 < p < 1) of all units together, with its interval and what it rests on."""
-        place = self._place(p, np.ones(self.number))
+        place = _place(p, self._all_below, self._total)
         low, high = self._ends(p, place) if self.number >= UNITS_MIN else (None, None)
         late = self._totals - (self._below[:, place - 1] if place else 0)  # of the quantile's own bucket, too
         worst, without = self._without_one(p, place, late)
@@ -94,16 +93,10 @@ class Units:
         """The unit without which the quantile is smallest, and the quantile's place then."""
         found = (int(np.argmax(late)), place)
         for unit in np.argsort(-late, kind="stable")[:CANDIDATES].tolist():
-            weights = np.ones(self.number)
-            weights[unit] = 0
-            if (weights @ self._totals) and (without := self._place(p, weights)) < found[1]:
+            left = self._total - int(self._totals[unit])
+            if left and (without := _place(p, self._all_below - self._below[unit], left)) < found[1]:
                 found = unit, without
         return found
-
-    def _place(self, p: float, weights: Floats) -> int:
-        """Index of the quantile's bucket; behind the last one where it falls among failures."""
-        rank = float(rank_of(p, np.asarray(weights @ self._totals)))
-        return int(np.count_nonzero(weights @ self._below < rank))
 
     def _value(self, place: int) -> float:
         return float(self._values[place]) if place < len(self._values) else math.inf
@@ -128,7 +121,6 @@ class Units:
         return self._value(min(first, place)), self._value(max(last, place))
 
 
-def _table(latencies: Sequence[Buckets]) -> tuple[Floats, Counts]:
-    """The values of all buckets that any unit used, and the counts: a row a unit."""
-    blocks = latency_blocks(latencies, latencies)
-    return blocks.values_ns, blocks.counts_a
+def _place(p: float, below: Counts, total: int) -> int:
+    """Index of the quantile's bucket; behind the last one where it falls among failures."""
+    return int(np.count_nonzero(below < rank_of(p, np.asarray(total))))
