@@ -5,14 +5,17 @@ measured in one stretch, and whole trials where there are as many as an interval
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import Any, Literal, cast
 
+from hdrh.histogram import HdrHistogram
+
 from loadstone.analyse.model import AtRate, Row
 from loadstone.errors import DriveFailed
-from loadstone.judge.compare.latencies import failed_in, operations_of
+from loadstone.judge.compare.latencies import failed_in, failed_of, operations_of
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.histograms import Buckets, buckets_of
 from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, UnitQuantile, Units
@@ -26,7 +29,7 @@ from loadstone.record.reading import (
     read_round_histograms,
 )
 from loadstone.record.trial import Quantiles, TrialRecord
-from loadstone.spec.levels import Level, same_level
+from loadstone.spec.levels import Level, is_level, same_level
 
 RESPONSE: LatencyKind = "response"
 UNSETTLED_TIMES = 10.0
@@ -35,6 +38,8 @@ NEIGHBOUR_TIMES = 20.0
 """Neighbours whose quantiles differ by so much: the longer one counts only if it is known to repeat."""
 _WHOLE = 0.5
 """An interval shorter than this part of the longest one goes to the one before it: the drain, and what is left over."""
+_ROUNDED_S = 1e-3
+"""The log has the begin of an interval to the millisecond."""
 _SECOND_S = (0.75, 1.5)
 
 Kind = Literal["slice", "second", "part", "trial"]
@@ -124,8 +129,7 @@ def _measured(run: Run, trials: Sequence[TrialRecord]) -> _Measured:
     """The units of these trials. Raises DriveFailed, and ValueError for histograms that differ in their buckets."""
     if len(trials) >= UNITS_MIN:
         whole = [buckets_of(read_histogram(run.path, trial.trial, RESPONSE)) for trial in trials]
-        failed = [max(0, operations_of(trial, RESPONSE) - one.total) for trial, one in zip(trials, whole, strict=True)]
-        return _Measured("trial", whole, failed)
+        return _Measured("trial", whole, failed_of(trials, whole, RESPONSE))
     parts = [_slices(run, trial) if slices_of(trial) else _intervals(run, trial) for trial in trials]
     latencies = [one for part in parts for one in part.latencies]
     return _Measured(parts[0].kind, latencies, [one for part in parts for one in part.failed])
@@ -154,30 +158,28 @@ def _slices(run: Run, trial: TrialRecord) -> _Measured:
 
 def _intervals(run: Run, trial: TrialRecord) -> _Measured:
     """Of a trial in one stretch: a unit an interval. Failures stand in the interval in which they were counted."""
-    found = list(read_interval_histograms(run.path, trial.trial, RESPONSE).items())
-    longest_s = max((length_s for (_, length_s), _ in found), default=0.0)
-    groups: list[list[int]] = []
-    for place, ((_, length_s), _) in enumerate(found):
+    found = read_interval_histograms(run.path, trial.trial, RESPONSE)
+    if not found:
+        return _Measured("part", [], [])
+    longest_s = max(length_s for _, length_s in found)
+    starts: list[float] = []
+    groups: list[list[HdrHistogram]] = []
+    for (start_s, length_s), histogram in found.items():
         if groups and length_s < _WHOLE * longest_s:
-            groups[-1].append(place)
+            groups[-1].append(histogram)
         else:
-            groups.append([place])
-    latencies = [buckets_of(merge(found[place][1] for place in group)) for group in groups]
-    starts = [found[group[0]][0][0] for group in groups]
+            starts.append(start_s)
+            groups.append([histogram])
+    latencies = [buckets_of(merge(group)) for group in groups]
     failed = [0] * len(groups)
     for line in run.intervals.get(trial.trial, ()):
-        if line.phase in ("measure", "drain") and groups:
-            place = sum(start_s <= line.start_s + _ROUNDED_S for start_s in starts) - 1
+        if line.phase in ("measure", "drain"):
+            place = bisect_right(starts, line.start_s + _ROUNDED_S) - 1
             failed[max(0, place)] += sum(line.errors.values()) + line.timeouts + line.dropped
     rest = max(0, operations_of(trial, RESPONSE) - sum(one.total for one in latencies)) - sum(failed)
-    if groups:
-        failed[-1] = max(0, failed[-1] + rest)
+    failed[-1] = max(0, failed[-1] + rest)
     second = _SECOND_S[0] <= longest_s <= _SECOND_S[1]
     return _Measured("second" if second else "part", latencies, failed)
-
-
-_ROUNDED_S = 1e-3
-"""The log has the begin of an interval to the millisecond."""
 
 
 def neighbours_checked(rows: Sequence[Row], vary: dict[str, list[Level]]) -> list[Row]:
@@ -199,12 +201,7 @@ def _are_neighbours(a: Row, b: Row, vary: dict[str, list[Level]]) -> bool:
     if len(differing) != 1:
         return False
     name = differing[0]
-    ends = [(a.condition[name], b.condition[name]), (b.condition[name], a.condition[name])]
-    return any(
-        same_level(one, first) and same_level(next_one, second)
-        for one, next_one in pairwise(vary[name])
-        for first, second in ends
-    )
+    return any(is_level(a.condition[name], two) and is_level(b.condition[name], two) for two in pairwise(vary[name]))
 
 
 def _far_beyond(row: Row, other: Row) -> dict[str, Message]:

@@ -32,7 +32,7 @@ class Latencies:
     def blocks(self, a: Sequence[TrialRecord], b: Sequence[TrialRecord], kind: LatencyKind) -> LatencyBlocks:
         """The latencies of A and B in the same blocks, with what failed as infinitely late. Raises DriveFailed."""
         buckets_a, buckets_b = ([self._buckets(trial, kind) for trial in side] for side in (a, b))
-        return latency_blocks(buckets_a, buckets_b, _failed(a, buckets_a, kind), _failed(b, buckets_b, kind))
+        return latency_blocks(buckets_a, buckets_b, failed_of(a, buckets_a, kind), failed_of(b, buckets_b, kind))
 
     def rounds(self, blocks: Sequence[PairBlock], kind: LatencyKind) -> tuple[list[RoundGroup], list[RoundGroup]]:
         """The latencies of A and B by rounds, which are numbered through all blocks. Raises DriveFailed."""
@@ -72,7 +72,7 @@ def failed_in(slices: Mapping[int, Slice], span: Span, buckets: Buckets, kind: L
     return max(0, sum(one.offered for one in within) - buckets.total)
 
 
-def _failed(trials: Sequence[TrialRecord], buckets: Sequence[Buckets], kind: LatencyKind) -> list[int]:
+def failed_of(trials: Sequence[TrialRecord], buckets: Sequence[Buckets], kind: LatencyKind) -> list[int]:
     """Operations of each trial that never got a latency."""
     return [
         max(0, operations_of(trial, kind) - recorded.total) for trial, recorded in zip(trials, buckets, strict=True)
