@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from loadstone.analyse.model import AtRate, Row
-from loadstone.analyse.rows.settled import NEIGHBOUR_TIMES, Settled, neighbours_checked, settled
+from loadstone.analyse.model import AtRate, Row, SettledLatencies
+from loadstone.analyse.rows.settled import NEIGHBOUR_TIMES, neighbours_checked, row_fields, settled
 from loadstone.record.reading import Run
 from loadstone.record.trial import Quantiles, TrialRecord
 from loadstone.report.format import sentence
@@ -55,7 +55,7 @@ def trial_of(folder: Path, parts: Sequence[Any], *, in_rounds: bool = True, offe
     return TrialRecord.model_construct(**fields)
 
 
-def found_of(folder: Path, trial: TrialRecord, p99: int) -> Settled:
+def found_of(folder: Path, trial: TrialRecord, p99: int) -> SettledLatencies:
     run = cast(Run, SimpleNamespace(path=folder, intervals={}))
     return settled(run, [trial], quantiles(p50=50 * US, p99=p99))
 
@@ -64,23 +64,23 @@ def found_of(folder: Path, trial: TrialRecord, p99: int) -> Settled:
 def test_one_stalled_slice_or_second_is_named(tmp_path: Path, in_rounds: bool, named: str) -> None:
     trial = trial_of(tmp_path, [*[QUIET] * 3, STALLED, *[QUIET] * 4], in_rounds=in_rounds)
     found = found_of(tmp_path, trial, p99=600 * US)
-    assert found.units == 8
-    assert found.missing is None
+    assert found.interval_units == 8
+    assert found.no_interval is None
     assert list(found.unsettled) == ["p99"]
     assert sentence(found.unsettled["p99"]) == (
         f"P99: one of 8 {named} holds 100 % of the replies beyond it: a stall, not the condition; "
         "without it P99 is 70.0 us."
     )
-    assert found.fields(["mean"])["doubted"] == ["mean", "p99"]
-    low, high = found.intervals_ns["p99"]
+    assert row_fields(found, ["mean"])["doubted"] == ["mean", "p99"]
+    low, high = found.response_interval_ns["p99"]
     assert high is not None
     assert low < 80 * US < MS < high
 
 
 def test_what_every_slice_has_stands(tmp_path: Path) -> None:
     found = found_of(tmp_path, trial_of(tmp_path, [STALLED] * 8), p99=2_800 * US)
-    assert (found.unsettled, found.fields([])["latencies_doubted"]) == ({}, False)
-    assert found.intervals_ns["p99"][0] > MS
+    assert (found.unsettled, row_fields(found, [])["latencies_doubted"]) == ({}, False)
+    assert found.response_interval_ns["p99"][0] > MS
 
 
 def test_two_of_eight_leave_it_open(tmp_path: Path) -> None:
@@ -91,9 +91,9 @@ def test_two_of_eight_leave_it_open(tmp_path: Path) -> None:
 
 def test_fewer_slices_have_no_interval_and_say_so(tmp_path: Path) -> None:
     found = found_of(tmp_path, trial_of(tmp_path, [QUIET] * 5), p99=70 * US)
-    assert found.intervals_ns == {}
-    assert found.missing is not None
-    assert sentence(found.missing) == "an interval needs 8 slices, and there are 5"
+    assert found.response_interval_ns == {}
+    assert found.no_interval is not None
+    assert sentence(found.no_interval) == "an interval needs 8 slices, and there are 5"
 
 
 def test_failures_of_a_second_are_infinitely_late(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_failures_of_a_second_are_infinitely_late(tmp_path: Path) -> None:
 def test_a_log_that_is_not_there_says_nothing(tmp_path: Path) -> None:
     trial = trial_of(tmp_path, [QUIET] * 8)
     (tmp_path / "latency" / "t1.hlog").unlink()
-    assert found_of(tmp_path, trial, p99=70 * US) == Settled()
+    assert found_of(tmp_path, trial, p99=70 * US) == SettledLatencies()
 
 
 def row(operation: str, workers: int, p99: int, **fields: Any) -> Row:

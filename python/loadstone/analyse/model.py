@@ -12,6 +12,9 @@ from loadstone.record.facts import AvgMax
 from loadstone.record.look import Reason
 from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
 
+IntervalUnit = Literal["slice", "second", "part", "trial"]
+"""What latencies of one row are measured apart in."""
+
 
 class SettledLatencies(Piece):
     """Of response times at a rate that was set: whether their quantiles repeat, over what was measured apart."""
@@ -20,7 +23,7 @@ class SettledLatencies(Piece):
     """Quantile -> its 95 % interval over the units; no upper end where failures or too few operations leave none."""
     interval_units: int = 0
     """Slices, seconds or trials behind the intervals; 0: not known."""
-    interval_unit: Literal["slice", "second", "part", "trial"] | None = None
+    interval_unit: IntervalUnit | None = None
     """part: an interval of another length than a second, of a trial in one stretch."""
     no_interval: Recorded | None = None
     """Why there are no intervals, where units are known."""

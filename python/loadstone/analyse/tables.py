@@ -9,14 +9,14 @@ import numpy as np
 
 from loadstone.analyse.limiting.bottleneck import bottleneck_of
 from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
-from loadstone.analyse.model import MachineSpeed, ResultTable, Row
+from loadstone.analyse.model import MachineSpeed, ResultTable, Row, SettledLatencies
 from loadstone.analyse.rows.at_once import at_once
 from loadstone.analyse.rows.deliveries import deliveries
 from loadstone.analyse.rows.doubted_figures import doubted_figures
 from loadstone.analyse.rows.error_examples import error_examples
 from loadstone.analyse.rows.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.rows.merged_latencies import has_a_rate, merged_latencies, saturates, unmeasurable
-from loadstone.analyse.rows.settled import Settled, neighbours_checked, settled
+from loadstone.analyse.rows.settled import neighbours_checked, row_fields, settled
 from loadstone.analyse.rows.stalled import timeouts_beside
 from loadstone.analyse.rows.waiting_users import (
     is_disturbed,
@@ -118,7 +118,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     doubts = [*(_apart(used) if interval is None else []), *_warming(used)]
     slower = slower_than_usual(used, usual)
     elapsed_s = sum(trial.duration_s for trial in used)
-    repeats = settled(run, used, response) if has_a_rate(used) else Settled()
+    repeats = settled(run, used, response) if has_a_rate(used) else SettledLatencies()
     late = [(trial, one) for trial in used for one in _suspect([trial]) if is_of_latency(one)]
     doubted = doubted_figures(late, latencies.least)
     return Row(
@@ -147,7 +147,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         bound=bound,
         at_once=at_once(used),
         deliveries=deliveries(used),
-        **repeats.fields(doubted),
+        **row_fields(repeats, doubted),
         **server_side(used),
     )
 

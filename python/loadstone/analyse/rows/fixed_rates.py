@@ -6,7 +6,7 @@ from typing import Literal
 from loadstone.analyse.model import AtRate
 from loadstone.analyse.rows.doubted_figures import doubted_figures
 from loadstone.analyse.rows.merged_latencies import merged_latencies, unmeasurable
-from loadstone.analyse.rows.settled import settled
+from loadstone.analyse.rows.settled import row_fields, settled
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.full_speed import capacity_of
 from loadstone.judge.validity.checks import BOUNDS, forbidding
@@ -75,7 +75,7 @@ def _measured(run: Run, trials: list[TrialRecord]) -> AtRate:
         service_ns=latencies.service,
         least_ns=latencies.least,
         unmeasurable=unmeasurable(latencies.response, used),
-        **found.fields(doubted_figures(doubts, latencies.least)),
+        **row_fields(found, doubted_figures(doubts, latencies.least)),
     )
 
 

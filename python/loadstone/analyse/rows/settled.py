@@ -6,14 +6,14 @@ measured in one stretch, and whole trials where there are as many as an interval
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.analyse.model import AtRate, Row
+from loadstone.analyse.model import AtRate, IntervalUnit, Row, SettledLatencies
 from loadstone.errors import DriveFailed
 from loadstone.judge.compare.latencies import failed_in, failed_of, operations_of
 from loadstone.judge.compare.round_figures import slices_of
@@ -42,50 +42,24 @@ _ROUNDED_S = 1e-3
 """The log has the begin of an interval to the millisecond."""
 _SECOND_S = (0.75, 1.5)
 
-Kind = Literal["slice", "second", "part", "trial"]
-
-
-@dataclass(frozen=True)
-class Settled:
-    """What is known of the quantiles of one row's response times; see `model.SettledLatencies`."""
-
-    units: int = 0
-    kind: Kind | None = None
-    intervals_ns: dict[str, tuple[float, float | None]] = field(default_factory=dict)
-    unsettled: dict[str, Message] = field(default_factory=dict)
-    missing: Message | None = None
-
-    def fields(self, doubted: Sequence[str]) -> dict[str, Any]:
-        """As a row has them; `doubted`: the figures that checks doubt."""
-        every = [*doubted, *(name for name in self.unsettled if name not in doubted)]
-        return {
-            "response_interval_ns": self.intervals_ns,
-            "interval_units": self.units,
-            "interval_unit": self.kind,
-            "no_interval": self.missing,
-            "unsettled": self.unsettled,
-            "doubted": every,
-            "latencies_doubted": bool(every),
-        }
-
 
 @dataclass(frozen=True)
 class _Measured:
-    kind: Kind
+    kind: IntervalUnit
     latencies: list[Buckets]
     failed: list[int]
 
 
-def settled(run: Run, trials: Sequence[TrialRecord], response: Quantiles | None) -> Settled:
+def settled(run: Run, trials: Sequence[TrialRecord], response: Quantiles | None) -> SettledLatencies:
     """Of the quantiles that were measured; nothing where the latencies cannot be read (another reason says so)."""
     names = [name for name in PER_MILLE if response is not None and getattr(response, name) is not None]
     if not names:
-        return Settled()
+        return SettledLatencies()
     try:
         found = _measured(run, trials)
         units = Units(found.latencies, found.failed)
     except (DriveFailed, ValueError):
-        return Settled()
+        return SettledLatencies()
     intervals: dict[str, tuple[float, float | None]] = {}
     unsettled: dict[str, Message] = {}
     for name in names:
@@ -97,10 +71,26 @@ def settled(run: Run, trials: Sequence[TrialRecord], response: Quantiles | None)
     missing = None
     if not intervals:
         missing = message("quantile_interval_needs", needed=UNITS_MIN, units=units.number, unit=found.kind)
-    return Settled(units.number, found.kind, intervals, unsettled, missing)
+    return SettledLatencies(
+        response_interval_ns=intervals,
+        interval_units=units.number,
+        interval_unit=found.kind,
+        no_interval=missing,
+        unsettled=unsettled,
+    )
 
 
-def _unsettled(name: str, one: UnitQuantile, kind: Kind) -> Message | None:
+def row_fields(found: SettledLatencies, doubted: Sequence[str]) -> dict[str, Any]:
+    """What a row has of it; `doubted`: the figures that checks doubt."""
+    return {**dict(found), **_doubted(doubted, found.unsettled)}
+
+
+def _doubted(by_checks: Iterable[str], unsettled: Iterable[str]) -> dict[str, Any]:
+    every = list(dict.fromkeys([*by_checks, *unsettled]))
+    return {"doubted": every, "latencies_doubted": bool(every)}
+
+
+def _unsettled(name: str, one: UnitQuantile, kind: IntervalUnit) -> Message | None:
     """Why a quantile does not describe the condition; None where nothing speaks against it."""
     if one.is_of_one_unit:
         return message(
@@ -220,11 +210,7 @@ def _far_beyond(row: Row, other: Row) -> dict[str, Message]:
 
 def _marked(row: Row, doubts: dict[str, Message]) -> Row:
     source = cast(Row | AtRate, row.at_fixed_rate)
-    changed = {
-        "unsettled": {**source.unsettled, **doubts},
-        "doubted": [*source.doubted, *(name for name in doubts if name not in source.doubted)],
-        "latencies_doubted": True,
-    }
+    changed = {"unsettled": {**source.unsettled, **doubts}, **_doubted(source.doubted, doubts)}
     if isinstance(source, AtRate):
         return row.model_copy(update={"at_rate": source.model_copy(update=changed)})
     return row.model_copy(update=changed)
