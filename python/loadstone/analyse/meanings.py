@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.analyse.model import ResultTable, Row
+from loadstone.judge.validity.keys import hit_rate
 from loadstone.message import Message, message
 from loadstone.plan.units import each_of, unit_of
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import identity
-
-HIT_RATE = "hit_rate"
 
 
 def meanings_of(run: Run, judged: Sequence[TrialRecord], tables: Sequence[ResultTable]) -> list[Message]:
@@ -44,7 +43,7 @@ def misses_percent(trials: Sequence[TrialRecord]) -> float | None:
 
 
 def _worst(trials: Sequence[TrialRecord]) -> CheckResult | None:
-    checks = [check for trial in trials for check in trial.checks if check.name == HIT_RATE]
+    checks = [check for trial in trials for check in trial.checks if check.name == hit_rate.name]
     return max((one for one in checks if one.measured is not None), key=lambda one: one.measured or 0, default=None)
 
 

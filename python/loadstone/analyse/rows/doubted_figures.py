@@ -3,15 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 from loadstone.analyse.rows.waiting_users import is_bounded
-from loadstone.judge.validity.load import POOL_WAIT
+from loadstone.judge.validity.load import POOL_WAIT, pool_wait
+from loadstone.judge.validity.standing_still import own_stalls, stalls
+from loadstone.judge.validity.stores import connection_leak
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
 
 FIGURES = tuple(Quantiles.model_fields)
-_NO_LATENCY = {"connection_leak"}
-"""What they doubt is what is left on the server, and no time that a request took."""
-_POOL_WAIT = "pool_wait"
-_STALLS = {"stalls", "own_stalls"}
 _STALL_REACHES = 2.0
 """J: a stall may make twice as many late as came due in it: those that queue behind them."""
 
@@ -26,11 +24,11 @@ def doubted_figures(doubts: Iterable[tuple[TrialRecord, CheckResult]], least: Qu
 
 
 def _doubted(trial: TrialRecord, check: CheckResult, least: Quantiles | None) -> Sequence[str]:
-    if is_bounded(check, least) or check.name in _NO_LATENCY:
+    if is_bounded(check, least) or check.name == connection_leak.name:  # which is about what is left on the server
         return ()
-    if check.name == _POOL_WAIT:
+    if check.name == pool_wait.name:
         return [name for name in FIGURES if _waits(trial, name)]
-    if check.name in _STALLS and check.measured is not None and trial.duration_s:
+    if check.name in (stalls.name, own_stalls.name) and check.measured is not None and trial.duration_s:
         percent = check.measured if check.unit != "s" else 100 * check.measured / trial.duration_s
         reached = {name for name, per_mille in PER_MILLE.items() if _STALL_REACHES * percent >= 100 - per_mille / 10}
         return [name for name in FIGURES if name in reached or name in ("mean", "max")]

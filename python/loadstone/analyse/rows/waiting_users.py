@@ -43,8 +43,7 @@ def some_waited(trials: Sequence[TrialRecord]) -> bool:
 
 def time_of_all_users(trials: Sequence[TrialRecord]) -> Quantiles:
     """The mean response time in ns by Little's law, N / X less the think time; no quantile."""
-    models = [(trial.facts.closed, trial) for trial in trials]
-    closed = [(model, trial) for model, trial in models if model is not None]  # no other has users who wait
+    closed = [(model, trial) for trial in trials if (model := trial.facts.closed) is not None]  # no other has users
     users_s = sum(model.users * trial.duration_s for model, trial in closed)
     ended = sum(trial.throughput_per_s * trial.duration_s for _, trial in closed)
     mean_s = users_s / ended - closed[0][0].think_time_ms / 1e3 if ended else None

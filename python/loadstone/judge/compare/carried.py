@@ -28,12 +28,13 @@ from loadstone.judge.statistics.decision import doubted, not_steady, without_ver
 from loadstone.judge.statistics.rounds.carried_bias import Bias, weighted_bias
 from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, CarryOver, carry_over
 from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.validity.accounting import errors
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult
 from loadstone.spec.levels import identity
 
-NOT_OF_SLICES = (*EXACT, "errors")
+NOT_OF_SLICES = (*EXACT, errors.name)
 """Checks that fail however long slices are. What others find may be due to what reaches over, such as operations that
 wait for its end."""
 

@@ -9,13 +9,23 @@ from dataclasses import dataclass
 
 from loadstone.judge.compare.blocks import GroupBlocks, PairDesign
 from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.validity import accounting, application
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.reasons import OF_MEANING, counted_reasons
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import identity
 
-EXACT = ("settings", "conservation", "server_counter", "stored_rows", "replies")
+EXACT = tuple(
+    check.name
+    for check in (
+        application.settings,
+        accounting.conservation,
+        accounting.server_counter,
+        application.stored_rows,
+        accounting.replies,
+    )
+)
 """Checks that hold exactly or not at all: one trial that fails one makes every figure of the pair doubtful."""
 SPOILED_MAX = 0.20
 """J: if more of the blocks are left out, what remains is no longer a fair sample."""
