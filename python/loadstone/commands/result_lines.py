@@ -178,7 +178,7 @@ def _bounded(analysis: Analysis, row: Row) -> list[str]:
     """How much higher the rate could be at most in per cent (`inf`: no limit is known), and why; empty: not known."""
     if row.bound is None or row.goodput_per_s is None:
         return ["", ""]
-    share = fmt.bound_share(row.bound)
+    share = row.bound.printed
     return ["inf" if share >= UNBOUNDED else _number(100 * share, 1), why_so_far(analysis, row)]
 
 

@@ -22,6 +22,11 @@ UNBOUNDED = 10.0
 """A bound from here on is none: eleven times the figure."""
 
 
+def up_to(share: float) -> Message:
+    """How much higher a rate could be, or that nothing is known of that."""
+    return message("check.no_bound") if share >= UNBOUNDED else message("check.up_to", share=share)
+
+
 class Bound(Piece):
     """How much more a condition would do at most if nothing had disturbed it, as shares of its figure.
 
@@ -48,8 +53,7 @@ class Bound(Piece):
     @property
     def said(self) -> Message:
         """How much higher the rate could be, or that nothing is known of that."""
-        share = round(self.printed, 6)
-        return message("check.no_bound") if share >= UNBOUNDED else message("check.up_to", share=share)
+        return up_to(round(self.printed, 6))
 
     def put_into(self, reason: Message) -> Message:
         """The reason of one trial with this bound, beside which it stands: a figure has one bound."""

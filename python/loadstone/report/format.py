@@ -161,17 +161,11 @@ def ratio(
     return f"{signed} {ends_text(ends, decimals, excludes_none=excludes_none)}" if ends else signed
 
 
-def bound_share(found: Bound) -> float:
-    """How much more at most, as a share."""
-    return found.printed
-
-
 def bound(found: Bound | None) -> str:
     """How much more a condition would do at most, for a cell: `+4 %`, `no upper bound`; empty where it is small."""
     if found is None:
         return ""
-    share = bound_share(found)
-    return NO_BOUND if share >= UNBOUNDED else up_to(share)
+    return NO_BOUND if found.printed >= UNBOUNDED else up_to(found.printed)
 
 
 def bound_phrase(found: Bound | None) -> str:

@@ -86,7 +86,7 @@ def _why_not(row: Row, failed: Mapping[str, str]) -> Message | None:
         return message("trust_failed", check=check) if check else message("trust_invalid")
     if row.bound is None or not (_is_bounded(row.bound) or _is_paced(row)):
         return _REASONS["unknown"]
-    if fmt.bound_share(row.bound) > GOOD_WITHIN:
+    if row.bound.printed > GOOD_WITHIN:
         generator = 0.0 if row.bound.round_trip else row.bound.generator or 0.0
         parts = {"generator": generator, "taken": row.bound.taken or 0.0}
         alone = [name for name, share in parts.items() if share > GOOD_WITHIN]
@@ -98,7 +98,7 @@ def _why_not(row: Row, failed: Mapping[str, str]) -> Message | None:
 
 def is_well_bounded(row: Row) -> bool:
     """Whether neither generator nor other programs can have kept the figure more than `GOOD_WITHIN` down."""
-    return row.bound is not None and _is_bounded(row.bound) and fmt.bound_share(row.bound) <= GOOD_WITHIN
+    return row.bound is not None and _is_bounded(row.bound) and row.bound.printed <= GOOD_WITHIN
 
 
 def _is_bounded(bound: Bound) -> bool:
@@ -131,7 +131,7 @@ def bound_lines(analysis: Analysis) -> list[str]:
 
 def why_so_far(analysis: Analysis, row: Row) -> str:
     """What bounds a row's figure most, of the trial that is bounded worst; empty where its bound is a tenth or less."""
-    if row.bound is None or fmt.bound_share(row.bound) <= GOOD_WITHIN:
+    if row.bound is None or row.bound.printed <= GOOD_WITHIN:
         return ""
     parts = {"gain": row.bound.generator or 0.0, "taken": row.bound.taken or 0.0}
     for name in sorted(parts, key=lambda name: -parts[name]):

@@ -9,8 +9,8 @@ from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.gain import AT_THE_DISK, limits_of
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
-from loadstone.judge.verdict import Bound
-from loadstone.message import Message, message
+from loadstone.judge.verdict import up_to
+from loadstone.message import message
 from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.record.facts import OTHERS
 from loadstone.record.trial import CheckResult
@@ -80,8 +80,3 @@ def _most(beside: Mapping[str, float]) -> dict[str, float]:
     """The other programs that took most, by their names; empty in a folder of before, which has none."""
     found = {name.removeprefix(PROGRAM): cores for name, cores in beside.items() if name.startswith(PROGRAM)}
     return dict(sorted(found.items(), key=lambda one: -one[1])[:NAMES_SHOWN])
-
-
-def up_to(share: float) -> Message:
-    """How much higher a rate could be, or that nothing is known of that."""
-    return Bound(generator=None, taken=share).said
