@@ -79,7 +79,7 @@ def limits_of(found: TrialEvidence) -> Limits:
         server=server,
         disk=disk,
         generator=generator,
-        gain=None if found.open is not None or one else _gain(found, server, generator, lost),
+        gain=None if found.open is not None or one else _gain(found, server, disk, generator, lost),
         taken=_taken(found, None if server is None else min(1.0, server + disk), cpus, lost),
         round_trip=one,
     )
@@ -127,11 +127,13 @@ def _weighed(shares: Sequence[float | None], work: Sequence[float]) -> float | N
     return round(sum(share * done for share, done in known) / total, 6)
 
 
-def _gain(found: TrialEvidence, server: float | None, generator: float | None, lost: float) -> float | None:
+def _gain(
+    found: TrialEvidence, server: float | None, disk: float, generator: float | None, lost: float
+) -> float | None:
     factors = []
     if server:
         server = min(1.0, server / max(LEFT_MIN, 1 - lost))
-        shared = SHARED_WRITES if _disk_share(found) >= AT_THE_DISK else 1.0
+        shared = SHARED_WRITES if disk >= AT_THE_DISK else 1.0
         factors.append(max(1.0, shared * _cheaper(server, generator or 0.0) / server))
     if generator is not None:
         # A line to a server is on the generator's side: what it added in excess is missing from the rate as well.

@@ -1,7 +1,4 @@
-"""Whether the stores were used as they should be, by what their monitors reported.
-
-The row of each of these checks stands beside it, at the end.
-"""
+"""Whether the stores were used as they should be, by what their monitors reported."""
 
 from collections.abc import Sequence
 from math import inf

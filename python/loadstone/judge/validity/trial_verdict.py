@@ -22,7 +22,7 @@ def run_checks(trial: TrialRecord, evidence: TrialEvidence | None) -> list[Check
         why = trial.facts.failure
         reason = message("check.finished.not_driven", why=why) if why else message("check.finished.never_driven")
         return [_not_finished(reason, "invalid")]
-    found = (check.function(evidence) for check in CHECKS)
+    found = (check(evidence) for check in CHECKS)
     return [result for result in found if result is not None]
 
 
