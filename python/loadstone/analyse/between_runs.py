@@ -12,7 +12,6 @@ from statistics import median
 import numpy as np
 
 from loadstone.analyse.model import Comparison, Ended
-from loadstone.analyse.tables import rows_of_table
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.exploration import Explored, repeated, settings_by
 from loadstone.judge.compare.pairs import Pair, PairBlock, refusal_of
@@ -36,6 +35,7 @@ from loadstone.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
+from loadstone.spec.experiment import conditions_varied
 from loadstone.spec.levels import Condition, identity
 
 NAME = "two runs"
@@ -94,7 +94,7 @@ def match_runs(a: JudgedRun, b: JudgedRun) -> list[Match]:
 
 def _places(run: Run) -> dict[str, int]:
     """Identity of a condition -> where it stands in what the user wrote: the tables' rows, then the pairs' sides."""
-    rows = [row for table in run.experiment.tables for row in rows_of_table(run.experiment, table)]
+    rows = [row for table in run.experiment.tables for row in conditions_varied(run.experiment, table.vary)]
     sides = [side for group in run.plan.groups for pair in group.pairs for side in (pair.a, pair.b)]
     return {name: place for place, name in enumerate(dict.fromkeys(map(identity, (*rows, *sides))))}
 

@@ -1,14 +1,13 @@
 """What servers lost that were killed under load: a row a condition, over its tries."""
 
 from collections.abc import Sequence
-from itertools import product
 
 from loadstone.analyse.model import CrashRow, CrashTable
 from loadstone.message import Message, message
 from loadstone.plan.labels import condition_label
 from loadstone.record.crash import CrashRecord
 from loadstone.record.reading import Run
-from loadstone.spec.experiment import Crash, Experiment
+from loadstone.spec.experiment import Crash, Experiment, conditions_varied
 from loadstone.spec.levels import Condition, fits, identity
 
 _NAMED = 3
@@ -31,14 +30,9 @@ def _by_condition(experiment: Experiment, crash: Crash, tried: Sequence[CrashRec
     groups: dict[str, list[CrashRecord]] = {}
     for record in tried:
         groups.setdefault(identity(record.condition), []).append(record)
-    planned = [identity(condition) for condition in _conditions(experiment, crash)]
+    planned = [identity(condition) for condition in conditions_varied(experiment, crash.vary)]
     places = {condition: place for place, condition in enumerate(planned)}
     return [groups[condition] for condition in sorted(groups, key=lambda one: places.get(one, len(places)))]
-
-
-def _conditions(experiment: Experiment, crash: Crash) -> list[Condition]:
-    usual = {name: factor.usual for name, factor in experiment.factors.items()}
-    return [usual | dict(zip(crash.vary, levels, strict=True)) for levels in product(*crash.vary.values())]
 
 
 def _row(experiment: Experiment, crash: Crash, tries: Sequence[CrashRecord]) -> CrashRow:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -42,7 +41,7 @@ from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.reading import Run, mean_of
 from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
-from loadstone.spec.experiment import Experiment, Published, Table
+from loadstone.spec.experiment import Experiment, Published, Table, conditions_varied
 from loadstone.spec.levels import Condition, identity, is_level
 
 Ends = tuple[float, float] | None
@@ -68,7 +67,7 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
     tables, usual = [], machine_speed(trials)
     at_rates = at_fixed_rates(run, trials)
     for table in tables_of_mode(run):
-        conditions = [c for c in rows_of_table(run.experiment, table) if identity(c) in planned]
+        conditions = [c for c in conditions_varied(run.experiment, table.vary) if identity(c) in planned]
         if conditions:
             made = ((c, _row(run, table, c, by_condition.get(identity(c), []), usual)) for c in conditions)
             rows = [row.model_copy(update={"at_rate": at_rates.get(identity(c))}) for c, row in made]
@@ -86,12 +85,6 @@ def tables_of_mode(run: Run) -> list[Table]:
     if run.plan.as_published and published is not None and published.tables:
         tables = [table for table in tables if table.name in published.tables]
     return tables
-
-
-def rows_of_table(experiment: Experiment, table: Table) -> list[Condition]:
-    """The conditions of a table, the first factor that it varies changing slowest."""
-    usual = {name: factor.usual for name, factor in experiment.factors.items()}
-    return [usual | dict(zip(table.vary, levels, strict=True)) for levels in product(*table.vary.values())]
 
 
 def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord], usual: Sequence[MachineSpeed]) -> Row:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from loadstone import registry
 from loadstone.errors import UserError
-from loadstone.plan.design.conditions import Only, conditions_varied, has_levels
+from loadstone.plan.design.conditions import Only, has_levels
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.design.parts import Parts, planned_trial
 from loadstone.plan.drive_plan import Closed, Plan
@@ -16,7 +16,7 @@ from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import CrashTrial
 from loadstone.plan.substitute import Mode, Path, condition_text, substitute
 from loadstone.plan.workload.trial_plans import with_fixed_length
-from loadstone.spec.experiment import Crash, Experiment
+from loadstone.spec.experiment import Crash, Experiment, conditions_varied
 from loadstone.spec.levels import identity
 from loadstone.spec.units import duration_s
 

@@ -8,7 +8,7 @@ from typing import Any
 from loadstone import registry
 from loadstone.message import Message, message
 from loadstone.plan.deployment import factors_of_start
-from loadstone.plan.design.conditions import conditions_of, conditions_varied, places, table_conditions, tables_of_mode
+from loadstone.plan.design.conditions import conditions_of, places, table_conditions, tables_of_mode
 from loadstone.plan.design.sliceable import AS_WRITTEN
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.extent import extent
@@ -20,7 +20,7 @@ from loadstone.plan.substitute import substitute
 from loadstone.plan.units import each_of, keys_of, of_plan, reads_keys, unit_of
 from loadstone.secrecy.known_secrets import hidden
 from loadstone.spec.effects_spec import Effects
-from loadstone.spec.experiment import Comparison, Crash, Experiment, Table
+from loadstone.spec.experiment import Comparison, Crash, Experiment, Table, conditions_varied
 from loadstone.spec.levels import Level, identity, level_text
 
 Levels = list[list[Any]]

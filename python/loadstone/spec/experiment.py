@@ -4,6 +4,7 @@
 `${factor.name}` for a value that stands behind the level (`Factor.values`).
 """
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -12,7 +13,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 
 from loadstone.spec.drivers import NATIVE
 from loadstone.spec.effects_spec import Effects
-from loadstone.spec.levels import Level, is_level
+from loadstone.spec.levels import Condition, Level, is_level
 from loadstone.spec.problems import Source, listed, nearest
 from loadstone.spec.saturation_spec import Load, SaturationSpec
 from loadstone.spec.spec_part import AtRate, Duration, Margin, SpecPart
@@ -490,3 +491,16 @@ class Experiment(SpecPart):
     def source(self) -> Source:
         """Where the experiment was written, for errors that are found later."""
         return self._source or Source(label=self.name, data=self.model_dump())
+
+
+def conditions_varied(experiment: Experiment, vary: Mapping[str, tuple[Level, ...]]) -> list[Condition]:
+    """The product of what is varied, other factors at default: the first factor changes slowest."""
+    usual = {name: factor.usual for name, factor in experiment.factors.items()}
+    return [usual | dict(zip(vary, levels, strict=True)) for levels in itertools.product(*vary.values())]
+
+
+def conditions_of_effects(experiment: Experiment, effects: Effects) -> list[Condition]:
+    """Every combination, those of levels that are off by default, too."""
+    fixed = {name: (level,) for name, level in effects.where.items()}
+    levels = {name: experiment.factors[name].levels for name in effects.factors}
+    return conditions_varied(experiment, fixed | levels)

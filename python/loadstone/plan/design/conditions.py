@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from loadstone.errors import UserError
-from loadstone.plan.design.factorial import conditions_of_effects, factorial_pairs
+from loadstone.plan.design.factorial import factorial_pairs
 from loadstone.plan.run_plan import Pair
-from loadstone.spec.experiment import Comparison, Experiment, Table
+from loadstone.spec.experiment import Comparison, Experiment, Table, conditions_of_effects, conditions_varied
 from loadstone.spec.levels import Condition, Level, identity, is_level, level_text
 
 Only = Mapping[str, tuple[Level, ...]]
@@ -26,12 +26,6 @@ class NumberedCondition:
     def identity(self) -> str:
         """The condition as text: the same for the same levels, whatever else the experiment holds."""
         return identity(self.condition)
-
-
-def conditions_varied(experiment: Experiment, vary: Mapping[str, tuple[Level, ...]]) -> list[Condition]:
-    """The product of what is varied, other factors at default: the first factor changes slowest."""
-    usual = {name: factor.usual for name, factor in experiment.factors.items()}
-    return [usual | dict(zip(vary, levels, strict=True)) for levels in itertools.product(*vary.values())]
 
 
 def table_conditions(experiment: Experiment, table: Table) -> list[Condition]:

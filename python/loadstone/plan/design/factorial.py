@@ -7,7 +7,7 @@ from loadstone.plan.contrast import Contrast
 from loadstone.plan.run_plan import Pair
 from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import Condition, Level, identity, is_level, same_level
+from loadstone.spec.levels import Level, identity, is_level, same_level
 
 
 def factorial_pairs(experiment: Experiment, effects: Effects, only: Mapping[str, tuple[Level, ...]]) -> list[Pair]:
@@ -95,10 +95,3 @@ def _place(pair: Pair, without: str) -> str:
 
 def _left(levels: Sequence[Level], only: Sequence[Level] | None) -> tuple[Level, ...]:
     return tuple(level for level in levels if only is None or is_level(level, only))
-
-
-def conditions_of_effects(experiment: Experiment, effects: Effects) -> list[Condition]:
-    """Every combination, those of levels that are off by default, too."""
-    usual = {name: factor.usual for name, factor in experiment.factors.items()} | effects.where
-    levels = {name: experiment.factors[name].levels for name in effects.factors}
-    return [usual | dict(zip(levels, place, strict=True)) for place in itertools.product(*levels.values())]

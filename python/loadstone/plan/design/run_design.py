@@ -11,7 +11,6 @@ from loadstone.plan.design.conditions import (
     Only,
     all_conditions,
     chosen_levels,
-    conditions_varied,
     has_levels,
     pairs_of_mode,
     rows_of_mode,
@@ -29,7 +28,7 @@ from loadstone.plan.substitute import Mode
 from loadstone.plan.workload.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
 from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.drivers import NATIVE, DriverWord
-from loadstone.spec.experiment import OUR_PREFIX, RATES, Experiment
+from loadstone.spec.experiment import OUR_PREFIX, RATES, Experiment, conditions_varied
 from loadstone.spec.levels import Condition, Level, identity
 
 _LARGEST_SEED = 2**63 - 1
