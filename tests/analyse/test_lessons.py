@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.check_summaries import summarise_checks
+from loadstone.analyse.analysis import summarise_checks
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.model import Bottleneck, LessonAnswer, ResultTable, Row

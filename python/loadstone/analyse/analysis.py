@@ -1,10 +1,10 @@
 """The analysis of a run, from its folder alone: the same folder gives the same analysis."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
-from loadstone.analyse.answers import answer_conclusions
-from loadstone.analyse.check_summaries import summarise_checks
+from loadstone.analyse.answers import answer_conclusions, planned_by
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.analyse.crash_tables import make_crash_tables
@@ -13,19 +13,21 @@ from loadstone.analyse.headline import answer_question, budget_too_short, compar
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.analyse.meanings import meanings_of
-from loadstone.analyse.model import Analysis, FactorView, TrialView
+from loadstone.analyse.model import Analysis, CheckSummary, FactorView, TrialView
 from loadstone.analyse.notes import notes_of, published_sources
-from loadstone.analyse.planned import planned_by
 from loadstone.analyse.rows.fixed_rates import own_load
 from loadstone.analyse.saturation.saturations import make_saturations, saturation_headline
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
-from loadstone.judge.validity.checks import forbidding
+from loadstone.judge.validity.check import Check
+from loadstone.judge.validity.checks import CHECKS, forbidding
 from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.plan.labels import label_of
 from loadstone.record.reading import Run, read_run
-from loadstone.record.trial import TrialRecord
+from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment
+
+_ORDER = {"invalid": 3, "suspect": 2, "valid": 1, "unknown": 0}
 
 
 def analyse(folder: Path) -> Analysis:
@@ -108,3 +110,31 @@ def _view(experiment: Experiment, trial: TrialRecord) -> TrialView:
         p99_ns=trial.response_ns.p99 if usable else None,
         checks=trial.checks,
     )
+
+
+def summarise_checks(trials: Sequence[TrialRecord]) -> list[CheckSummary]:
+    """How often each check passed, and where it was worst; without checks that applied to no trial."""
+    return [summary for check in CHECKS if (summary := _summary(check, trials)) is not None]
+
+
+def _summary(check: Check, trials: Sequence[TrialRecord]) -> CheckSummary | None:
+    found = [(result, trial.trial) for trial in trials for result in trial.checks if result.name == check.name]
+    if not found:
+        return None
+    verdicts = Counter(result.verdict for result, _ in found)
+    worst, trial = max(found, key=lambda pair: _badness(check, pair[0]))
+    return CheckSummary(
+        name=check.name,
+        explanation=check.explanation,
+        valid=verdicts["valid"],
+        suspect=verdicts["suspect"],
+        invalid=verdicts["invalid"],
+        unknown=verdicts["unknown"],
+        worst=worst,
+        worst_trial=trial,
+    )
+
+
+def _badness(check: Check, result: CheckResult) -> tuple[int, float]:
+    measured = result.measured if result.measured is not None else 0.0
+    return _ORDER[result.verdict], -measured if check.less_is_worse else measured

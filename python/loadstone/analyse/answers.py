@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from loadstone.analyse.claims import answer_by_verdicts
 from loadstone.analyse.model import Answer, AnswerVerdict, Family, ResultTable, Row
+from loadstone.analyse.tables import tables_of_mode
 from loadstone.judge.metrics import figure, less_is_better
 from loadstone.message import Message, as_written, message
-from loadstone.spec.experiment import Conclusion, Experiment
+from loadstone.record.reading import Run
+from loadstone.spec.experiment import Conclusion, Experiment, conditions_of_effects, conditions_varied
 from loadstone.spec.levels import Condition, Level, fits, identity
 
 NEAR = 0.25
@@ -42,6 +44,26 @@ class Planned:
         """Whether the run planned what answers the conclusion."""
         where = any(_has(one, conclusion.where) for one in self.conditions)
         return where and (not conclusion.against or any(_has(one, conclusion.against) for one in self.conditions))
+
+
+def planned_by(run: Run) -> Planned:
+    """The conditions and comparisons of the run's plan."""
+    compared = {group.name for group in run.plan.groups if group.pairs}
+    conditions = [line.condition for line in run.plan.trials]
+    return Planned(conditions, compared, quick=run.plan.quick, of_quick=_of_quick(run) if run.plan.quick else None)
+
+
+def _of_quick(run: Run) -> Planned:
+    """What `--quick` leaves in of the whole experiment, whatever `--only` names."""
+    compared, tables = [one for one in run.experiment.comparisons if one.quick], tables_of_mode(run)
+    conditions = [one for table in tables for one in conditions_varied(run.experiment, table.varied(quick=True))]
+    for one in compared:
+        places = one.at if one.quick_at is None else one.quick_at
+        conditions += conditions_varied(run.experiment, {**places, one.between: one.levels})
+    effects = [one for one in run.experiment.effects if one.quick]
+    for factorial in effects:
+        conditions += conditions_of_effects(run.experiment, factorial)
+    return Planned(conditions, {*(one.name for one in compared), *(one.name for one in effects)}, quick=True)
 
 
 def answer_conclusions(

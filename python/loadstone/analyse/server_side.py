@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from loadstone.analyse.rows.endpoint_counts import endpoint_counts
+from loadstone.analyse.model import EndpointCounts
 from loadstone.drive.outcome import DriveRecord
 from loadstone.record.facts import AvgMax, StoredFacts, TrialFacts
 from loadstone.record.trial import TrialRecord
@@ -18,7 +18,7 @@ def server_side(trials: Sequence[TrialRecord]) -> dict[str, Any]:
         "ours": all(facts.placement is not None for _, facts in known),
         "stored_keys": _sum([stored_keys(facts) for _, facts in known]),
         "seen": _averages([(facts, trial.duration_s) for trial, facts in known]),
-        "endpoints": endpoint_counts({trial.drive: facts for trial, facts in known}.values()),
+        "endpoints": _endpoint_counts({trial.drive: facts for trial, facts in known}.values()),
         **_sent_on({trial.drive: facts.drive for trial, facts in known if facts.drive is not None}),
         "kinds": {part: kind for _, facts in known for part in facts.seen if (kind := facts.kind_of(part)) is not None},
     }
@@ -35,6 +35,38 @@ def _sent_on(drives: Mapping[str, DriveRecord]) -> dict[str, Any]:
         "redirections": {kind: count for kind, count in counts.items() if count},
         "unknown_nodes": list(dict.fromkeys(addresses)),
     }
+
+
+def _endpoint_counts(drives: Iterable[TrialFacts]) -> list[EndpointCounts]:
+    """Of each server that got anything, over these drives; nothing where no replica is read from.
+
+    `drives`: one of each drive's observations.
+    """
+    found: dict[str, EndpointCounts] = {}
+    for facts in drives:
+        if facts.drive is None:
+            continue
+        names = _names_of(facts.replica_of)
+        for name, primary, one in zip(names, facts.replica_of, facts.drive.endpoints, strict=False):
+            before = found.get(name) or EndpointCounts(name=name, replica=primary is not None, sent=0, ok=0, stale=0)
+            sums = {"sent": before.sent + one.sent, "ok": before.ok + one.ok, "stale": before.stale + one.stale}
+            found[name] = before.model_copy(update=sums)
+    return [one for one in found.values() if one.sent]
+
+
+def _names_of(replica_of: Sequence[int | None]) -> list[str]:
+    """What endpoints are called, in their order."""
+    primaries = [number for number, primary in enumerate(replica_of) if primary is None]
+    replicas = [number for number, primary in enumerate(replica_of) if primary is not None]
+    several = len({replica_of[number] for number in replicas}) > 1 or _is_cluster(replica_of)
+    names = {number: f"primary {place}" if several else "primary" for place, number in enumerate(primaries, start=1)}
+    names |= {number: f"replica {place}" for place, number in enumerate(replicas, start=1)}
+    return [names[number] for number in range(len(replica_of))]
+
+
+def _is_cluster(replica_of: Sequence[int | None]) -> bool:
+    """Its first two endpoints are primaries; else what is no replica gets nothing but the first."""
+    return len(replica_of) > 1 and replica_of[1] is None
 
 
 def users_of(trial: TrialRecord) -> int | None:

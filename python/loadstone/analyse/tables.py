@@ -12,11 +12,9 @@ from loadstone.analyse.model import MachineSpeed, ResultTable, Row, SettledLaten
 from loadstone.analyse.rows.at_once import at_once
 from loadstone.analyse.rows.deliveries import deliveries
 from loadstone.analyse.rows.doubted_figures import doubted_figures
-from loadstone.analyse.rows.error_examples import error_examples
 from loadstone.analyse.rows.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.rows.merged_latencies import has_a_rate, merged_latencies, saturates, unmeasurable
 from loadstone.analyse.rows.settled import neighbours_checked, row_fields, settled
-from loadstone.analyse.rows.stalled import timeouts_beside
 from loadstone.analyse.rows.waiting_users import (
     is_disturbed,
     is_of_latency,
@@ -25,6 +23,7 @@ from loadstone.analyse.rows.waiting_users import (
     time_of_all_users,
 )
 from loadstone.analyse.server_side import server_side, users_of
+from loadstone.bounds.replies import example_of
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import row_slices
 from loadstone.judge.compare.trend import rise_over, rise_within
@@ -34,6 +33,7 @@ from loadstone.judge.validity.bounds import GAIN
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.gain import bound_over
 from loadstone.judge.validity.reasons import counted_reasons, failed_checks
+from loadstone.judge.validity.standing_still import server_stalls
 from loadstone.judge.verdict import Bound
 from loadstone.message import Message, message
 from loadstone.plan.labels import condition_label
@@ -95,7 +95,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         "trials": [trial.trial for trial in trials],
         "published": published_figure(run.experiment, condition),
         "published_columns": published_columns(run.experiment, condition),
-        "error_examples": error_examples(trials),
+        "error_examples": _error_examples(trials),
     }
     bound = bound_over(used)
     head["saturated"] = saturates(trials)
@@ -276,12 +276,33 @@ def _errors(trials: Sequence[TrialRecord]) -> dict[str, int]:
     """
     errors: dict[str, int] = {}
     for trial in trials:
-        timeouts = trial.counts.timeouts + timeouts_beside(trial)
+        timeouts = trial.counts.timeouts + _timeouts_beside(trial)
         kinds = {**trial.counts.errors, "timeout": timeouts, "never_answered": trial.counts.in_flight}
         for kind, number in kinds.items():
             if number:
                 errors[kind] = errors.get(kind, 0) + number
     return errors
+
+
+def _timeouts_beside(trial: TrialRecord) -> int:
+    """Operations of warm-up, settling and drain that timed out, of a trial in which the server stood still; else 0."""
+    facts = trial.facts
+    if facts.drive is None or not server_stalls(facts, trial.response_ns.p50):
+        return 0
+    return max(0, facts.drive.total.timeouts - trial.counts.timeouts)
+
+
+def _error_examples(trials: Sequence[TrialRecord]) -> dict[str, str]:
+    """Kind -> the first reply, of those kinds that were counted: a drive in turns may have another in another block.
+
+    They are made printable again: a folder may be anybody's.
+    """
+    found: dict[str, str] = {}
+    for trial in trials:
+        for one in () if trial.facts.drive is None else trial.facts.drive.examples:
+            if trial.counts.errors.get(one.kind):
+                found.setdefault(one.kind, example_of(one.reply))
+    return found
 
 
 def _cpu_share(trials: Sequence[TrialRecord], elapsed_s: float) -> dict[str, float]:
