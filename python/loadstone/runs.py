@@ -4,7 +4,6 @@ import difflib
 import fcntl
 import itertools
 import os
-import re
 import shlex
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from loadstone.bounds.beneath import NotOfFolder, is_file, open_file
 from loadstone.bounds.files import is_there, read_json, why
 from loadstone.errors import UserError
 from loadstone.message import Message
-from loadstone.record.file_names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN
+from loadstone.record.file_names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN, RUN
 from loadstone.record.run_files import require_run
 from loadstone.secrecy.text import HIDDEN
 
@@ -29,7 +28,6 @@ _YEARS = range(1970, 9999)
 """Of folders that a run made; a local time cannot be told for every other year."""
 LATEST = "latest"
 """Names the newest run wherever a run's folder is expected."""
-_NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<experiment>.+?)(?:-(?P<number>\d+))?")
 _KEEPING_NO_SECRET = ("--server", "--subject", "--set")
 """Options whose values may hold a secret, which is then to be given again."""
 OF_ONE_START = {"--json", "--open", "--quiet", "--verbose", "--wait"}
@@ -240,14 +238,14 @@ def _folders(root: Path) -> Iterator[Path]:
 
 def _age(path: Path) -> tuple[float, int]:
     """What sorts runs by their beginning: the time in the name, or else that of the plan's file."""
-    named = _NAME.fullmatch(path.name)
+    named = RUN.fullmatch(path.name)
     began = _began(path)
     seconds = began.timestamp() if began is not None else (path / PLAN).lstat().st_mtime
     return seconds, int(named["number"] or 1) if named else 1
 
 
 def _began(path: Path) -> datetime | None:
-    named = _NAME.fullmatch(path.name)
+    named = RUN.fullmatch(path.name)
     try:
         began = datetime.strptime(named["time"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC) if named else None
     except ValueError:

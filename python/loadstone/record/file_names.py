@@ -1,4 +1,9 @@
-"""Names of the files in a run's folder."""
+"""Names of the files in a run's folder, and its own."""
+
+import re
+
+RUN = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d+))?")
+"""A folder as it was made, and not renamed: `20261121T230227Z-documents`; of several in one second with a number."""
 
 EXPERIMENT = "experiment.yaml"
 ENVIRONMENT = "environment.json"

@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -18,13 +17,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from loadstone.bounds.beneath import open_file
-from loadstone.record.file_names import KEPT, PLAN
+from loadstone.record.file_names import KEPT, PLAN, RUN
 from loadstone.record.ledger_reading import is_needed
 from loadstone.record.lines import FORMAT
 
 NEWEST = 20
 """So many are kept."""
-_NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d+))?")
 _MARK_BYTES_MAX = 4096
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -67,7 +65,7 @@ def _marked(within: int) -> list[str]:
     """The names of the runs that are marked, the newest first."""
     found: list[tuple[str, int, str]] = []
     for name in os.listdir(within):
-        if begun := _NAME.fullmatch(name):
+        if begun := RUN.fullmatch(name):
             with contextlib.suppress(OSError), _opened(within, name) as opened:
                 if _is_marked(opened, name):
                     found.append((begun["time"], int(begun["number"] or 1), name))
