@@ -8,7 +8,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise, permutations
 from typing import Any, cast
 
 from hdrh.histogram import HdrHistogram
@@ -179,8 +179,9 @@ def neighbours_checked(rows: Sequence[Row], vary: dict[str, list[Level]]) -> lis
     down to a tenth of the figure it is marked already, and else it repeats.
     """
     doubts: dict[int, dict[str, Message]] = {}
-    for (place, row), (other_place, other) in product(enumerate(rows), repeat=2):
-        if place != other_place and _are_neighbours(row, other, vary):
+    at_a_rate = [(place, row) for place, row in enumerate(rows) if row.at_fixed_rate is not None]
+    for (place, row), (_, other) in permutations(at_a_rate, 2):
+        if _are_neighbours(row, other, vary):
             for name, why in _far_beyond(row, other).items():
                 doubts.setdefault(place, {}).setdefault(name, why)
     return [_marked(row, doubts[place]) if place in doubts else row for place, row in enumerate(rows)]
