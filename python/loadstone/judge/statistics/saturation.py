@@ -8,7 +8,7 @@ stalls, their mean is 5 % too small, and this 1 %.
 Each sweep gives one estimate; the interval is Hodges and Lehmann's over the sweeps. A single ramp gives none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -97,11 +97,8 @@ def least_cycle(sweeps: Sequence[Sweep]) -> tuple[float, int] | None:
 
     No typical rate X(N) is above N over it.
     """
-    by_users: dict[int, list[float]] = {}
-    for probe in (one for sweep in sweeps for one in sweep if _spoilt(one) is None):
-        by_users.setdefault(probe.users, []).append(probe.goodput_per_s)
-    cycles = [(users / float(np.exp(np.median(np.log(rates)))), users) for users, rates in by_users.items()]
-    return min(cycles, default=None)
+    levels = _by_users(one for sweep in sweeps for one in sweep if _spoilt(one) is None)
+    return min(((users / _typical_rate(level), users) for users, level in levels.items()), default=None)
 
 
 def best_level(sweeps: Sequence[Sweep]) -> float:
@@ -110,11 +107,19 @@ def best_level(sweeps: Sequence[Sweep]) -> float:
     What a generator that gave out had answered, the system did do; a level where replies failed says nothing. It is the
     level's typical rate, and not its best sweep's, which is noise.
     """
-    by_users: dict[int, list[Probe]] = {}
-    for probe in (one for sweep in sweeps for one in sweep):
-        by_users.setdefault(probe.users, []).append(probe)
-    sound = ([one.goodput_per_s for one in level] for level in by_users.values() if all(map(_tells_a_bound, level)))
-    return max((float(np.exp(np.median(np.log(rates)))) for rates in sound), default=0.0)
+    levels = _by_users(one for sweep in sweeps for one in sweep).values()
+    return max((_typical_rate(level) for level in levels if all(map(_tells_a_bound, level))), default=0.0)
+
+
+def _by_users(probes: Iterable[Probe]) -> dict[int, list[Probe]]:
+    found: dict[int, list[Probe]] = {}
+    for probe in probes:
+        found.setdefault(probe.users, []).append(probe)
+    return found
+
+
+def _typical_rate(level: Sequence[Probe]) -> float:
+    return float(np.exp(np.median(np.log([one.goodput_per_s for one in level]))))
 
 
 def _tells_a_bound(probe: Probe) -> bool:
