@@ -60,15 +60,15 @@ def times_text(
     what: str = "times",
     excludes_none: bool = False,
 ) -> str:
-    """`14.7 times [13.1, 16.3]` from log ratios; `what` stands behind the factor, `excludes_none` as in `ends_text`."""
+    """`14.7 times [13.1, 16.3]` from log ratios; `what` stands behind the factor, `excludes_none`: see `_ends_text`."""
     ends = [_factor(end) for end in (low, high) if end is not None]
     value = _factor(estimate)
     decimals = max(decimals_of(ends) if ends else 0, 0 if value >= 100 else 1)
     figure = f"{decimal(value, decimals)} {what}"
-    return f"{figure} {ends_text(ends, decimals, none=1.0, excludes_none=excludes_none)}" if ends else figure
+    return f"{figure} {_ends_text(ends, decimals, none=1.0, excludes_none=excludes_none)}" if ends else figure
 
 
-def ends_text(ends: Sequence[float], decimals: int, *, none: float = 0.0, excludes_none: bool = False) -> str:
+def _ends_text(ends: Sequence[float], decimals: int, *, none: float = 0.0, excludes_none: bool = False) -> str:
     """`[9, 15]`; an end that is exactly no difference is `>0` or `<0` where the interval is known to hold none.
 
     A difference that is decided step by step may have been cut there: its interval begins beside it, not on it.
@@ -99,11 +99,20 @@ def ratio_text(
 ) -> str:
     """`12 % [9, 15]` from log ratios: as many decimals as the interval can bear, with `sign` a plus before it.
 
-    A bound that is not zero never prints as zero, and one that is zero as `excludes_none` says (`ends_text`).
+    A bound that is not zero never prints as zero, and one that is zero as `excludes_none` says (`_ends_text`).
     """
     value = log_percent(estimate)
     ends = [log_percent(end) for end in (low, high) if end is not None]
     decimals = decimals_of(ends or [value])
     number = decimal(value, decimals)
     figure = f"+{number} %" if sign and round(value, decimals) > 0 else f"{number} %"
-    return f"{figure} {ends_text(ends, decimals, excludes_none=excludes_none)}" if ends else figure
+    return f"{figure} {_ends_text(ends, decimals, excludes_none=excludes_none)}" if ends else figure
+
+
+def difference_text(
+    estimate: float, low: float | None = None, high: float | None = None, *, excludes_none: bool = False
+) -> str:
+    """B against A, from log ratios: `+12 % [9, 15]`, and from +200 % on as a factor: `14.7 times [13.1, 16.3]`."""
+    if is_times(estimate):
+        return times_text(estimate, low, high, excludes_none=excludes_none)
+    return ratio_text(estimate, low, high, sign=True, excludes_none=excludes_none)

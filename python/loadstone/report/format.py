@@ -4,16 +4,7 @@ from loadstone.figures import digits
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.message import Message
 from loadstone.output.terminal import plain as plain
-from loadstone.percents import (
-    decimal,
-    decimals_of,
-    decimals_of_one,
-    ends_text,
-    is_times,
-    log_percent,
-    times_text,
-    up_to,
-)
+from loadstone.percents import decimal, decimals_of_one, difference_text, log_percent, up_to
 from loadstone.report.text.sentences import text
 
 NONE = "—"
@@ -141,24 +132,8 @@ def millicores(cores: float | None) -> str:
 def ratio(
     estimate: float | None, low: float | None = None, high: float | None = None, *, excludes_none: bool = False
 ) -> str:
-    """Log ratios as a difference with its interval, ln 1.12 being `+12 % [9, 15]`: the verdicts' own rounding.
-
-    One from +200 % on is a factor: `14.7 times [13.1, 16.3]`.
-
-    As many decimals as the interval can bear; a bound that is not zero never prints as zero, and one that is zero as
-    `>0` where the interval holds none (`excludes_none`).
-    """
-    if estimate is None:
-        return NONE
-    if is_times(estimate):
-        if low is None or high is None:
-            return times_text(estimate)
-        return times_text(estimate, low, high, excludes_none=excludes_none)
-    ends = [] if low is None or high is None else [log_percent(low), log_percent(high)]
-    decimals = decimals_of(ends or [log_percent(estimate)])
-    number = decimal(log_percent(estimate), decimals)
-    signed = f"+{number} %" if number != "inf" and float(number) > 0 else f"{number} %"
-    return f"{signed} {ends_text(ends, decimals, excludes_none=excludes_none)}" if ends else signed
+    """Log ratios as a difference with its interval, `+12 % [9, 15]`: as verdicts say it (`difference_text`)."""
+    return NONE if estimate is None else difference_text(estimate, low, high, excludes_none=excludes_none)
 
 
 def bound(found: Bound | None) -> str:

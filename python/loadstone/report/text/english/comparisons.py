@@ -5,7 +5,7 @@ from math import expm1, inf
 from typing import Any
 
 from loadstone.figures import check_figure, digits, slice_text
-from loadstone.percents import is_times, percent_text, ratio_text, times_text
+from loadstone.percents import difference_text, is_times, percent_text, ratio_text, times_text
 from loadstone.report.text.english.figures import metric_text
 
 AS_FAST = "times as fast"
@@ -32,9 +32,7 @@ def _ratio(estimate: float | None, low: float | None, high: float | None, exclud
     """B against A."""
     ends = (-inf if low is None else low, inf if high is None else high)
     middle = estimate if estimate is not None else -inf if low is None and high is not None else inf
-    if is_times(middle):
-        return times_text(middle, *ends, excludes_none=excludes_none)
-    return ratio_text(middle, *ends, sign=True, excludes_none=excludes_none)
+    return difference_text(middle, *ends, excludes_none=excludes_none)
 
 
 def _equivalent(margin: float, negligible: bool, ratio: str | None) -> str:
@@ -70,8 +68,7 @@ def _mixed(
 
 
 def _in_total(total: float | None) -> str:
-    total = total or 0.0
-    return f"in total {times_text(total) if is_times(total) else ratio_text(total, None, None, sign=True)}"
+    return f"in total {difference_text(total or 0.0)}"
 
 
 def _hidden(ratio: str, most: float | None) -> str:
