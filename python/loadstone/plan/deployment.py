@@ -12,7 +12,7 @@ from loadstone.plan.required import RequiredData, RequiredSubject, StoredCount
 from loadstone.plan.substitute import FieldError, Mode, Path, condition_text, substitute
 from loadstone.spec.drivers import NATIVE, resolved
 from loadstone.spec.experiment import DataInto, DataSpec, Experiment, SubjectSpec
-from loadstone.spec.levels import REFERENCE, Condition, fits, level_text
+from loadstone.spec.levels import Condition, factors_in, fits, level_text
 from loadstone.spec.spec_part import Duration
 from loadstone.spec.units import BYTES, duration_s, parse
 
@@ -276,8 +276,7 @@ def split_urls(text: str) -> tuple[str, ...]:
 
 def factors_of_start(*parts: Any) -> list[str]:
     """The factors that stand in settings of a subject, each once."""
-    texts = (text for part in parts for text in _texts(part))
-    return list(dict.fromkeys(match[1].partition(".")[0] for text in texts for match in REFERENCE.finditer(text)))
+    return list(dict.fromkeys(name for part in parts for text in _texts(part) for name in factors_in(text)))
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import REFERENCE, Level, level_text
+from loadstone.spec.levels import Level, factors_in, level_text
 
 _PARTS = ("servers", "subjects", "data", "workload")
 """What a trial is made of. What `--quick` and `--as-published` replace is measured by those alone."""
@@ -27,7 +27,7 @@ def check_used(experiment: Experiment) -> None:
 def _names(data: Any) -> Iterator[str]:
     """The factors that stand in texts and in each `when`."""
     if isinstance(data, str):
-        yield from (match[1].partition(".")[0] for match in REFERENCE.finditer(data))
+        yield from factors_in(data)
     elif isinstance(data, Mapping):
         when = data.get("when")
         yield from when if isinstance(when, Mapping) else ()

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Level = str | int | float | bool
@@ -11,6 +11,11 @@ Condition = dict[str, Level]
 
 REFERENCE = re.compile(r"\$\{(?!(?:env|secret):)([^{}]*)\}")
 """`${factor}` or `${factor.name}`; group 1 is what stands between the braces. Secrets are referred to otherwise."""
+
+
+def factors_in(text: str) -> Iterator[str]:
+    """The factors that a text refers to, in their order."""
+    return (match[1].partition(".")[0] for match in REFERENCE.finditer(text))
 
 
 def level_text(level: Level) -> str:
