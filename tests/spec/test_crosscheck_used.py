@@ -1,5 +1,6 @@
 """A factor that nothing uses is refused: its levels would be measured alike."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,17 @@ def test_a_factor_that_nothing_uses_is_refused(tmp_path: Path) -> None:
         f"{file}:5: factors.operation: nothing uses it: its levels would be measured alike; write ${{operation}} "
         "or when: {operation: [get]}, or alike: true if that is meant"
     )
+
+
+@pytest.mark.parametrize("level", ["1", "true", "null", "1e3", "2026-01-01", "it's", "a, b", 7, True, "redis 8"])
+def test_what_it_says_to_write_is_that_level(tmp_path: Path, level: str | int | bool) -> None:
+    """A text that reads as a number, as true or as a date is another level than the one that is meant."""
+    unused = UNUSED.replace("[get, mget]", json.dumps([level, "other"]))
+    with pytest.raises(UserError) as caught:
+        find(_written(tmp_path, unused))
+    when = str(caught.value).partition(" or when: ")[2].partition(", or alike")[0]
+    used = find(_written(tmp_path, unused.replace("{name: set,", f"{{name: set, when: {when},")))
+    assert used.workload.operations[0].when == {"operation": (level,)}
 
 
 @pytest.mark.parametrize(

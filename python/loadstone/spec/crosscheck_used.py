@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import Level, factors_in, level_text
+from loadstone.spec.levels import factors_in
+from loadstone.spec.yaml_text import in_one_line
 
 _PARTS = ("servers", "subjects", "data", "workload")
 """What a trial is made of. What `--quick` and `--as-published` replace is measured by those alone."""
@@ -20,7 +21,8 @@ def check_used(experiment: Experiment) -> None:
     for name, factor in experiment.factors.items():
         if len(factor.levels) > 1 and name not in used and not factor.alike:
             problem = "nothing uses it: its levels would be measured alike; write"
-            remedy = f"${{{name}}} or when: {{{name}: [{_quoted(factor.levels[0])}]}}, or alike: true if that is meant"
+            when = in_one_line({name: [factor.levels[0]]})
+            remedy = f"${{{name}}} or when: {when}, or alike: true if that is meant"
             raise experiment.source.error(("factors", name), f"{problem} {remedy}")
 
 
@@ -36,10 +38,3 @@ def _names(data: Any) -> Iterator[str]:
     elif isinstance(data, list | tuple):
         for item in data:
             yield from _names(item)
-
-
-def _quoted(level: Level) -> str:
-    """The level as YAML reads it again inside of `{}`."""
-    text = level_text(level)
-    plain = not isinstance(level, str) or text.replace(" ", "").replace("-", "").isalnum()
-    return text if plain else f"'{text}'"

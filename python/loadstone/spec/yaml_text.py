@@ -4,6 +4,7 @@ Only what an experiment needs is read: mappings, lists, texts, numbers, true and
 tags, dates and several documents are errors, each with its line.
 """
 
+import io
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +20,8 @@ Path = tuple[str | int, ...]
 
 NUMBER_MAX = 2**63 - 1
 """A whole number beyond it fits neither the driver nor the record."""
+_ENDLESS = 1_000_000
+"""Columns of a line that is not broken."""
 _TOO_DEEP = "is nested too deeply; an experiment needs about six levels"
 _OF_SIGNS = {
     r"character '\t'": "it is a tab; write spaces in its place",
@@ -67,6 +70,14 @@ def read_yaml(text: str) -> tuple[Any, Mapping[Path, int]]:
         return None, {}
     lines: dict[Path, int] = {}
     return _data(node, (), lines, parser), lines
+
+
+def in_one_line(data: Any) -> str:
+    """Plain data as YAML in one line, with quotes where `read_yaml` needs them: `{store: ['1', redis]}`."""
+    writer, text = YAML(typ="safe", pure=True), io.StringIO()
+    writer.default_flow_style, writer.width = True, _ENDLESS
+    writer.dump(data, text)
+    return text.getvalue().strip()
 
 
 def _data(node: Node, path: Path, lines: dict[Path, int], parser: YAML) -> Any:
