@@ -99,6 +99,36 @@ def test_so_it_has_with_many_comparisons_and_crashes_and_a_long_answer(bounded: 
     assert "always" in text
 
 
+@pytest.mark.parametrize("crashed", range(7))
+@pytest.mark.parametrize("families", [1, 2, 10])
+def test_what_is_to_be_known_beside_verdicts_and_figures_has_no_lines_beyond_them(
+    bounded: Analysis, families: int, crashed: int
+) -> None:
+    """However little room the rest leaves: why a verdict is open, that placement decides, why a P99 is suspect."""
+    placed, taken = message("bound_by_shared_cpu"), message("verdict_others_had_cpus", taken=0.4)
+    open_one = bounded.families[0].comparisons[0].primary.model_copy(update={"kind": "undecided", "unsteady": taken})
+    told = [
+        one.model_copy(update={"primary": open_one, "warnings": [placed]}) for one in bounded.families[0].comparisons
+    ]
+    row = CrashRow(
+        condition={}, label="always", times=3, acknowledged=9, lost_min=0, lost_max=0, lost_worst=0, restart_s=0.5
+    )
+    table = CrashTable(name="x", title="Lost", note="", rows=[row] * crashed)
+    update = {
+        "families": [bounded.families[0].model_copy(update={"comparisons": told})] * families,
+        "crashes": [table] if crashed else [],
+        "headline": as_written("word " * 40),
+    }
+    doubt = message("quantile_one_unit", quantile="p99", unit="slice", units=8, share=0.97, without_ns=71_000.0)
+    full = change_rows(
+        bounded.model_copy(update=update), lambda *_: {"interval_units": 8, "unsettled": {"p99": doubt}}
+    )
+    for width in (80, 100, 120):
+        text = printed(full, width)
+        assert lines_of(text, width) <= LINES_MAX
+        assert "their placement decides" in text or crashed
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_each_verdict_has_a_line_and_what_is_decided_comes_first(bounded: Analysis, width: int) -> None:
     family = bounded.families[0]

@@ -72,7 +72,7 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     # The pairs that effects rest on stand in the report.
     pairs = (one for one in verdicts.all_comparisons(analysis) if one.name not in {e.name for e in analysis.effects})
     judged = sorted(pairs, key=_says_little)
-    compared = _verdicts(judged, width, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)))
+    compared = _verdicts(judged, console, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)), room)
     room -= sum(_height(console, part) for part in compared)
     failed = _failed(analysis, console, max(0, room - _table_lines_min(analysis)))
     figures = _figures(analysis, width, room - sum(_height(console, part) for part in failed))
@@ -181,29 +181,42 @@ def _says_little(comparison: Comparison) -> tuple[bool, bool]:
     return kind not in DECIDED, kind == "invalid"
 
 
-def _verdicts(judged: Sequence[Comparison], width: int, lines_max: int) -> list[RenderableType]:
-    """A line a comparison, after an empty one; those for which there is no room are counted by their verdicts."""
+def _verdicts(judged: Sequence[Comparison], console: Console, lines_max: int, room: int) -> list[RenderableType]:
+    """A line a comparison, after an empty one; those for which there is no room are counted by their verdicts.
+
+    `room`: so many lines they may have together with what is to be known beside them.
+    """
     if not judged:
         return []
+    width = console.width
     shown = judged if len(judged) < lines_max else judged[: lines_max - 2]
     lines: list[RenderableType] = [Text(), *(verdict_line(one, width) for one in shown)]
-    lines += _why_open(shown, width)
-    placed = next((w for one in judged for w in one.warnings if w.kind == "bound_by_shared_cpu"), None)
-    lines += [] if placed is None else [Text(f"  {fmt.sentence(placed)}", "yellow")]
+    left: list[RenderableType] = []
     if rest := judged[len(shown) :]:
         kinds = Counter(one.primary.kind.replace("_", " ") for one in rest)
         counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-        lines.append(Text(f"… {len(rest)} more comparisons in the report: {counted}"[:width], style="dim"))
-    return lines
+        left = [Text(f"… {len(rest)} more comparisons in the report: {counted}"[:width], style="dim")]
+    room -= len(lines) + len(left)
+    for said in _beside(judged, shown, width):
+        if (height := _height(console, said)) <= room:
+            lines.append(said)
+            room -= height
+    return [*lines, *left]
 
 
-def _why_open(shown: Sequence[Comparison], width: int) -> list[RenderableType]:
-    """Why one is undecided though its interval holds no 0, where its line has no room for it: the first such one."""
+def _beside(judged: Sequence[Comparison], shown: Sequence[Comparison], width: int) -> Iterator[Text]:
+    """What is to be known of the verdicts and does not stand in their lines, of each kind the first.
+
+    Why one is undecided though its interval holds no 0, and that nothing but the placement on CPUs was compared.
+    """
     for one in shown:
         why = "" if one.primary.unsteady is None else fmt.sentence(one.primary.unsteady)
         if why and why not in verdict_line(one, width).plain:
-            return [Text(f"  {verdicts.pair_name(one)}: {why}", "yellow")]
-    return []
+            yield Text(f"  {verdicts.pair_name(one)}: {why}", "yellow")
+            break
+    warnings = (warning for one in judged for warning in one.warnings)
+    if placed := next((one for one in warnings if one.kind == "bound_by_shared_cpu"), None):
+        yield Text(f"  {fmt.sentence(placed)}", "yellow")
 
 
 def verdict_line(comparison: Comparison, width: int) -> Text:
@@ -230,10 +243,12 @@ def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
         return []
     shown = _telling(analysis, rows, space)
     columns = end_columns(shown, tps=rate_of_run(analysis) is TPS)
+    doubts: Iterator[str] = iter(())
     if space > 2 and any(suspect_lines(shown, columns)):
         shown = _telling(analysis, rows, space - 1)
+        doubts = suspect_lines(shown, columns)
     parts: list[RenderableType] = [Text(), _grid(shown, columns, width)]
-    for line in list(suspect_lines(shown, columns))[:1]:
+    for line in islice(doubts, 1):
         reason = Text(f"! {line}", style="dim")
         reason.truncate(width, overflow="ellipsis")
         parts.append(reason)
