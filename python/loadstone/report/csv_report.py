@@ -52,7 +52,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     rows = [row for table in analysis.tables for row in table.rows]
     parts = list(dict.fromkeys(part for row in rows for part in row.cpu_share))
     original = list(dict.fromkeys(key for row in rows for key in row.published_columns))
-    known = factors(analysis)
+    known = _factors(analysis)
     lines = [
         {**_cells(table, row, known, parts), **_of_study(analysis, row, original)}
         for table in analysis.tables
@@ -61,12 +61,17 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     header = lines[0] if lines else _cells(_NO_TABLE, _NO_ROW, [], [])
     files = {
         "tables.csv": _written(list(header), lines),
-        "comparisons.csv": _written(list(COMPARED), list(comparison_rows(analysis))),
+        "comparisons.csv": _written(list(COMPARED), list(_comparison_rows(analysis))),
     }
     if analysis.effects:
-        files["effects.csv"] = _written(list(EFFECTS), list(effect_rows(analysis)))
-        files["combinations.csv"] = _written(list(COMBINATIONS), list(combination_rows(analysis)))
-    further = {"host.csv": host_rows, "parts.csv": part_rows, "saturation.csv": saturation_rows, "ramp.csv": ramp_rows}
+        files["effects.csv"] = _written(list(EFFECTS), list(_effect_rows(analysis)))
+        files["combinations.csv"] = _written(list(COMBINATIONS), list(_combination_rows(analysis)))
+    further = {
+        "host.csv": _host_rows,
+        "parts.csv": _part_rows,
+        "saturation.csv": _saturation_rows,
+        "ramp.csv": _ramp_rows,
+    }
     for name, observed in ((name, list(rows_of(analysis))) for name, rows_of in further.items()):
         if observed:
             files[name] = _written(list(observed[0]), observed)
@@ -84,7 +89,7 @@ def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, Ce
         least = {f"least_{name}_ns": getattr(row.least_ns, name, None) for name in Quantiles.model_fields}
         found |= {**least, "latencies_doubted": "yes" if row.latencies_doubted else "no"}
     if any(one.interval_units for table in analysis.tables for one in table.rows):
-        found |= interval_cells(row)
+        found |= _interval_cells(row)
     if any(one.stored is not None for table in analysis.tables for one in table.rows):
         found |= {"stored": row.stored, "answered": row.answered, "stored_keys": row.stored_keys}
     return found if analysis.scale == 1 else {**found, "users": row.users, "scale": analysis.scale}
@@ -149,7 +154,7 @@ _NO_ROW = Row(
 )  # fmt: skip
 
 
-def interval_cells(found: AtRate | Row | None, prefix: str = "") -> dict[str, Cell]:
+def _interval_cells(found: AtRate | Row | None, prefix: str = "") -> dict[str, Cell]:
     """Of quantiles at a fixed rate: both ends of their 95 % intervals, and what speaks against a figure."""
     ends = found.response_interval_ns if found else {}
     return {
@@ -183,7 +188,7 @@ def fixed_rate_cells(row: Row) -> dict[str, Cell]:
             for name in Quantiles.model_fields
         },
         "at_rate_latencies_doubted": (("yes" if found.latencies_doubted else "no") if found else ""),
-        **interval_cells(found, "at_rate_"),
+        **_interval_cells(found, "at_rate_"),
         "at_rate_trials": " ".join(found.trials) if found else "",
         "at_rate_reasons": " ".join(_reasons(row)),
     }
@@ -197,7 +202,7 @@ def _reasons(row: Row) -> list[str]:
     return [*map(fmt.sentence, row.at_rate.reasons), *missing]
 
 
-def host_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _host_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
     """A line a condition of which the machine was observed."""
     for table, row in _rows(analysis):
         figures = row.seen.get(HOST)
@@ -209,7 +214,7 @@ def host_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
             yield line
 
 
-def part_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _part_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
     """A line a condition, part and metric, in the unit that the metric has in `samples.jsonl`."""
     for table, row in _rows(analysis):
         for part, figures in row.seen.items():
@@ -224,16 +229,16 @@ def _rows(analysis: Analysis) -> Iterator[tuple[ResultTable, Row]]:
 
 
 def _condition(analysis: Analysis, table: ResultTable, row: Row) -> dict[str, Cell]:
-    levels: dict[str, Level | None] = {name: row.condition.get(name) for name in factors(analysis)}
+    levels: dict[str, Level | None] = {name: row.condition.get(name) for name in _factors(analysis)}
     return {"table": table.name, "condition": row.label, **{f"factor_{name}": level for name, level in levels.items()}}
 
 
-def factors(analysis: Analysis) -> list[str]:
+def _factors(analysis: Analysis) -> list[str]:
     """Every factor that some row has a level of, in their order."""
     return list(dict.fromkeys(name for _, row in _rows(analysis) for name in row.condition))
 
 
-def comparison_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _comparison_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
     """The primary metric of each pair, and after it the exploratory ones."""
     for comparison in verdicts.all_comparisons(analysis):
         for verdict in (comparison.primary, *comparison.exploratory):
@@ -298,7 +303,7 @@ def _factor(log_ratio: float | None) -> float | None:
     return None if log_ratio is None else math.exp(log_ratio)
 
 
-def effect_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _effect_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
     """Every main effect and interaction."""
     for answer in analysis.effects:
         for term in answer.terms:
@@ -327,7 +332,7 @@ def effect_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
             }
 
 
-def combination_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _combination_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
     """Every combination with its typical figure."""
     for answer in analysis.effects:
         for cell in answer.cells:
@@ -343,7 +348,7 @@ def combination_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
             }
 
 
-def saturation_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _saturation_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
     """Every level of every condition; of one without levels its answer alone."""
     parts = part_names(analysis.saturations)
     for answer in analysis.saturations:
@@ -386,7 +391,7 @@ def _estimated(name: str, found: Estimated | None) -> dict[str, Cell]:
     return {name if end == "value" else f"{name}_{end}": getattr(found, end, None) for end in ends}
 
 
-def ramp_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+def _ramp_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
     """Every step of every classical ramp."""
     for answer in analysis.saturations:
         for step in answer.ramp.steps if answer.ramp else ():

@@ -43,11 +43,11 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
         yield from (sentence(note), "")
-    yield from saturation_lines(analysis, charts)
+    yield from _saturation_lines(analysis, charts)
     if analysis.families:
         yield from ("## Verdicts", "")
     for answer in analysis.effects:
-        yield from effect_tables(answer)
+        yield from _effect_tables(answer)
         yield from (line for chart in charts if _is_of_effects(chart, answer.name) for line in picture(chart))
     for family in analysis.families:
         yield from _family(
@@ -58,17 +58,17 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
         yield from (f"Published figures: {sentence(analysis.published_source)}. They are context, not a target.", "")
     for table in analysis.tables:
         yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
-    yield from crash_lines(analysis.crashes)
+    yield from _crash_lines(analysis.crashes)
     yield from _conclusions(analysis)
-    yield from lesson_lines(analysis)
-    yield from observed_lines(analysis, anchors)
+    yield from _lesson_lines(analysis)
+    yield from _observed_lines(analysis, anchors)
     for chart in charts:
         if chart.kind == "timeline":
             yield from ("## Time line", "", *picture(chart))
     yield from _checks(analysis, anchors)
     yield from (line for chart in charts if chart.kind == "checks" for line in picture(chart))
-    yield from trial_lines(analysis, anchors)
-    yield from glossary_lines(analysis)
+    yield from _trial_lines(analysis, anchors)
+    yield from _glossary_lines(analysis)
     yield from ("## How to reproduce", "", "```sh", *summary.reproduce(analysis), "```", "")
 
 
@@ -82,7 +82,7 @@ def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[s
     for chart in charts:
         if chart.kind == "forest":
             yield from picture(chart)
-    yield from family_lines(family, anchors)
+    yield from _family_lines(family, anchors)
     for chart in charts:
         if chart.kind == "blocks":
             yield from picture(chart)
@@ -159,7 +159,7 @@ def _worst(check: CheckSummary, anchors: Anchors) -> str:
     return f"{text(summary.figure(check.worst))} {trial}".rstrip()
 
 
-def observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
+def _observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     """What the monitors observed, table by table."""
     found = [(table.title, observed_in(analysis, table)) for table in analysis.tables]
     if not any(tables for _, tables in found):
@@ -183,7 +183,7 @@ def _observed(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
     yield ""
 
 
-def crash_lines(tables: list[CrashTable]) -> Iterator[str]:
+def _crash_lines(tables: list[CrashTable]) -> Iterator[str]:
     """What was lost when a server was killed."""
     if not tables:
         return
@@ -203,7 +203,7 @@ def crash_lines(tables: list[CrashTable]) -> Iterator[str]:
     yield from (crashes.reading(), "")
 
 
-def lesson_lines(analysis: Analysis) -> Iterator[str]:
+def _lesson_lines(analysis: Analysis) -> Iterator[str]:
     """What went wrong then, what shows here, and whether it was caught."""
     if not analysis.lessons:
         return
@@ -213,7 +213,7 @@ def lesson_lines(analysis: Analysis) -> Iterator[str]:
     yield ""
 
 
-def saturation_lines(analysis: Analysis, charts: Sequence[Chart]) -> Iterator[str]:
+def _saturation_lines(analysis: Analysis, charts: Sequence[Chart]) -> Iterator[str]:
     """For each condition the answer, its picture, and the levels that it rests on."""
     if analysis.saturations:
         yield from (f"## {view.heading()}", "")
@@ -245,7 +245,7 @@ def _levels(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[s
     yield ""
 
 
-def effect_tables(answer: EffectsAnswer) -> Iterator[str]:
+def _effect_tables(answer: EffectsAnswer) -> Iterator[str]:
     """The question, the answer, both tables."""
     yield from (f"### {text(answer.question)}", "", sentence(answer.answer), "")
     yield from ("| | effect | against each other | ratio | what it says | from |", "|---|---|---|---|---|---|")
@@ -266,7 +266,7 @@ def _head(first: str, family: Family) -> Iterator[str]:
     yield f"|---{_RULE}"
 
 
-def family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
+def _family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
     """A family's verdicts, beneath its heading and its picture."""
     yield from _head("pair", family)
     for comparison in family.comparisons:
@@ -321,7 +321,7 @@ def _blocks(comparison: Comparison, anchors: Anchors) -> str:
     return "; ".join(parts) or fmt.NONE
 
 
-def trial_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
+def _trial_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     """Every trial, under its condition, with the checks that it did not pass."""
     if not anchors.conditions:
         return
@@ -350,7 +350,7 @@ def _trial(view: TrialView, anchors: Anchors) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def glossary_lines(analysis: Analysis) -> Iterator[str]:
+def _glossary_lines(analysis: Analysis) -> Iterator[str]:
     """What the terms mean."""
     yield from ("## What the terms mean", "")
     for terms in glossary.groups_of(analysis).values():

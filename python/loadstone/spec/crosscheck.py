@@ -33,7 +33,7 @@ def cross_check(experiment: Experiment) -> None:
     _operations(experiment)
     _comparisons(experiment)
     _names(experiment)
-    check_effects(experiment)
+    _effects(experiment)
     _design(experiment)
     _saturation(experiment)
     check_counts(experiment)
@@ -248,11 +248,10 @@ def _texts(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
             yield from _texts(value, (*path, index))
 
 
-def check_effects(experiment: Experiment) -> None:
-    """Raises UserError for the first thing that does not fit, with its line."""
+def _effects(experiment: Experiment) -> None:
     for index, effects in enumerate(experiment.effects):
         at: Path = ("effects", index)
-        _factors(experiment, at, effects)
+        _combined(experiment, at, effects)
         for factor, level in effects.reference.items():
             check_levels(experiment, (*at, "reference", factor), factor, (level,))
             if factor not in effects.factors:
@@ -268,7 +267,7 @@ def check_effects(experiment: Experiment) -> None:
             raise experiment.source.error((*at, "metric"), problem)
 
 
-def _factors(experiment: Experiment, at: Path, effects: Effects) -> None:
+def _combined(experiment: Experiment, at: Path, effects: Effects) -> None:
     for place, name in enumerate(effects.factors):
         check_levels(experiment, (*at, "factors", place), name, ())
         if name in effects.factors[:place]:

@@ -95,7 +95,7 @@ def override(
             raise UserError(f"--server {path[1]}=...: given twice; leave one of them out")
         given[path] = "--server"
     for text in subjects:
-        path = put_subject(data, text, experiment)
+        path = _put_subject(data, text, experiment)
         if given.get(path[:-1]) == "--subject":
             raise UserError(f"--subject {path[1]}=...: given twice; write its URLs as one, with commas between them")
         given |= {path[:-1]: "--subject", path: "--subject"}
@@ -194,7 +194,7 @@ def _drop(data: dict[str, Any], path: Path) -> None:
         at.pop(path[-1], None)
 
 
-def put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Path:
+def _put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Path:
     """Put the user's URLs or manifest into the experiment's data; the path of what was put.
 
     `URL[,URL]` is an application that runs, `PATH` a manifest of one to start (it counts from the current folder),

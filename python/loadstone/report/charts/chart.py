@@ -57,7 +57,7 @@ class Chart:
         """Have it drawn while other things are written; it may be left out."""
         for spec in (self.spec, self.narrow):
             if spec is not None:
-                begin(spec)
+                _begin(spec)
 
     def is_drawn(self) -> bool:
         """Whether it can be drawn; waits until it is."""
@@ -71,18 +71,18 @@ class Chart:
 
     def svg(self) -> bytes:
         """The picture on white, with its title above."""
-        return sheet(draw(self.spec), self.title).encode()
+        return _sheet(draw(self.spec), self.title).encode()
 
     def inline(self) -> str:
         """The picture as a part of a page; the page shows the wide or the narrow one of two."""
         if self.narrow is None:
-            return inline(draw(self.spec), self.name, self.alt_text)
-        wide = inline(draw(self.spec), self.name, self.alt_text, "wide")
-        return wide + inline(without_tips(draw(self.narrow)), f"{self.name}-narrow", self.alt_text, "narrow")
+            return _inline(draw(self.spec), self.name, self.alt_text)
+        wide = _inline(draw(self.spec), self.name, self.alt_text, "wide")
+        return wide + _inline(_without_tips(draw(self.narrow)), f"{self.name}-narrow", self.alt_text, "narrow")
 
     def png(self) -> bytes:
         """The picture on white with its title, at twice its size."""
-        return pixels(sheet(draw(self.spec), self.title))
+        return _pixels(_sheet(draw(self.spec), self.title))
 
 
 def named(name: str) -> alt.Chart:
@@ -172,7 +172,7 @@ def make(
     )
 
 
-def begin(spec: dict[str, Any]) -> None:
+def _begin(spec: dict[str, Any]) -> None:
     """Have it drawn by the time that `draw` is called; returns at once."""
     _begun(_dressed(spec))
 
@@ -185,7 +185,7 @@ def draw(spec: dict[str, Any]) -> str:
     return _drawn(_dressed(spec))
 
 
-def sheet(drawing: str, title: str) -> str:
+def _sheet(drawing: str, title: str) -> str:
     """A drawing as a file of its own: on white, with its title above."""
     width, height = _size(drawing)
     width = max(width, theme.MARGINS["left"] + theme.MARGINS["right"] + _LETTER_PX * len(title))
@@ -198,19 +198,19 @@ def sheet(drawing: str, title: str) -> str:
     return _BOX.sub(lambda _: box, drawing, count=1).replace(">", f">{paper}{heading}", 1)
 
 
-def inline(drawing: str, name: str, label: str, kind: str = "") -> str:
+def _inline(drawing: str, name: str, label: str, kind: str = "") -> str:
     """A drawing as a part of a page: its ids are the page's only ones of that name, and `label` says what it shows."""
     own = _IDS.sub(lambda found: f"{found[1]}{name}-{found[2]}", drawing)
     classes = f'class="{f"marks {kind}".strip()}" role="img" aria-label="{escape(label)}"'
     return own.replace('class="marks"', classes, 1)
 
 
-def without_tips(drawing: str) -> str:
+def _without_tips(drawing: str) -> str:
     """A drawing for a screen that has no mouse to point with."""
     return _TIPS.sub("/>", drawing)
 
 
-def pixels(drawing: str) -> bytes:
+def _pixels(drawing: str) -> bytes:
     """A drawing as PNG, at twice its size."""
     return pen.pixels(drawing, scale=2)
 

@@ -31,7 +31,7 @@ class Shape:
 
     def title(self, factor: str | None) -> str:
         """The factor as text; empty for None."""
-        return factor_title(factor, self.factors) if factor else ""
+        return _factor_title(factor, self.factors) if factor else ""
 
     def phrase(self, factor: str | None) -> str:
         """The factor within a sentence: `Payload of the document` begins small, `CPU limit` does not."""
@@ -116,7 +116,7 @@ def axis_text(level: Level, factor: FactorView | None = None) -> str:
     return level_text(level, None if says_unit else factor)
 
 
-def factor_title(name: str, factors: dict[str, FactorView]) -> str:
+def _factor_title(name: str, factors: dict[str, FactorView]) -> str:
     """What a factor is called on an axis: its title, else its name with spaces."""
     view = factors.get(name)
     return fmt.plain((view.title if view else "") or name.replace("_", " "))

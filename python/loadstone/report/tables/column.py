@@ -54,7 +54,7 @@ class Column:
         if not self.is_response or value is None or source is None:
             return text
         ours, ends = own_ns(source, self.quantile), source.response_interval_ns.get(self.quantile)
-        mark = "! " if is_doubted(source, self.quantile) else ""
+        mark = "! " if _is_doubted(source, self.quantile) else ""
         if self.narrow and ends is not None:
             return f"{mark}{text}{fmt.around(value, (ends[0] * (1 - (ours or 0.0) / max(value, 1.0)), ends[1]))}"
         return f"{mark}{text}{fmt.around(value, ends)}{fmt.of_it_ours(value, ours)}"
@@ -108,7 +108,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[Row], gap: int) -> dict[st
     }
 
 
-def is_doubted(source: Row | AtRate, quantile: str) -> bool:
+def _is_doubted(source: Row | AtRate, quantile: str) -> bool:
     """Whether a check, or the units it was measured in, doubt this figure of the response time."""
     return quantile in source.doubted if source.doubted else source.latencies_doubted
 

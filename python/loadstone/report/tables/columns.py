@@ -163,12 +163,12 @@ _IN_REPORT = "Response times under full load are users / throughput: they are in
 
 def columns_for(table: ResultTable) -> list[Column]:
     """The columns of a table; where rows were measured at a fixed rate, too, its latencies are those at that rate."""
-    return with_fixed_rates(_every(table), table.rows)
+    return _with_fixed_rates(_every(table), table.rows)
 
 
 def full_load_columns(table: ResultTable) -> list[Column]:
     """The latencies under the rows' own load, where they stand apart from the table."""
-    return apart(_every(table), table.rows)
+    return _apart(_every(table), table.rows)
 
 
 def _every(table: ResultTable) -> list[Column]:
@@ -305,7 +305,7 @@ def _of(key: str) -> Callable[[Row], float | None]:
     return value
 
 
-def with_fixed_rates(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
+def _with_fixed_rates(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
     """The columns with those at a fixed rate in the place of what stands apart; as they are where there are none."""
     added = fixed_rate_columns(rows)
     if not added:
@@ -316,7 +316,7 @@ def with_fixed_rates(columns: Sequence[Column], rows: Sequence[Row]) -> list[Col
     return [*columns[:place], *added, *(column for column in columns[place:] if not column.own_load)]
 
 
-def apart(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
+def _apart(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
     """The latencies under the rows' own load where they stand apart; none where they stand in the table itself."""
     return [column for column in columns if column.own_load] if is_at_rate(rows) else []
 

@@ -16,7 +16,7 @@ READING = "Maxima over the trials of a condition; averages in brackets."
 Text = Callable[[float | None], str]
 
 
-def kinds_in(*kinds: str) -> tuple[str, ...]:
+def _kinds_in(*kinds: str) -> tuple[str, ...]:
     """These kinds of parts, with every kind of store in the place of `STORES`."""
     stores = tuple(kind.name for kind in registry.PART_KINDS.values() if kind.store)
     return tuple(one for kind in kinds for one in (stores if kind == STORES else (kind,)))
@@ -24,7 +24,7 @@ def kinds_in(*kinds: str) -> tuple[str, ...]:
 
 def parts(row: Row, *kinds: str) -> Iterator[tuple[str, Figures]]:
     """The row's parts of these kinds, by name, in the order of the row."""
-    required = kinds_in(*kinds)
+    required = _kinds_in(*kinds)
     return ((part, figures) for part, figures in row.seen.items() if row.kinds.get(part) in required)
 
 
@@ -126,7 +126,7 @@ def observed_in(analysis: Analysis, table: ResultTable) -> list[ObservedTable]:
 def _lines(rows: Iterable[Row], table: Table) -> Iterator[tuple[Row, str, Figures]]:
     """The parts of the table's kinds, row by row, in this order of kinds."""
     for row in rows:
-        for kind in kinds_in(*table.kinds):
+        for kind in _kinds_in(*table.kinds):
             for part, figures in parts(row, kind):
                 yield row, "" if part == HOST else part, figures
 

@@ -55,7 +55,7 @@ _DIGITS = re.compile(r"\.[1-9]g")
 Speak = Callable[[Message], str]
 
 
-class SentenceFormatter(Formatter):
+class _SentenceFormatter(Formatter):
     """`str.format` with `FORMATS`, and messages within messages spoken by `speak`."""
 
     def __init__(self, speak: Speak) -> None:
@@ -98,7 +98,7 @@ def _sentence(message: Message, language: str) -> str:
     sentence = LANGUAGES[language][message.kind]
     if callable(sentence):
         return sentence(**_spoken(message.figures, language))
-    return SentenceFormatter(lambda inner: text(inner, language)).vformat(sentence, (), _plain(message.figures))
+    return _SentenceFormatter(lambda inner: text(inner, language)).vformat(sentence, (), _plain(message.figures))
 
 
 def _plain(figures: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def minutes_text(minutes: float) -> str:
     return f"about {max(low, 0.1):.{decimals}f} to {max(high, 0.2):.{decimals}f} more minutes"
 
 
-def blocks_text(blocks: int, unit: str = "block") -> str:
+def _blocks_text(blocks: int, unit: str = "block") -> str:
     """`1 block`, `8 blocks`, `32 rounds`."""
     return f"{blocks} {unit}" if blocks == 1 else f"{blocks} {unit}s"
 
@@ -88,7 +88,7 @@ def _then(then: str, number: int | None, unit: str, reasoned: bool) -> str:
     if number is None:
         return f"in shorter slices it was {then}, which does not count"
     why = "does not stand for that reason" if reasoned else f"all {unit}s together do not confirm"
-    return f"after {blocks_text(number, unit)} it was {then}, which {why}"
+    return f"after {_blocks_text(number, unit)} it was {then}, which {why}"
 
 
 def _up_to_text(share: float) -> str:
@@ -138,7 +138,7 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict_decided_before": "{said}; {before}",
     "verdict_then": _then,
     "verdict_no_interval": lambda blocks, blocks_min, unit="block": (
-        f"no interval from {blocks_text(blocks, unit)}, at least {blocks_min} are needed"
+        f"no interval from {_blocks_text(blocks, unit)}, at least {blocks_min} are needed"
     ),
     "carried_into_slices": lambda shift: (
         f"what a condition did reached into the next slice by {check_figure(-100 * expm1(-abs(shift)))} %"
@@ -187,7 +187,7 @@ def _invalid_in(check: str, trials: int) -> str:
 
 
 def _after_last_look(blocks: int) -> str:
-    were = f"{blocks_text(blocks)} {'was' if blocks == 1 else 'were'}"
+    were = f"{_blocks_text(blocks)} {'was' if blocks == 1 else 'were'}"
     return f"{were} measured after the last look and not used: the level allows for no further look."
 
 
@@ -264,7 +264,7 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
 
 
 def _few(blocks: int, needed: int, unit: str = "block") -> str:
-    return f"{blocks_text(blocks, unit)}: a verdict needs {needed}, since one run differs from the next by chance."
+    return f"{_blocks_text(blocks, unit)}: a verdict needs {needed}, since one run differs from the next by chance."
 
 
 def _few_trials(a: int, b: int, names: list[str], needed: int) -> str:
