@@ -11,18 +11,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analyse.factorial.effects_answer import EffectsAnswer
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, ResultTable, Row
 from loadstone.console import remarks
-from loadstone.report import effect_lines, summary
 from loadstone.report import format as fmt
+from loadstone.report import summary
 from loadstone.report.study import answer_verdict
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, columns_for, full_load_line
 from loadstone.report.terminal.ending import ROW_STYLES, print_ending
-from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, crashes, families, lessons, saturations
+from loadstone.report.terminal.terminal_sections import crashes, effects, families, lessons, saturations
 from loadstone.report.trust import bound_lines, trust_text
 
 _LABEL_MAX = 40
@@ -30,7 +29,6 @@ ROWS_MAX = 36
 """A longer table is shortened on a terminal."""
 ROWS_KEPT = 24
 _ANSWERS = {"holds": "green", "does_not_hold": "red"}
-_INDENT = 2
 
 
 def show(
@@ -61,7 +59,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield Text(scaled, style="yellow")
     badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
     yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
-    yield from effects_on_terminal(analysis.effects)
+    yield from effects(analysis.effects)
     yield from saturations(analysis.saturations)
     yield from families(analysis.families, width)
     for table in analysis.tables:
@@ -180,18 +178,3 @@ def _check(check: CheckSummary) -> Padding:
         (fmt.sentence(check.explanation), "dim"),
     )  # fmt: skip
     return Padding(line, (0, 0, 0, 2))
-
-
-def effects_on_terminal(found: list[EffectsAnswer]) -> Iterator[RenderableType]:
-    """Everything that a terminal says of effects; nothing without any."""
-    for answer in found:
-        yield Text()
-        yield Text(fmt.plain(answer.question), style="bold")
-        for term, line in zip(answer.terms, effect_lines.lines(answer), strict=True):
-            style = VERDICT_STYLES[term.verdict.kind]
-            yield Padding(Text.assemble((f"{line.mark} ", style), (line.said, style)), (0, 0, 0, _INDENT))
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        for cell in answer.cells:
-            grid.add_row(fmt.plain(cell.label), effect_lines.cell_text(answer, cell))
-        yield Padding(grid, (0, 0, 0, _INDENT))
-        yield Text(effect_lines.basis(answer), style="dim")

@@ -1,4 +1,4 @@
-"""Sections of the terminal's report: lost writes, lessons, verdicts of comparisons, saturation points."""
+"""Sections of the terminal's report: lost writes, lessons, effects, verdicts of comparisons, saturation points."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,14 +9,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from loadstone.analyse.factorial.effects_answer import EffectsAnswer
 from loadstone.analyse.model import Comparison, CrashRow, CrashTable, Family, LessonAnswer
 from loadstone.analyse.saturation.saturation_answer import PointKind, SaturationAnswer
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report import crashes as crash_text
+from loadstone.report import effect_lines, verdicts
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
 from loadstone.report import study as lesson_text
-from loadstone.report import verdicts
 from loadstone.report.glossary import brackets
 
 _LABEL_MAX = 40
@@ -96,6 +97,21 @@ def lessons(answers: Sequence[LessonAnswer]) -> Iterator[RenderableType]:
         verdict = lesson_text.lesson_verdict(lesson.verdict)
         now = Text.assemble((verdict, _VERDICTS[lesson.verdict]), ": ", fmt.sentence(lesson.now))
         yield Padding(Group(Text(fmt.plain(lesson.then)), Padding(now, (0, 0, 0, 2))), (0, 0, 0, 2))
+
+
+def effects(found: Sequence[EffectsAnswer]) -> Iterator[RenderableType]:
+    """Everything that a terminal says of effects; nothing without any."""
+    for answer in found:
+        yield Text()
+        yield Text(fmt.plain(answer.question), style="bold")
+        for term, line in zip(answer.terms, effect_lines.lines(answer), strict=True):
+            style = VERDICT_STYLES[term.verdict.kind]
+            yield Padding(Text.assemble((f"{line.mark} ", style), (line.said, style)), (0, 0, 0, _INDENT))
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        for cell in answer.cells:
+            grid.add_row(fmt.plain(cell.label), effect_lines.cell_text(answer, cell))
+        yield Padding(grid, (0, 0, 0, _INDENT))
+        yield Text(effect_lines.basis(answer), style="dim")
 
 
 def families(found: list[Family], width: int) -> Iterator[RenderableType]:
