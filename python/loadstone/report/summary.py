@@ -10,8 +10,8 @@ from loadstone.report import format as fmt
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import columns_for, fixed_rate_lines, suspect_lines, without_interval_lines
 
-CHECKS = ("stalls", "own_stalls")
-_MOST = 5
+_STALL_CHECKS = ("stalls", "own_stalls")
+_STALLS_SHOWN_MAX = 5
 ERRORS_FAILED = "check.errors.failed"
 
 
@@ -126,18 +126,18 @@ def trials_by_condition(analysis: Analysis) -> dict[str, list[TrialView]]:
     return grouped
 
 
-def stall_lines(analysis: Analysis, most: int = _MOST) -> list[str]:
+def stall_lines(analysis: Analysis, most: int = _STALLS_SHOWN_MAX) -> list[str]:
     """`set (b04-001): Nothing was answered for 2.01 s ...`, a line a trial and check; of more than `most` the first."""
-    found = list(_lines(analysis))
+    found = list(_stalls(analysis))
     more = len(found) - most
     return [*found[:most], f"{more} more trials in which something stood still: see the report"] if more > 0 else found
 
 
-def _lines(analysis: Analysis) -> Iterator[str]:
+def _stalls(analysis: Analysis) -> Iterator[str]:
     labels = {name: row.label for table in analysis.tables for row in table.rows for name in row.trials}
     for trial in analysis.trials:
         for check in trial.checks:
-            if check.name in CHECKS and check.verdict in ("suspect", "invalid") and check.reason is not None:
+            if check.name in _STALL_CHECKS and check.verdict in ("suspect", "invalid") and check.reason is not None:
                 label = labels.get(trial.trial, "")
                 where = f"{fmt.plain(label)} ({trial.trial})" if label else trial.trial
                 yield f"{where}: {fmt.sentence(check.reason)}"

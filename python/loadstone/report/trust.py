@@ -25,7 +25,7 @@ _REASONS = {
 }
 _BY_CHECK = {"gain": "generator", "taken": "taken"}
 """Checks that refuse a figure because its bound is too far away."""
-_MOST = 4
+_BOUNDS_SHOWN_MAX = 4
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ def _failed(checks: Sequence[CheckResult]) -> str:
 
 def bound_lines(analysis: Analysis) -> list[str]:
     """`set (up to +74 %): The generator used 43 % of its time ...`, a line a row beyond a tenth; of many the first."""
-    found = list(_lines(analysis))
-    more = len(found) - _MOST
-    return [*found[:_MOST], f"{more} more rows with such a bound: see the report"] if more > 0 else found
+    found = list(_bounds(analysis))
+    more = len(found) - _BOUNDS_SHOWN_MAX
+    return [*found[:_BOUNDS_SHOWN_MAX], f"{more} more rows with such a bound: see the report"] if more > 0 else found
 
 
 def why_so_far(analysis: Analysis, row: Row) -> str:
@@ -147,7 +147,7 @@ def _worst(analysis: Analysis, row: Row, name: str) -> Message | None:
     return max(found, key=lambda one: one.measured or 0.0).reason if found else None
 
 
-def _lines(analysis: Analysis) -> Iterator[str]:
+def _bounds(analysis: Analysis) -> Iterator[str]:
     for row in different_rows(analysis):
         if row.goodput_per_s is not None and (why := why_so_far(analysis, row)):
             yield f"{fmt.plain(row.label)} ({fmt.bound_phrase(row.bound)}): {why}"

@@ -8,7 +8,6 @@ from loadstone.analyse.model import Analysis, Comparison, Ended, Family
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
 from loadstone.message import Message, alike, message
 from loadstone.report import format as fmt
-from loadstone.report.format import sentence
 from loadstone.report.text.english.figures import metric_short, metric_text
 
 MARKS: dict[VerdictKind, str] = {
@@ -204,5 +203,5 @@ def folded(warnings: Iterable[tuple[str, Message]]) -> list[list[Warned]]:
     """Pairs and their warnings, in groups that are about the same; see `message.alike`."""
     found: dict[Hashable, list[Warned]] = {}
     for pair, warning in warnings:
-        found.setdefault(alike(warning), []).append(Warned(pair, sentence(warning)))
+        found.setdefault(alike(warning), []).append(Warned(pair, fmt.sentence(warning)))
     return list(found.values())

@@ -9,7 +9,6 @@ from typing import Any
 from loadstone import registry
 from loadstone.bounds.numbers import whole_number
 from loadstone.errors import UserError
-from loadstone.secrecy import references
 from loadstone.secrecy.experiment_secrets import check_given
 from loadstone.secrecy.references import learn_options
 from loadstone.secrecy.references import resolve as resolve_reference
@@ -211,7 +210,7 @@ def _put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Pat
         remedy = f"write URL, PATH or NAME=URL; subjects of {experiment.name} are: {known}"
         raise UserError(f"--subject {name}=...: {remedy}")
     subject = {key: value for key, value in data["subjects"][name].items() if key not in ("manifest", "url")}
-    kind = "url" if "://" in references.resolve(place) else "manifest"
+    kind = "url" if "://" in resolve_reference(place) else "manifest"
     subject[kind] = place if kind == "url" else _manifest(place, text)
     data["subjects"][name] = subject
     return ("subjects", name, kind)

@@ -11,7 +11,6 @@ from loadstone.report.glossary import meaning
 from loadstone.report.tables.column import Column, errors, latency, rate_range
 from loadstone.report.tables.study_columns import STUDY_COLUMNS, USERS, bottleneck_text, study_columns
 from loadstone.report.trust import different_rows, is_well_bounded
-from loadstone.report.verdicts import folded
 from loadstone.spec.levels import identity
 
 _OPERATIONS = Column(
@@ -334,7 +333,7 @@ def fixed_rate_lines(table: ResultTable) -> Iterator[str]:
     ):
         found = [row for row in table.rows if row.at_rate and row.at_rate.verdict == verdict]
         reasons = ((fmt.plain(row.label), why) for row in found for why in (row.at_rate.reasons if row.at_rate else ()))
-        for alike in folded(reasons):
+        for alike in verdicts.folded(reasons):
             label, why = alike[0]
             where = f"{len(alike)} of {len(table.rows)} conditions" if len(alike) > 1 else label
             example = f" (e.g. {label})" if len(alike) > 1 else ""
@@ -344,20 +343,30 @@ def fixed_rate_lines(table: ResultTable) -> Iterator[str]:
 def suspect_lines(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
     """Which quantiles of these columns do not describe their conditions: a line a reason, one row as an example."""
     printed = {column.quantile for column in columns if column.is_response}
-    sources = ((fmt.plain(row.label), source) for row in rows if (source := row.at_fixed_rate) is not None)
-    doubts = ((label, why) for label, source in sources for name, why in source.unsettled.items() if name in printed)
+    doubts = (
+        (label, why)
+        for label, source in _at_fixed_rates(rows)
+        for name, why in source.unsettled.items()
+        if name in printed
+    )
     yield from _folded_lines("Suspect", doubts, len(rows))
 
 
 def without_interval_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Which rows' quantiles have no interval, and why."""
-    sources = ((fmt.plain(row.label), source) for row in rows if (source := row.at_fixed_rate) is not None)
-    missing = ((label, source.no_interval) for label, source in sources if source.no_interval is not None)
+    missing = (
+        (label, source.no_interval) for label, source in _at_fixed_rates(rows) if source.no_interval is not None
+    )
     yield from _folded_lines("Without an interval", missing, len(rows))
 
 
+def _at_fixed_rates(rows: Sequence[Row]) -> Iterator[tuple[str, AtRate | Row]]:
+    """What each row did at a rate that was set, behind the row's label."""
+    return ((fmt.plain(row.label), found) for row in rows if (found := row.at_fixed_rate) is not None)
+
+
 def _folded_lines(said: str, reasons: Iterable[tuple[str, Message]], rows: int) -> Iterator[str]:
-    for alike in folded(reasons):
+    for alike in verdicts.folded(reasons):
         label, why = alike[0]
         where = f"{len(alike)} of {rows} conditions (e.g. {label})" if len(alike) > 1 else label
         yield f"{said}, {where}: {why}"

@@ -27,7 +27,6 @@ from loadstone.report.tables.columns import MARKS, end_columns, is_at_rate, most
 from loadstone.report.tables.study_columns import TPS, rate_of_run
 from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, crashes, saturations
 from loadstone.report.trust import different_rows, trust_text
-from loadstone.report.verdicts import all_comparisons
 from loadstone.runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
 
 LINES_MAX = 25
@@ -296,7 +295,7 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
     if analysis.complete and not figures:
         return NextStep(_why(message("next_doctor")), f"{own_command()} doctor")
-    open_ones = [one for one in all_comparisons(analysis) if one.primary.kind == "undecided"]
+    open_ones = [one for one in verdicts.all_comparisons(analysis) if one.primary.kind == "undecided"]
     if folder is not None and not analysis.complete:
         return NextStep(_why(message("next_resume")), _command(given, resume=folder))
     if folder is not None and (minutes := _more_minutes(analysis, open_ones)) is not None:

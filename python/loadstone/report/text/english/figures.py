@@ -13,12 +13,11 @@ _RATES = {
 }
 _LATENCIES = {"response_ns": "response time", "service_ns": "service time", "pool_wait_ns": "pool wait"}
 _QUANTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "max": "longest"}
-_NAMES = {"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"}
 _SEVERAL = {"slice": "slices", "second": "seconds", "part": "parts of the trials", "trial": "trials"}
 
 
 def _one_unit(quantile: str, unit: str, units: int, share: float, without_ns: float) -> str:
-    name = _NAMES[quantile]
+    name = _QUANTILES[quantile]
     return (
         f"{name}: one of {units} {_SEVERAL[unit]} holds {100 * share:.0f} % of the replies beyond it: a stall, not the "
         f"condition; without it {name} is {duration(without_ns)}."
@@ -28,13 +27,13 @@ def _one_unit(quantile: str, unit: str, units: int, share: float, without_ns: fl
 def _apart(quantile: str, unit: str, units: int, most: int, low_ns: float, high_ns: float | None) -> str:
     ends = f"from {duration(low_ns)} to {duration(high_ns)}" if high_ns is not None else f"from {duration(low_ns)} on"
     return (
-        f"{_NAMES[quantile]}: its interval reaches {ends}, since {most} of {units} {_SEVERAL[unit]} hold nine tenths "
-        "of the replies beyond it: measure for longer."
+        f"{_QUANTILES[quantile]}: its interval reaches {ends}, since {most} of {units} {_SEVERAL[unit]} hold nine "
+        "tenths of the replies beyond it: measure for longer."
     )
 
 
 def _neighbour(quantile: str, times: float, neighbour: str) -> str:
-    return f"{_NAMES[quantile]} is {times:.0f} times that of {neighbour}, and no interval says whether it repeats."
+    return f"{_QUANTILES[quantile]} is {times:.0f} times that of {neighbour}, and no interval says whether it repeats."
 
 
 QUANTILES: dict[str, str | Callable[..., str]] = {
@@ -44,7 +43,7 @@ QUANTILES: dict[str, str | Callable[..., str]] = {
         f"an interval needs {needed} {_SEVERAL[unit]}, and there {'is' if units == 1 else 'are'} {units}"
     ),
     "quantile_needs": lambda quantile, needed, operations: (
-        f"{_NAMES[quantile]} needs {needed:,} operations, {operations:,} were measured"
+        f"{_QUANTILES[quantile]} needs {needed:,} operations, {operations:,} were measured"
     ),
     "quantile_neighbour": _neighbour,
     "quantile_one_unit": _one_unit,
