@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from math import isinf
 from pathlib import Path
 
+from generated import keep
+
 from loadstone.judge.validity.check import Check
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.report.text.sentences import text
@@ -53,13 +55,7 @@ def _limit(check: Check) -> str:
 
 
 def main() -> int:
-    written = FILE.read_text()
-    if "--check" not in sys.argv[1:]:
-        FILE.write_text(page(written))
-    elif written != page(written):
-        sys.stderr.write(f"{FILE} is not current; run `make docs`\n")
-        return 1
-    return 0
+    return keep({FILE: page(FILE.read_text(encoding="utf-8"))})
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from generated import keep
+
 from loadstone import registry
 from loadstone.software.metric import Metric, Series
 
@@ -71,12 +73,7 @@ def _prometheus(metric: Metric) -> str:
 
 
 def main() -> int:
-    if "--check" not in sys.argv[1:]:
-        FILE.write_text(page())
-    elif not FILE.exists() or FILE.read_text() != page():
-        sys.stderr.write(f"{FILE} is not current; run `make docs`\n")
-        return 1
-    return 0
+    return keep({FILE: page()})
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from generated import keep
 from pydantic import BaseModel
 from pydantic.dataclasses import is_pydantic_dataclass
 from pydantic.fields import FieldInfo
@@ -163,18 +164,8 @@ def schema() -> dict[str, Any]:
 
 
 def main() -> int:
-    made = {
-        PAGE: page(PAGE.read_text(encoding="utf-8")),
-        SCHEMA: json.dumps(schema(), indent=1, ensure_ascii=False) + "\n",
-    }
-    status = 0
-    for path, text in made.items():
-        if "--check" not in sys.argv[1:]:
-            path.write_text(text, encoding="utf-8")
-        elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            sys.stderr.write(f"{path} is not current; run `make docs`\n")
-            status = 1
-    return status
+    schema_text = json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+    return keep({PAGE: page(PAGE.read_text(encoding="utf-8")), SCHEMA: schema_text})
 
 
 if __name__ == "__main__":

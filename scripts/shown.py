@@ -14,7 +14,6 @@ A recorded run is a frozen one (tests/examples/frozen); `make docs RUN=runs/...`
 """
 
 import argparse
-import difflib
 import errno
 import json
 import os
@@ -29,6 +28,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from generated import keep
 
 from loadstone.record.file_names import ENVIRONMENT, TRIALS
 
@@ -177,15 +178,9 @@ def _drawn(record: str, name: str) -> Callable[[str], str]:
 def _renewed(path: Path, make: Callable[[str], str], *, check: bool) -> int:
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     new = make(old)
-    if old == new or (path.suffix == ".svg" and DRAWN.findall(old) == DRAWN.findall(new)):
+    if path.suffix == ".svg" and DRAWN.findall(old) == DRAWN.findall(new):
         return 0
-    if not check:
-        path.write_text(new, encoding="utf-8")
-        return 0
-    changes = difflib.unified_diff(old.splitlines(), new.splitlines(), "shown", "printed now", lineterm="", n=0)
-    lines = "\n".join(list(changes)[:40]) if path.suffix == ".md" else ""
-    sys.stderr.write(f"{path} is not current; run `make docs`\n{lines}\n")
-    return 1
+    return keep({path: new}, check=check)
 
 
 if __name__ == "__main__":

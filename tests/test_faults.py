@@ -1,35 +1,24 @@
 """`docs/faults.md` is written from the tests that show each promise, and each of these tests runs."""
 
-import importlib.util
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tests import scripts
+
 ROOT = Path(__file__).parents[1]
-SCRIPT = ROOT / "scripts" / "faults.py"
 LEAST = 170
 """Promises of the page; fewer means that a marker was lost."""
 
 
 @pytest.fixture(scope="module")
-def script() -> Iterator[ModuleType]:
-    found = importlib.util.spec_from_file_location("scripts_faults", SCRIPT)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module  # its dataclasses look themselves up there
-    found.loader.exec_module(module)
-    yield module
-    del sys.modules[found.name]
+def script() -> ModuleType:
+    return scripts.script("faults")
 
 
 def test_the_page_is_current() -> None:
-    checked = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, check=False)
-    assert (checked.returncode, checked.stderr) == (0, "")
+    assert scripts.checked("faults") == (0, "")
 
 
 def test_no_promise_was_lost(script: ModuleType) -> None:
@@ -121,6 +110,5 @@ def test_rust_tests_that_never_run_show_nothing(script: ModuleType, rest: str, r
 
 def test_a_marker_in_rust_is_never_passed_over(script: ModuleType) -> None:
     """As many as a plain search finds."""
-    read: Callable[[Path], str] = Path.read_text
-    lines = sum(read(path).count("/// Fault") for path in (ROOT / "engine").rglob("*.rs"))
+    lines = sum(path.read_text().count("/// Fault") for path in (ROOT / "engine").rglob("*.rs"))
     assert lines == sum(mark.file.endswith(".rs") for mark in script.marks()) > 10

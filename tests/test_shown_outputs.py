@@ -1,43 +1,22 @@
 """What the READMEs and the tutorial show is what the program prints now, and nothing stands there by hand."""
 
-import importlib.util
 import re
-import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from rich.cells import cell_len
 
+from tests.scripts import checked, script
 from tests.test_documented_commands import GUIDES, OTHERS, OURS
 
 ROOT = Path(__file__).parents[1]
-SCRIPT = ROOT / "scripts" / "shown.py"
 BLOCK = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("shown", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-shown = _script()
-
-
-def check(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPT), "--check", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+shown = script("shown")
 
 
 @pytest.mark.parametrize("name", [*shown.PAGES, *shown.PICTURES])
 def test_what_is_shown_is_what_is_printed_now(name: str) -> None:
-    done = check(name)
-    assert (done.stderr, done.returncode) == ("", 0)
+    assert checked("shown", name) == (0, "")
 
 
 def test_the_guides_are_the_pages() -> None:

@@ -1,12 +1,11 @@
 """Every metric is declared once, by the room of its software, and a monitor reports it."""
 
 import re
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.scripts import checked
 
 from loadstone import registry
 from loadstone.observe.sample import Monitor
@@ -89,6 +88,4 @@ def test_what_kinds_and_columns_of_studies_refer_to_is_declared() -> None:
 
 
 def test_the_page_of_the_metrics_is_current() -> None:
-    script = [sys.executable, str(ROOT / "scripts" / "metrics.py"), "--check"]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert checked("metrics") == (0, "")

@@ -1,10 +1,9 @@
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
 import pytest
+from tests.scripts import checked
 
 from loadstone.spec.built_in import names
 from loadstone.spec.yaml_text import read_yaml
@@ -15,9 +14,7 @@ ALL_EXPERIMENTS = [ROOT / "experiments" / f"{name}.yaml" for name in names()]
 
 
 def test_the_schemas_in_docs_are_current() -> None:
-    script = [sys.executable, str(ROOT / "scripts" / "schemas.py"), "--check"]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert checked("schemas") == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
 """`docs/run-folder.md` and its schema are made from the models, and name every key that is written."""
 
 import json
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
 
 import pytest
+from tests.scripts import checked
 
 from loadstone import registry
 from loadstone.deploy.ledger import Kind, Made, Place
@@ -27,9 +26,7 @@ def documented(key: str) -> bool:
 
 
 def test_page_and_schema_are_current() -> None:
-    script = [sys.executable, str(ROOT / "scripts" / "run_folder.py"), "--check"]
-    checked = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert (checked.returncode, checked.stderr) == (0, "")
+    assert checked("run_folder") == (0, "")
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 """`docs/checks.md` says of which checks a Redis alone has; its table is written by `scripts/checks.py`."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from tests.scripts import checked
 
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.judge.validity.trial_verdict import judge_trial
@@ -27,8 +27,7 @@ def becomes_another_software(line: dict[str, Any]) -> None:
 
 
 def test_make_docs_has_nothing_to_write() -> None:
-    script = [sys.executable, str(ROOT / "scripts" / "checks.py"), "--check"]
-    assert subprocess.run(script, capture_output=True, check=False).returncode == 0
+    assert checked("checks") == (0, "")
 
 
 def test_the_checks_of_a_redis_alone_are_listed(clean: dict[str, Any], injectors: ModuleType) -> None:
