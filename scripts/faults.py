@@ -41,9 +41,8 @@ For contributors and for users who ask what loadstone does when something breaks
 tests; each case links to the file of a test that provokes it, and `make test` runs them all.
 [checks.md](checks.md) lists what makes a trial invalid, [SECURITY.md](../SECURITY.md) what loadstone touches.
 """
-RUST = re.compile(
-    r"///\s*Fault(?: \((?P<area>\w+)\))?: (?P<text>.+)\n(?P<between>(?:\s*(?:///|//|#\[).*\n)*)\s*fn (?P<name>\w+)"
-)
+RUST_LINE = r"///\s*Fault(?: \((?P<area>\w+)\))?: (?P<text>.+)"
+RUST = re.compile(RUST_LINE + r"\n(?P<between>(?:\s*(?:///|//|#\[).*\n)*)\s*fn (?P<name>\w+)")
 
 
 class Mistake(Exception):
@@ -117,7 +116,7 @@ def marks_of_rust(source: str, file: str) -> Iterator[Mark]:
             raise Mistake(f"{where} is no test")
         if "#[ignore" in between:
             raise Mistake(f"{where} is ignored")
-        for text in [found, *re.finditer(r"///\s*Fault(?: \((?P<area>\w+)\))?: (?P<text>.+)", between)]:
+        for text in [found, *re.finditer(RUST_LINE, between)]:
             case, _, promise = text["text"].partition(": ")
             yield Mark(file, found["name"], case, promise, text["area"] or "")
 

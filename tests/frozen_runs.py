@@ -171,9 +171,7 @@ def _to_nine_digits(text: bytes) -> bytes:
 def _on_terminal(analysis: Analysis, run: Path) -> bytes:
     """The end of the run, and below it what `--verbose` prints; both without colours."""
     printed = io.StringIO()
-    console = SafeConsole(
-        file=printed, width=TERMINAL_COLUMNS, highlight=False, color_system=None, legacy_windows=False
-    )
+    console = _console(printed)
     for verbose in (False, True):
         show(analysis, None, console, folder=Path("runs", run.name), verbose=verbose)
     return printed.getvalue().encode()

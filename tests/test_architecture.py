@@ -80,10 +80,10 @@ READ_CAUSES = {
 }
 """What looks for an error of the system behind that of a library. What a server did has types: `ServerRefused`."""
 JOINERS = {"cli", "conduct", "run"}
+"""What joins stages: no stage knows of it."""
 GOALS_MAY = {"figures", "goals", "judge", "message", "plan", "spec"}
 GOALS_MAY_OF_RECORD = {"record.crash", "record.look", "record.trial"}
 """What a goal may know: what is planned, what was measured, and how it is judged."""
-"""What joins stages: no stage knows of it."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
