@@ -26,6 +26,8 @@ LOADING = {
     "plan.workload.recordings": {"read_recording"},
 }
 """The modules of stages that load a room beside, and what by."""
+HAVE_THE_ROOMS = {"registry", "deploy.containers.container"}
+"""The registry, and what it imports itself."""
 STAGES = {"spec", "plan", "deploy", "drive", "observe", "record", "judge", "analyse", "report", "live"}
 NAMES = tuple(registry.SOFTWARE)[1:]
 """The names that no other file may know. Not of the first one: the whole laboratory is for Redis, and speaks of it."""
@@ -50,14 +52,18 @@ def room_of(path: Path) -> str | None:
     return parts[1] if parts[0] == "software" and len(parts) > 2 else None
 
 
-def rooms_imported(path: Path) -> set[str]:
+def names_imported(path: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    parts = [name.split(".") for name in found]
+    return found
+
+
+def rooms_imported(path: Path) -> set[str]:
+    parts = [name.split(".") for name in names_imported(path)]
     return {at[2] for at in parts if at[:2] == ["loadstone", "software"] and len(at) > 2} & ROOMS
 
 
@@ -105,6 +111,13 @@ def test_stages_ask_the_registry_for_declarations() -> None:
         }
         beyond[name_of(path)] = used - DECLARATIONS - LOADING.get(name_of(path), set())
     assert {name: used for name, used in beyond.items() if used} == {}
+
+
+def test_the_rooms_are_had_by_way_of_the_registry() -> None:
+    """Or a stage that loads a room would be none of `LOADING`."""
+    table = "loadstone.software.rooms."
+    having = [path for path in MODULES if any(f"{name}.".startswith(table) for name in names_imported(path))]
+    assert {name_of(path) for path in having} == HAVE_THE_ROOMS
 
 
 def test_a_declaration_loads_no_room() -> None:
