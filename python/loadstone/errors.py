@@ -32,11 +32,7 @@ class NoPlace(UserError):
 
 
 class AccessRefused(UserError):
-    """A server refuses a log-in or a right. `code`: what it calls that."""
-
-    def __init__(self, message: str, code: str = "") -> None:
-        super().__init__(message)
-        self.code = code
+    """A server refuses a log-in or a right."""
 
 
 class ServerGone(LoadstoneError):

@@ -194,7 +194,7 @@ class MariaDbSession(SqlSession):
             )
         if code in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?ssl=yes"
-            return AccessRefused(f"{where}: {text}; check user, password and rights in its URL{tls}", str(code))
+            return AccessRefused(f"{where}: {text}; check user, password and rights in its URL{tls}")
         if code in GONE or not isinstance(error, pymysql.Error):
             return ServerGone(f"{where}: {text}; it no longer answers; its own log may give the reason")
         return ServerRefused(f"{where}: {text}", str(code), text)

@@ -153,7 +153,7 @@ class PostgresqlSession(SqlSession):
             return ServerGone(f"{where}: {text}; it no longer answers; its own log may give the reason")
         if state in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?sslmode=verify-full"
-            return AccessRefused(f"{where}: {text}; check user, password and rights in its URL{tls}", state)
+            return AccessRefused(f"{where}: {text}; check user, password and rights in its URL{tls}")
         return ServerRefused(f"{where}: {text}", state, text)
 
 
