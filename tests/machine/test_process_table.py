@@ -9,7 +9,7 @@ from loadstone.machine.process_table import UNNAMED, safe_name
     ("chosen", "shown"),
     [
         (b"redis-server", "redis-server"),
-        (b"node /root/.cac", "node"),
+        (b"node /home/ann/", "node"),
         (b"Web Content", "Web Content"),
         (b"kworker/0:1", "kworker/0?1"),
         (b"\x1b[31mred", "??31mred"),
