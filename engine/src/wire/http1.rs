@@ -125,19 +125,17 @@ impl Http1 {
         let status = reading.status();
         let Exchange { requested, expectation, .. } = &self.exchanges[number];
         let body = requested.kept_max_bytes.map(|_| reading.body(reply));
-        let compared = expectation.compare(status, body, filling, &mut self.scratch);
-        let Err(mismatch) = compared else {
-            reading.restart(&mut self.kept);
-            return Ok(());
-        };
-        self.note_example(reading, reply);
-        reading.restart(&mut self.kept);
-        match mismatch {
+        let verdict = match expectation.compare(status, body, filling, &mut self.scratch) {
             // A server that refuses is a failure even where mismatches do not count.
-            Mismatch::Status if self.counts_mismatches || status >= 400 => Err(ErrorKind::of_status(status)),
-            Mismatch::Body if self.counts_mismatches => Err(ErrorKind::BodyMismatch),
+            Err(Mismatch::Status) if self.counts_mismatches || status >= 400 => Err(ErrorKind::of_status(status)),
+            Err(Mismatch::Body) if self.counts_mismatches => Err(ErrorKind::BodyMismatch),
             _ => Ok(()),
+        };
+        if verdict.is_err() {
+            self.note_example(reading, reply);
         }
+        reading.restart(&mut self.kept);
+        verdict
     }
 
     /// Notes the status line of a reply and the beginning of its body.
