@@ -24,7 +24,7 @@ Table = dict[str, Any]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> Table:
-    return {"title": title} | {"columns": list(head), "rows": [list(row) for row in rows]}
+    return {"title": title, "columns": list(head), "rows": [list(row) for row in rows]}
 
 
 def percent(share: Row | None) -> str:

@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from peers.servers import await_listener
+from peers.servers import listening, nginx_program
 
 from loadstone.deploy.processes.ports import free_port
 
@@ -47,8 +47,6 @@ class Command:
     peer: str
     ours: str
     server: str = "plain"
-    keyed: bool = True
-    """Whether the peer's figure is a rate that ours is compared with; otherwise both figures are shown only."""
 
 
 def _redis(name: str, options: str, server: str = "plain", ours: str | None = None, peer: str | None = None) -> Command:
@@ -251,14 +249,10 @@ def _line(row: dict[str, object]) -> str:
 def _server(name: str) -> Iterator[int]:
     """A server of this kind on a free port of loopback, in a folder of its own."""
     port = free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(_program(name, port, Path(folder)), cwd=folder, stdout=subprocess.DEVNULL)
-        try:
-            await_listener(process, port)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        with listening(_program(name, port, folder), port, folder=folder):
             yield port
-        finally:
-            process.terminate()
-            process.wait(10)
 
 
 def _program(name: str, port: int, folder: Path) -> list[str]:
@@ -269,15 +263,10 @@ def _program(name: str, port: int, folder: Path) -> list[str]:
             f"http {{ access_log off; keepalive_requests 100000000; server {{ listen 127.0.0.1:{port};"
             ' location / { return 200 "hello"; } } }\n'
         )
-        return [shutil.which("nginx") or "nginx", "-p", str(folder), "-c", str(page)]
+        return [nginx_program() or "nginx", "-p", str(folder), "-c", str(page)]
     common = ["redis-server", "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     if name == "tls":
-        subprocess.run(
-            CERTIFICATE,
-            cwd=folder,
-            check=True,
-            capture_output=True,
-        )
+        subprocess.run(CERTIFICATE, cwd=folder, check=True, capture_output=True)
         tls = ["--port", "0", "--tls-port", str(port), "--tls-cert-file", "cert", "--tls-key-file", "key"]
         return [*common, *tls, "--tls-ca-cert-file", "cert", "--tls-auth-clients", "no"]
     settings = {

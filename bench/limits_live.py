@@ -21,7 +21,6 @@ import argparse
 import contextlib
 import itertools
 import math
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,8 +31,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from peers.child import pinned_to
-from peers.servers import await_listener
+from peers.servers import listening, nginx_program
 from process_cpu import CpuWatch
 from saturation_run import ROOT, Searched, add_line, counted, estimate, read_lines, searched, trials_of
 
@@ -87,18 +85,8 @@ def nginx() -> Iterator[Words]:
         (folder / "conf").write_text(NGINX.format(folder=folder, port=port))
         folder.chmod(0o755)
         command = [program, "-p", name, "-e", f"{name}/log", "-c", f"{name}/conf"]
-        process = subprocess.Popen(command, preexec_fn=pinned_to(place().server_cpus))
-        try:
-            await_listener(process, port)
+        with listening(command, port, place().server_cpus):
             yield ("saturate", "http", f"http://127.0.0.1:{port}/page.txt", "--header", "Accept-Encoding: gzip")
-        finally:
-            process.terminate()
-            process.wait()
-
-
-def nginx_program() -> str | None:
-    """Its path, also where systems keep servers."""
-    return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 
 
 @contextlib.contextmanager

@@ -54,8 +54,8 @@ def redis(cpus: Sequence[int]) -> Iterator[Target]:
 
 
 def nginx_program() -> str | None:
-    """Where nginx is; None where it is not installed."""
-    return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    """Where nginx is, also where systems keep servers; None where it is not installed."""
+    return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 
 
 @contextlib.contextmanager
@@ -71,13 +71,8 @@ def service(cpus: Sequence[int]) -> Iterator[Target]:
         config = Path(folder) / "conf"
         config.write_text(NGINX.format(folder=folder, port=port, body="x" * BODY_BYTES))
         command = [program, "-p", folder, "-e", f"{folder}/log", "-c", str(config)]
-        process = subprocess.Popen(command, preexec_fn=pinned_to(cpus))
-        try:
-            await_listener(process, port)
+        with listening(command, port, cpus):
             yield Target(Endpoint(host="127.0.0.1", port=port))
-        finally:
-            process.terminate()
-            process.wait()
 
 
 @contextlib.contextmanager
@@ -124,11 +119,28 @@ class Freezing:
         self.left_unix_ns = json.loads(last)["left_unix_ns"]
 
 
-def await_listener(process: "subprocess.Popen[bytes]", port: int) -> None:
-    """Return once something listens at the port. Raises UserError if the process ends before, or does not get there."""
+@contextlib.contextmanager
+def listening(
+    command: Sequence[str], port: int, cpus: Sequence[int] = (), folder: Path | None = None
+) -> Iterator[None]:
+    """A server that listens at the port, in a process of its own, which works in `folder`; it has ended afterwards.
+
+    Raises:
+        UserError: it ends before, or does not get there.
+    """
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, preexec_fn=pinned_to(cpus))
+    try:
+        _await_listener(process, Path(command[0]).name, port)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _await_listener(process: "subprocess.Popen[bytes]", program: str, port: int) -> None:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.02)
-    raise UserError("nginx: it does not start; run it by hand to read why")
+    raise UserError(f"{program}: it does not start; run it by hand to read why")
