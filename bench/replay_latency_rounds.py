@@ -17,11 +17,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
-from simulated import Share, options, share_of
+from simulated import Latencies, Share, options, share_of, tops_ns
 from slices import NOISES, RATE_PER_S, ROUND_S, SliceNoise, simulated
 
-from loadstone.judge.statistics.histograms import Buckets, latency_blocks
+from loadstone.judge.statistics.histograms import Buckets
 from loadstone.judge.statistics.permutation import SWAPS, SWAPS_BEYOND, SwapTest
 from loadstone.judge.statistics.rounds.latency_groups import (
     MEDIAN,
@@ -47,7 +46,8 @@ FIRST_PLACE, LAST_PLACE = 9 << 8, 21 << 8
 """From 65 us to .27 s."""
 OPERATIONS = 425
 """Of a slice: 5,000 a second."""
-MEDIAN_NS, BODY_SD, SLOW_SHARE, SLOW_FACTOR, SLOW_SD, STALL_NS = 150e3, 0.25, 0.02, 4.0, 0.5, 3e7
+LATENCIES = Latencies(median_ns=150e3, body_sd=0.25, slow_factor=4.0, slow_sd=0.5, stall_ns=3e7)
+SLOW_SHARE = 0.02
 STALLED_SLICES = {"calm": 0.005, "noisy": 0.05, "heavy": 0.10, "follows": 0.03}
 FALSE_MAX, WRONG_MAX = 0.055, 0.005
 ROUNDS = ROUND_LOOKS[-1]
@@ -100,7 +100,7 @@ def group_spans() -> list[tuple[int, int]]:
 
 SPANS = group_spans()
 PLACES = np.arange(FIRST_PLACE, LAST_PLACE, dtype=np.int64)
-TOPS_NS = latency_blocks([Buckets(PLACES, np.ones_like(PLACES), LAYOUT)], [Buckets(PLACES, PLACES, LAYOUT)]).values_ns
+TOPS_NS = tops_ns(PLACES, LAYOUT)
 
 
 def slice_counts(levels: NDArray[np.float64], stalled_share: float, rng: np.random.Generator) -> Counts:
@@ -108,10 +108,7 @@ def slice_counts(levels: NDArray[np.float64], stalled_share: float, rng: np.rand
     shape = (len(levels), 1)
     slow = SLOW_SHARE * np.exp(0.5 * rng.normal(size=shape))
     stalled = np.where(rng.random(shape) < stalled_share, rng.uniform(0.02, 0.3, shape), 0.0)
-    x = np.log(TOPS_NS / MEDIAN_NS) - levels[:, np.newaxis]
-    below = (1 - slow - stalled) * norm.cdf(x / BODY_SD) + slow * norm.cdf((x - math.log(SLOW_FACTOR)) / SLOW_SD)
-    below += stalled * np.clip(TOPS_NS / STALL_NS, 0, 1)
-    share = np.diff(below, axis=1, prepend=0.0).clip(0)
+    share = LATENCIES.shares(TOPS_NS, levels[:, np.newaxis], slow, stalled)
     return rng.multinomial(OPERATIONS, share / share.sum(axis=1, keepdims=True))
 
 

@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
-from simulated import Share, options, share_of
+from simulated import Latencies, Share, options, share_of
 
 from loadstone.judge.statistics.histograms import LatencyBlocks
 from loadstone.judge.statistics.permutation import SwapTest
@@ -25,7 +24,7 @@ EDGES_NS = np.exp(np.arange(math.log(5e4), math.log(2e9), 0.0025))
 """Buckets of .25 %, from 50 us to 2 s."""
 QUANTILES = (0.95, 0.99, 0.999)
 OPERATIONS = 30_000
-MEDIAN_NS, BODY_SD, SLOW_FACTOR, SLOW_SD, STALL_NS = 400e3, 0.25, 5.0, 0.5, 5e8
+LATENCIES = Latencies(median_ns=400e3, body_sd=0.25, slow_factor=5.0, slow_sd=0.5, stall_ns=5e8)
 EFFECTS = (0.0, 0.10, 0.20)
 DESIGNS = (("fixed 12", (12,)), ("fixed 20", (20,)), ("sequential", LOOKS))
 FALSE_MAX = 0.055
@@ -72,10 +71,7 @@ def trials(latency: Latency, rng: np.random.Generator, blocks: int) -> NDArray[n
     level = latency.trial_sd * rng.normal(size=(blocks, 1))
     slow = latency.slow_share * np.exp(latency.slow_sd * rng.normal(size=(blocks, 1)))
     stalled = np.where(rng.random((blocks, 1)) < latency.stall_share, rng.uniform(0.005, 0.05, (blocks, 1)), 0.0)
-    x = np.log(EDGES_NS / MEDIAN_NS) - level
-    below = (1 - slow - stalled) * norm.cdf(x / BODY_SD) + slow * norm.cdf((x - math.log(SLOW_FACTOR)) / SLOW_SD)
-    below += stalled * np.clip(EDGES_NS / STALL_NS, 0, 1)
-    share = np.diff(below, axis=1, prepend=0.0).clip(0)
+    share = LATENCIES.shares(EDGES_NS, level, slow, stalled)
     return np.stack([rng.multinomial(OPERATIONS, row / row.sum()) for row in share])
 
 

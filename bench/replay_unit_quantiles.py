@@ -15,15 +15,19 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, norm
-from simulated import Share, options, share_of
+from scipy.stats import binom
+from simulated import Latencies, Share, options, share_of, tops_ns
 
 from loadstone.judge.statistics.histograms import Buckets
 from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, Units
 
-DIGITS, HALF = 3, 10
-"""Of HdrHistogram's layout: 1,024 buckets in each doubling."""
-MEDIAN_NS, BODY_SD, SLOW_FACTOR, SLOW_SD, STALL_NS = 50e3, 0.15, 4.0, 0.4, 3e6
+HALF = 10
+LAYOUT = (0, HALF)
+"""1,024 buckets in each doubling."""
+PLACES = np.arange((3 + 1) << HALF, (14 + 1) << HALF, 16)
+"""From 8 us to 17 ms."""
+TOPS_NS = tops_ns(PLACES, LAYOUT)
+LATENCIES = Latencies(median_ns=50e3, body_sd=0.15, slow_factor=4.0, slow_sd=0.4, stall_ns=3e6)
 OPERATIONS = 1_500
 """Of a unit: a P99 of eight units has 120 beyond it."""
 QUANTILES = (0.5, 0.95, 0.99)
@@ -75,16 +79,6 @@ class Outcome:
     """Of runs in which no unit stalled."""
 
 
-def layout() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Indices and upper ends of the buckets from 8 us to 17 ms, as HdrHistogram has them."""
-    places = np.arange((3 + 1) << HALF, (14 + 1) << HALF, 16)
-    doublings = (places >> HALF) - 1
-    return places, (((places - (doublings << HALF)) + 1) << doublings) - 1.0
-
-
-PLACES, TOPS_NS = layout()
-
-
 def units(scenario: Scenario, rng: np.random.Generator, number: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """How requests of each unit are distributed over the buckets, and which units stalled."""
     level = rng.normal(size=(number, 1))
@@ -93,10 +87,7 @@ def units(scenario: Scenario, rng: np.random.Generator, number: int) -> tuple[ND
     slow = scenario.slow_share * np.exp(scenario.slow_sd * rng.normal(size=(number, 1)))
     stalls = rng.random((number, 1)) < scenario.stall_share
     stalled = np.where(stalls, rng.uniform(0.005, 0.15, (number, 1)), 0.0)
-    x = np.log(TOPS_NS / MEDIAN_NS) - scenario.level_sd * level
-    below = (1 - slow - stalled) * norm.cdf(x / BODY_SD) + slow * norm.cdf((x - math.log(SLOW_FACTOR)) / SLOW_SD)
-    below += stalled * np.clip(TOPS_NS / STALL_NS, 0, 1)
-    return np.diff(below, axis=1, prepend=0.0).clip(0), stalls[:, 0]
+    return LATENCIES.shares(TOPS_NS, scenario.level_sd * level, slow, stalled), stalls[:, 0]
 
 
 def truths_ns(scenario: Scenario) -> dict[float, float]:
@@ -132,7 +123,7 @@ def replay(scenario: Scenario, truths: dict[float, float], number: int, runs: in
     for _ in range(runs):
         shares, stalled = units(scenario, rng, number)
         counts = np.stack([rng.multinomial(OPERATIONS, row / row.sum()) for row in shares])
-        together = Units([Buckets(PLACES[row > 0], row[row > 0], (0, HALF)) for row in counts], [0] * number)
+        together = Units([Buckets(PLACES[row > 0], row[row > 0], LAYOUT) for row in counts], [0] * number)
         for quantile, tally in tallies.items():
             found, truth = together.quantile(quantile), truths[quantile]
             low, high = found.low or 0.0, math.inf if found.high is None else found.high
