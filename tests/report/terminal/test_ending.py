@@ -120,9 +120,7 @@ def test_what_is_to_be_known_beside_verdicts_and_figures_has_no_lines_beyond_the
         "headline": as_written("word " * 40),
     }
     doubt = message("quantile_one_unit", quantile="p99", unit="slice", units=8, share=0.97, without_ns=71_000.0)
-    full = change_rows(
-        bounded.model_copy(update=update), lambda *_: {"interval_units": 8, "unsettled": {"p99": doubt}}
-    )
+    full = change_rows(bounded.model_copy(update=update), lambda *_: {"interval_units": 8, "unsettled": {"p99": doubt}})
     for width in (80, 100, 120):
         text = printed(full, width)
         assert lines_of(text, width) <= LINES_MAX

@@ -354,9 +354,7 @@ def suspect_lines(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[st
 
 def without_interval_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Which rows' quantiles have no interval, and why."""
-    missing = (
-        (label, source.no_interval) for label, source in _at_fixed_rates(rows) if source.no_interval is not None
-    )
+    missing = ((label, source.no_interval) for label, source in _at_fixed_rates(rows) if source.no_interval is not None)
     yield from _folded_lines("Without an interval", missing, len(rows))
 
 
