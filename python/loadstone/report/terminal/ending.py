@@ -188,6 +188,11 @@ def _verdicts(judged: Sequence[Comparison], console: Console, lines_max: int, ro
     if not judged:
         return []
     width = console.width
+    placed = _placed(judged)
+    if placed is not None and (height := _height(console, placed)) <= room - 3:
+        lines_max, room = min(lines_max, room - height), room - height
+    else:
+        placed = None
     shown = judged if len(judged) < lines_max else judged[: lines_max - 2]
     lines: list[RenderableType] = [Text(), *(verdict_line(one, width) for one in shown)]
     left: list[RenderableType] = []
@@ -196,26 +201,25 @@ def _verdicts(judged: Sequence[Comparison], console: Console, lines_max: int, ro
         counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
         left = [Text(f"… {len(rest)} more comparisons in the report: {counted}"[:width], style="dim")]
     room -= len(lines) + len(left)
-    for said in _beside(judged, shown, width):
-        if (height := _height(console, said)) <= room:
-            lines.append(said)
-            room -= height
-    return [*lines, *left]
+    if (why := _why_open(shown, width)) is not None and _height(console, why) <= room:
+        lines.append(why)
+    return [*lines, *([] if placed is None else [placed]), *left]
 
 
-def _beside(judged: Sequence[Comparison], shown: Sequence[Comparison], width: int) -> Iterator[Text]:
-    """What is to be known of the verdicts and does not stand in their lines, of each kind the first.
+def _placed(judged: Sequence[Comparison]) -> Text | None:
+    """That nothing but the placement on CPUs was compared."""
+    warnings = (warning for one in judged for warning in one.warnings)
+    placed = next((one for one in warnings if one.kind == "bound_by_shared_cpu"), None)
+    return None if placed is None else Text(f"  {fmt.sentence(placed)}", "yellow")
 
-    Why one is undecided though its interval holds no 0, and that nothing but the placement on CPUs was compared.
-    """
+
+def _why_open(shown: Sequence[Comparison], width: int) -> Text | None:
+    """Why one is undecided though its interval holds no 0, where its line has no room for it: the first such one."""
     for one in shown:
         why = "" if one.primary.unsteady is None else fmt.sentence(one.primary.unsteady)
         if why and why not in verdict_line(one, width).plain:
-            yield Text(f"  {verdicts.pair_name(one)}: {why}", "yellow")
-            break
-    warnings = (warning for one in judged for warning in one.warnings)
-    if placed := next((one for one in warnings if one.kind == "bound_by_shared_cpu"), None):
-        yield Text(f"  {fmt.sentence(placed)}", "yellow")
+            return Text(f"  {verdicts.pair_name(one)}: {why}", "yellow")
+    return None
 
 
 def verdict_line(comparison: Comparison, width: int) -> Text:
