@@ -1,7 +1,8 @@
-"""Every command that the documentation names is one that the command line takes, as it stands there.
+"""Every command that the documentation shows is one that the command line accepts.
 
-Of all pages the names of commands and options; of the guides, which users copy from, the values, too. What stands there
-as output is run (`test_shown_outputs.py`).
+Of all pages the names of commands and options are checked. Of the guides, from which users copy, the command line also
+parses every value (`make_context`), and nothing is carried out. A command whose output a guide shows is run
+(`test_shown_outputs.py`).
 """
 
 import re
