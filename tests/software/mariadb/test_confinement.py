@@ -4,10 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.software.mariadb.confinement import require_counting, tables_changed
-from loadstone.software.sql.tokens import SqlProblem, statements_in
+from loadstone.errors import UserError
+from loadstone.software.mariadb.confinement import new_tables, require_counting, tables_changed
+from loadstone.software.sql.confinement import SqlProblem
+from loadstone.software.sql.session import statements_in
 
 SCHEMA = Path(__file__).parents[3] / "subjects" / "spring" / "src" / "main" / "resources" / "schema-mariadb.sql"
+SCRIPT = """CREATE TABLE author (id INT PRIMARY KEY);
+CREATE TABLE book (id INT, author_id INT, FOREIGN KEY (author_id) REFERENCES `Author` (id) ON DELETE CASCADE);
+"""
 
 
 @pytest.mark.parametrize(
@@ -165,3 +170,12 @@ def test_any_other_statement_is_refused(text: str) -> None:
 
 def test_what_is_checked_is_what_is_sent() -> None:
     assert statements_in("A ; \nB 'x;\ny';\n\n;\nC") == ["A ", "B 'x", "y'", "C"]
+
+
+def test_tables_that_refer_to_one_another_are_the_scripts_own() -> None:
+    assert new_tables("schema.sql", SCRIPT, ["other"]) == ["author", "book"]
+
+
+def test_no_foreign_key_binds_a_table_that_was_there() -> None:
+    with pytest.raises(UserError, match="'author' was there before"):
+        new_tables("schema.sql", SCRIPT, ["author"])

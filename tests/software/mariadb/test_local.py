@@ -22,7 +22,7 @@ from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.facts import differences
 from loadstone.software.mariadb.local import LocalMariaDb, MariaDbSettings, find
 from loadstone.software.mariadb.url import MariaDbUrl, MariaDbUrlSettings, parse_mariadb_url
-from loadstone.software.sql import own_server
+from loadstone.software.sql import local as sql_local
 from loadstone.software.sql.session import DATABASE
 
 pytestmark = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
@@ -197,11 +197,11 @@ def test_where_it_is_not_installed_the_remedy_is_reported(context: DeployContext
 
 @pytest.mark.fault("another program has the port")
 def test_a_port_that_is_taken_is_left_to_the_other(context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = own_server.free_port
+    real = sql_local.free_port
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
         ports = iter([taken])
-        monkeypatch.setattr(own_server, "free_port", lambda: next(ports, None) or real())
+        monkeypatch.setattr(sql_local, "free_port", lambda: next(ports, None) or real())
         server = MariaDbSettings().server("mariadb")
         try:
             assert server.start(context).port != taken

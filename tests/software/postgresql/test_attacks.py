@@ -13,7 +13,7 @@ from loadstone.errors import LoadstoneError, UserError
 from loadstone.record.ledger import RunLedger
 from loadstone.software.postgresql.confinement import new_tables, tables_changed
 from loadstone.software.postgresql.url import PostgresqlUrlSettings
-from loadstone.software.sql.tokens import SqlProblem
+from loadstone.software.sql.confinement import SqlProblem
 
 from .attack_texts import COUNTS, ODD_LETTERS, STATEMENTS
 from .conftest import Users

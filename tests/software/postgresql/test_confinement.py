@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.software.postgresql.confinement import new_tables, require_counting, tables_changed
-from loadstone.software.sql.tokens import SqlProblem
+from loadstone.software.sql.confinement import SqlProblem
 
 FINE = {
     "CREATE TABLE IF NOT EXISTS post (id BIGINT GENERATED ALWAYS AS IDENTITY, at TIMESTAMP WITH TIME ZONE)": set(),

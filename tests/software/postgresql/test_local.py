@@ -27,7 +27,7 @@ from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.postgresql.programs import find
 from loadstone.software.postgresql.session import PostgresqlSession
 from loadstone.software.postgresql.url import PostgresqlUrlSettings
-from loadstone.software.sql.marks import create_marked, mark_tables, marked_tables, owner_of, remove_database
+from loadstone.software.sql.traces import create_marked, mark_tables, marked_tables, owner_of, remove_database
 
 pytestmark = pytest.mark.skipif(find("initdb") is None, reason="no PostgreSQL: scripts/apt installs it where it can")
 SETTINGS = {"shared_buffers": "32MB", "Synchronous_Commit": False, "checkpoint_timeout": "15min"}

@@ -11,9 +11,8 @@ from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Tls
 from loadstone.software.postgresql import url as url_module
-from loadstone.software.postgresql.jdbc import jdbc_options
 from loadstone.software.postgresql.programs import server_user
-from loadstone.software.postgresql.url import PostgresqlUrlSettings, parse_postgresql_url
+from loadstone.software.postgresql.url import PostgresqlUrlSettings, jdbc_options, parse_postgresql_url
 
 from .conftest import Users
 

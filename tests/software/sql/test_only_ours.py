@@ -9,11 +9,9 @@ from loadstone.deploy.ledger import Made
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.software import Software
-from loadstone.software.sql.grammar import Reader
-from loadstone.software.sql.marks import comment_of, create_marked, owner_of, remove_database
+from loadstone.software.sql.confinement import Reader, SqlProblem, Token
 from loadstone.software.sql.session import SqlSession
-from loadstone.software.sql.tokens import SqlProblem, Token
-from loadstone.software.sql.traces import remove_left
+from loadstone.software.sql.traces import comment_of, create_marked, owner_of, remove_database, remove_left
 
 RUN, OTHER = "0123456789abcdef" * 2, "f" * 32
 MADE, FILLED = Made("table_made", "loadstone_post"), Made("table_filled", "loadstone_old")

@@ -1,16 +1,36 @@
 """Which SQL of an experiment or a manifest may be sent to a MariaDB that is not ours: the one place that decides.
 
 Statements that make and fill tables of the connection's own database, and a SELECT that counts. What it does not know
-is refused.
+is refused. So are comments that a server executes (`/*! */`, `/*+ */`), backslashes in texts and double quotes, both of
+which depend on `sql_mode`, variables, and a second statement.
 """
 
-from collections.abc import Sequence
+import contextlib
+import re
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from loadstone.software.mariadb.tokens import tokens_of
-from loadstone.software.sql.grammar import Reader, require_select, word_set
-from loadstone.software.sql.tokens import SqlProblem, Token
+from loadstone.software.sql.confinement import (
+    Reader,
+    SqlProblem,
+    Token,
+    cut,
+    require_select,
+    tables_referred_to,
+    was_there,
+    word_set,
+)
+from loadstone.software.sql.session import statements_in
 
+_TOKEN = re.compile(
+    r"(?P<space>\s+|--(?=\s|\Z)[^\n]*|\#[^\n]*|/\*(?![!+]|M!)(?:(?!/\*).)*?\*/)"
+    r"|(?P<text>'(?:[^'\\]|'')*')"
+    r"|`(?P<quoted>[^`\\\x00]+)`"
+    r"|(?P<number>(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![0-9A-Za-z_$]))"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_$]*)"
+    r"|(?P<sign>/(?!\*)|\*(?!/)|-(?!-)|[(),.=<>!+%])",
+    re.DOTALL | re.ASCII,
+)
 COUNTED_BY = word_set("ABS AVG COALESCE COUNT IFNULL LENGTH CHAR_LENGTH MAX MIN SUM")
 GROUPING = word_set("ALL AND ANY AS BETWEEN BY EXISTS FROM IN IS NOT ON OR SELECT SOME UNION USING WHERE")
 """Words that a parenthesis may follow without a call."""
@@ -47,6 +67,10 @@ ENGINES = word_set("ARIA COLUMNSTORE INNODB MEMORY MYISAM ROCKSDB TOKUDB")
 SESSION = frozenset({"FOREIGN_KEY_CHECKS", "SQL_NOTES", "TIME_ZONE", "UNIQUE_CHECKS"})
 CHARACTER_SETS = frozenset({"UTF8", "UTF8MB3", "UTF8MB4"})
 """In others a byte may hide the end of a name."""
+DESTROYING = re.compile(
+    r"\b(?:DROP\s+TABLES?|CREATE\s+OR\s+REPLACE\s+TABLE|TRUNCATE|DELETE\s+FROM)\b[^;(]*", re.IGNORECASE
+)
+CREATED = re.compile(r"\bCREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?`?(\w+)`?", re.IGNORECASE)
 _REMEDY = "use CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, REPLACE, UPDATE, DELETE or SET NAMES"
 
 
@@ -186,3 +210,25 @@ def _created(reader: Reader, tokens: Sequence[Token]) -> frozenset[str]:
         if reader.skip("ON"):
             return frozenset({reader.name()})
     raise SqlProblem(f"CREATE {tokens[1].text if len(tokens) > 1 else ''} is not supported; {_REMEDY}")
+
+
+def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
+    """The tables that a script will make, in small letters. `theirs`: those that were there before.
+
+    Raises:
+        UserError: the script would change, remove, or empty a table that was there before; it begins with `where`.
+    """
+    before = frozenset(table.lower() for table in theirs)
+    for text in statements_in(script):
+        with contextlib.suppress(SqlProblem):  # one that was let pass: its text alone is looked at, below
+            for table in sorted(before & (tables_changed(text) | tables_referred_to(tokens_of(text)))):
+                raise was_there(where, " ".join(text.split())[:60], table)
+    for statement in DESTROYING.findall(script):
+        for table in sorted(before & set(re.findall(r"\w+", statement.lower()))):
+            raise was_there(where, " ".join(statement.split()), table)
+    return sorted({table.lower() for table in CREATED.findall(script)} - before)
+
+
+def tokens_of(statement: str) -> list[Token]:
+    """The tokens of one statement, without comments and the semicolon at its end. Raises SqlProblem."""
+    return cut(statement, _TOKEN)

@@ -12,14 +12,13 @@ from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import ServerRefused
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.mariadb import capacity
-from loadstone.software.mariadb.confinement import require_counting, tables_changed
+from loadstone.software.mariadb.confinement import new_tables, require_counting, tables_changed
 from loadstone.software.mariadb.data import write_to_table
 from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.mariadb.facts import READ_BACK, differences, facts_of
-from loadstone.software.mariadb.scripts import new_tables
 from loadstone.software.mariadb.session import MariaDbSession
 from loadstone.software.mariadb.start import start_of
-from loadstone.software.sql.confined import Grammar
+from loadstone.software.sql.confinement import Grammar
 from loadstone.software.sql.control import SqlControl
 
 NO_ROOM = (str(ER.RECORD_FILE_FULL), str(ER.DISK_FULL))

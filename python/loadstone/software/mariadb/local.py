@@ -17,7 +17,7 @@ from loadstone.deploy.provider import ConfigValue, ServerSettings
 from loadstone.errors import UserError
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.settings import canonical, errors_in, init_text, options_text, why_it_ended
-from loadstone.software.sql.own_server import OwnSqlServer, write_private
+from loadstone.software.sql.local import OwnSqlServer, write_private
 from loadstone.software.sql.session import DATABASE
 
 OPTIONS, INIT, SOCKET, DATA, TEMPORARY = "my.cnf", "init.sql", "mariadb.sock", "data", "tmp"

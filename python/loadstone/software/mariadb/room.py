@@ -10,13 +10,12 @@ from loadstone.software.mariadb import installed
 from loadstone.software.mariadb.contained import ContainedMariaDb, check
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.declared import MARIADB
-from loadstone.software.mariadb.jdbc import jdbc_options
 from loadstone.software.mariadb.local import MariaDbSettings
 from loadstone.software.mariadb.monitor import MariaDbMonitor
-from loadstone.software.mariadb.url import MariaDbUrlSettings, parse_mariadb_url
+from loadstone.software.mariadb.url import MariaDbUrlSettings, jdbc_options, parse_mariadb_url
 from loadstone.software.room import Room
-from loadstone.software.sql.confined import ConfinedSql, reaches_out
-from loadstone.software.sql.tokens import statements_in
+from loadstone.software.sql.confinement import ConfinedSql, reaches_out
+from loadstone.software.sql.session import statements_in
 from loadstone.software.sql.traces import place_of_database
 
 

@@ -1,16 +1,19 @@
-"""Kind `mariadb-url`: a MariaDB of the user's. Never started or stopped; only our own database and tables change."""
+"""A MariaDB of the user's by its URL (kind `mariadb-url`), and by that of its JDBC driver, Connector/J.
+
+It is never started or stopped; only our own database and tables change.
+"""
 
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from loadstone.deploy.provider import ServerSettings
-from loadstone.deploy.transport import is_loopback
+from loadstone.deploy.transport import ca_file_of, is_loopback
 from loadstone.deploy.urls import TLS_OPTIONS, tls_of, truth_of, valid_by
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.sql.users_server import UsersSqlServer, parse_sql_url
+from loadstone.software.sql.url import UsersSqlServer, options_text, parse_sql_url, require_expressible
 
 OPTIONS = ("password_env", "ssl", "ssl-mode", *TLS_OPTIONS)
 MODES = {
@@ -72,3 +75,24 @@ class MariaDbUrl(UsersSqlServer):
     def control(self, timeout_s: float = 5.0) -> MariaDbControl:
         """A connection for loadstone's own questions."""
         return MariaDbControl(self._endpoint, self._database, timeout_s)
+
+
+UNREADABLE = "mysql_native_password,client_ed25519,parsec,caching_sha2_password"
+"""Plugins by which a server that is not verified does not get to read the password."""
+
+
+def jdbc_options(host: str, port: str, tls: Tls | None) -> str:
+    """What stands after `?` in the URL: verified as loadstone does it, and without files for the server.
+
+    Raises:
+        UserError: the server's URL has options that Connector/J cannot be given.
+    """
+    options = {"allowLocalInfile": "false", "sslMode": "disable"}
+    if tls is not None:
+        require_expressible(host, port, tls)
+        options["sslMode"] = "verify-full"
+        if not tls.verify:
+            options |= {"sslMode": "trust", "restrictedAuth": UNREADABLE}
+        elif ca_file_of(tls):
+            options["serverSslCert"] = ca_file_of(tls)
+    return options_text(options)

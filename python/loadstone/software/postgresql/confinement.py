@@ -1,17 +1,38 @@
 """Which SQL of an experiment or a manifest may be sent to a PostgreSQL that is not ours: the one place that decides.
 
 Statements that make and fill tables of the schema `public` of the connection's own database, and a SELECT that counts.
-What it does not know is refused: COPY, DO, functions, other schemas and roles.
+What it does not know is refused: COPY, DO, functions, other schemas and roles. So are backslashes in texts (which
+depend on `standard_conforming_strings`), texts with a letter before them (E'', U&'', B'', X''), texts that go on after
+an end of line, dollar quotes, comments in comments, parameters, and a second statement.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from loadstone.errors import UserError
-from loadstone.software.postgresql.tokens import tokens_of
-from loadstone.software.sql.grammar import Reader, require_select, tables_referred_to, was_there, word_set
-from loadstone.software.sql.tokens import SqlProblem, Token, called, statements_in
+from loadstone.software.sql.confinement import (
+    Reader,
+    SqlProblem,
+    Token,
+    called,
+    cut,
+    require_select,
+    tables_referred_to,
+    was_there,
+    word_set,
+)
+from loadstone.software.sql.session import statements_in
 
+_TOKEN = re.compile(
+    r"(?P<space>\s+|--[^\n\r\x00]*|/\*(?:(?!/\*|\*/)[^\x00])*\*/)"
+    r"|(?P<text>'(?:[^'\\\x00]|'')*'(?!\s*'))"
+    r'|"(?P<quoted>[A-Za-z_][A-Za-z0-9_]{0,62})"(?!")'
+    r"|(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_$.]))"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*+(?![$'&\"]))"
+    r"|(?P<sign>::|/(?!\*)|\*(?!/)|-(?!-)|[(),.=<>!+%|])",
+    re.DOTALL | re.ASCII,
+)
 COUNTED_BY = word_set("ABS AVG COALESCE COUNT LENGTH CHAR_LENGTH MAX MIN SUM")
 GROUPING = word_set(
     "ALL AND ANY AS BETWEEN BY DISTINCT EXISTS FILTER FROM IN IS NOT ON OR SELECT SOME UNION USING WHERE"
@@ -93,6 +114,15 @@ def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
             raise was_there(where, shown, table)
         made |= {created} - {""}
     return sorted(made - before)
+
+
+def tokens_of(statement: str) -> list[Token]:
+    """The tokens of one statement, without comments and the semicolon at its end; a cast is the sign `::`.
+
+    Raises:
+        SqlProblem: something in it is not taken.
+    """
+    return cut(statement, _TOKEN)
 
 
 def table_made(text: str) -> str:

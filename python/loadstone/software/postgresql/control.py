@@ -16,7 +16,7 @@ from loadstone.software.postgresql.declared import POSTGRESQL
 from loadstone.software.postgresql.facts import READ_BACK, differences, facts_of
 from loadstone.software.postgresql.session import DISK_FULL, PostgresqlSession
 from loadstone.software.postgresql.start import start_of
-from loadstone.software.sql.confined import Grammar
+from loadstone.software.sql.confinement import Grammar
 from loadstone.software.sql.control import SqlControl
 
 

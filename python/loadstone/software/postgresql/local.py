@@ -23,7 +23,7 @@ from loadstone.software.postgresql.settings import (
     why_it_ended,
     without_unit,
 )
-from loadstone.software.sql.own_server import OwnSqlServer, write_private
+from loadstone.software.sql.local import OwnSqlServer, write_private
 from loadstone.software.sql.session import DATABASE
 
 HOME, DATA, OPTIONS, LOGINS, PASSWORD = "server", "data", "postgresql.conf", "pg_hba.conf", "password"

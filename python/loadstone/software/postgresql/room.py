@@ -8,13 +8,12 @@ from loadstone.observe.watch import Watch
 from loadstone.software.postgresql import installed
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.declared import POSTGRESQL
-from loadstone.software.postgresql.jdbc import jdbc_options
 from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.software.postgresql.monitor import PostgresqlMonitor
-from loadstone.software.postgresql.url import PostgresqlUrlSettings, parse_postgresql_url
+from loadstone.software.postgresql.url import PostgresqlUrlSettings, jdbc_options, parse_postgresql_url
 from loadstone.software.room import Room
-from loadstone.software.sql.confined import ConfinedSql, reaches_out
-from loadstone.software.sql.tokens import statements_in
+from loadstone.software.sql.confinement import ConfinedSql, reaches_out
+from loadstone.software.sql.session import statements_in
 from loadstone.software.sql.traces import place_of_database
 
 

@@ -1,16 +1,19 @@
-"""Kind `postgresql-url`: a PostgreSQL of the user's, never started or stopped; only what is ours changes."""
+"""A PostgreSQL of the user's by its URL (kind `postgresql-url`), and by that of its JDBC driver, pgJDBC.
+
+It is never started or stopped; only what is ours changes.
+"""
 
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from loadstone.deploy.provider import ServerSettings
-from loadstone.deploy.transport import is_loopback
+from loadstone.deploy.transport import ca_file_of, is_loopback
 from loadstone.deploy.urls import TLS_OPTIONS, tls_of, valid_by
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.postgresql.control import PostgresqlControl
-from loadstone.software.sql.users_server import UsersSqlServer, parse_sql_url
+from loadstone.software.sql.url import UsersSqlServer, options_text, parse_sql_url, require_expressible
 
 OPTIONS = ("password_env", "sslmode", *TLS_OPTIONS)
 MODES: dict[str, dict[str, str] | None] = {
@@ -71,3 +74,20 @@ class PostgresqlUrl(UsersSqlServer):
     def control(self, timeout_s: float = 5.0) -> PostgresqlControl:
         """A connection for loadstone's own questions."""
         return PostgresqlControl(self._endpoint, self._database, timeout_s)
+
+
+def jdbc_options(host: str, port: str, tls: Tls | None) -> str:
+    """What stands after `?` in the URL: verified as loadstone does it, and in no schema but ours.
+
+    Raises:
+        UserError: the server's URL has options that pgJDBC cannot be given.
+    """
+    options = {"currentSchema": "public", "sslmode": "disable"}
+    if tls is not None:
+        require_expressible(host, port, tls)
+        options["sslmode"] = "verify-full" if tls.verify else "require"
+        if tls.verify and ca_file_of(tls):
+            options["sslrootcert"] = ca_file_of(tls)
+        elif tls.verify:
+            options["sslfactory"] = "org.postgresql.ssl.DefaultJavaSSLFactory"
+    return options_text(options)

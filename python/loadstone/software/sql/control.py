@@ -13,9 +13,8 @@ from loadstone.errors import UserError
 from loadstone.plan.required import RequiredData
 from loadstone.software.sql import row_writing
 from loadstone.software.sql import traces as sql_traces
-from loadstone.software.sql.confined import ConfinedSql, Grammar
-from loadstone.software.sql.session import DATABASE, SqlSession
-from loadstone.software.sql.tokens import statements_in
+from loadstone.software.sql.confinement import ConfinedSql, Grammar
+from loadstone.software.sql.session import DATABASE, SqlSession, statements_in
 
 
 class SqlControl(SqlSession):

@@ -15,7 +15,6 @@ from loadstone.deploy.settings_in_force import Spelling
 from loadstone.errors import ServerGone, ServerRefused, UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.software import Software
-from loadstone.software.sql.tokens import statements_in
 
 DATABASE = "loadstone"
 """Our database, and the user that the load logs in as where the server is ours."""
@@ -245,6 +244,11 @@ class SqlSession(ABC):
         """A name as it stands in a statement. Raises UserError if it may not."""
         cls.require_name(name)
         return f"{cls.QUOTE}{name}{cls.QUOTE}"
+
+
+def statements_in(script: str) -> list[str]:
+    """The statements of a file such as `schema.sql`, each ended by a semicolon at the end of a line."""
+    return [statement for statement in re.split(r";[ \t]*(?:\n|$)", script) if statement.strip()]
 
 
 def _is_whole(value: Any) -> bool:

@@ -1,4 +1,7 @@
-"""A server of the user's that speaks SQL, by its URL. Never started or stopped; only what is ours changes."""
+"""A server of the user's that speaks SQL, by its URL; and what the options of JDBC URLs have in common.
+
+It is never started or stopped; only what is ours changes.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -8,15 +11,15 @@ from urllib.parse import unquote, urlsplit
 from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.provider import DeployContext, ServerFacts
-from loadstone.deploy.transport import remark_on_exposure
+from loadstone.deploy.transport import ca_file_of, remark_on_exposure
 from loadstone.deploy.urls import host_of, options_of, password_of
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
 from loadstone.software.sql.control import SqlControl
-from loadstone.software.sql.marks import create_marked, owner_of, remove_database
 from loadstone.software.sql.session import DATABASE
+from loadstone.software.sql.traces import create_marked, owner_of, remove_database
 
 LOOPBACK = "127.0.0.1"
 
@@ -161,3 +164,22 @@ class UsersSqlServer(ABC):
     def _noted(self) -> tuple[Place, Made]:
         """Our database, as the ledger has it."""
         return self.control().place(self.name), Made("database", self._database)
+
+
+def options_text(options: Mapping[str, str]) -> str:
+    """Options as they stand after `?` in the URL."""
+    return "&".join(f"{name}={value}" for name, value in options.items())
+
+
+def require_expressible(host: str, port: str, tls: Tls) -> None:
+    """Returns if a JDBC URL can say how TLS is to be used. Raises UserError if not."""
+    unknown = {
+        "server_name": tls.server_name not in (None, host),
+        "cert_file": tls.cert_file is not None,
+        "ca_file with '&' in its name": "&" in ca_file_of(tls),
+    }
+    for option in (option for option, given in unknown.items() if given):
+        raise UserError(
+            f"server {host}:{port}: {option}: the application connects by JDBC, where this cannot be said; "
+            "leave it out, or start the application yourself and name it by --subject"
+        )
