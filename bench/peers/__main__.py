@@ -63,7 +63,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--file", type=Path, default=FILE, help=f"where the figures go ({FILE})")
     parser.add_argument("--more", action="store_true", help="add to the file; without it, it begins anew")
     parser.add_argument("--tables", action="store_true", help="measure nothing: only the tables, from the file")
-    parser.add_argument("--page", type=Path, help="put the tables into this page, as docs/performance.md")
+    parser.add_argument("--page", type=Path, help="put the tables into this page, as bench/results/peers.md")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""What was measured as Markdown, between two comments of `docs/performance.md`."""
+"""What was measured as Markdown, between two comments of `bench/results/peers.md`."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
