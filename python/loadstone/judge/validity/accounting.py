@@ -5,16 +5,13 @@ from dataclasses import replace
 from math import inf
 
 from loadstone.drive.outcome import Counts, ReceiversRecord
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Limit, Measured, Unknown, check, share
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import share, unknown, within
 from loadstone.judge.validity.standing_still import server_stalls
 from loadstone.message import message
 from loadstone.plan.operations import commands_of
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.record.facts import ServerCounters
-from loadstone.record.trial import CheckResult
 
 ERRORS = Limit(0.5, 1, "%", "J: a failure often costs less than a reply, so a rate with failures in it means little")
 CONSERVATION = Limit(
@@ -37,14 +34,14 @@ WRONG_KINDS = ("wrong_reply", "wrong_type", "missing", "nil_reply", "not_positiv
 
 
 @check(ERRORS)
-def errors(evidence: TrialEvidence) -> CheckResult:
+def errors(evidence: TrialEvidence) -> Finding:
     """Operations that failed: error replies, lost connections, timeouts, replies that never came.
 
     Timeouts of a server that stood still are what was found: they do not refuse the figure that they stand beside.
     """
     counts = evidence.trial.counts
     if not counts.sent:
-        return unknown("errors", ERRORS, message("check.errors.nothing_sent"))
+        return Unknown(message("check.errors.nothing_sent"))
     failed = {kind: number for kind, number in counts.errors.items() if number}
     failed |= {kind: n for kind, n in (("timeouts", counts.timeouts), ("never_answered", counts.in_flight)) if n}
     measured = share(sum(failed.values()), counts.sent)
@@ -52,18 +49,18 @@ def errors(evidence: TrialEvidence) -> CheckResult:
     others = share(sum(failed.values()) - late, counts.sent)
     stood_still = server_stalls(evidence.facts, evidence.trial.response_ns.p50)
     limit = replace(ERRORS, invalid=inf) if stood_still and others <= ERRORS.invalid else ERRORS
-    return within("errors", measured, limit, message("check.errors.failed", percent=measured, kinds=failed))
+    return Measured(measured, message("check.errors.failed", percent=measured, kinds=failed), limit=limit)
 
 
 @check(CONSERVATION)
-def conservation(evidence: TrialEvidence) -> CheckResult:
+def conservation(evidence: TrialEvidence) -> Finding:
     """Operations without exactly one end, and correct replies without a latency."""
     drive = evidence.drive
     astray = sum(_astray(counts) for counts in (drive.total, *(o.counts for o in drive.operations.values())))
     missing = sum(operation.counts.ok - operation.response_ns.count for operation in drive.operations.values())
     astray += max(0, -missing, missing - drive.overflowed)
     reason = message("check.conservation.astray", operations=astray)
-    return within("conservation", astray, CONSERVATION, reason)
+    return Measured(astray, reason)
 
 
 def _astray(counts: Counts) -> int:
@@ -72,24 +69,23 @@ def _astray(counts: Counts) -> int:
 
 
 @check(SERVER_COUNTER)
-def server_counter(evidence: TrialEvidence) -> CheckResult | None:
+def server_counter(evidence: TrialEvidence) -> Finding | None:
     """The servers' own count of the load's commands against ours, command by command.
 
     What an application queries of the servers behind it is its own affair.
     """
-    limit = SERVER_COUNTER
     if evidence.http:
         return None
     sides = [(server.before, server.after) for server in evidence.targets.values()]
     if not sides or any(before is None or after is None for before, after in sides):
-        return unknown("server_counter", limit, message("check.no_counters"))
+        return Unknown(message("check.no_counters"))
     known = [(before, after) for before, after in sides if before is not None and after is not None]
     if any(before.run_id != after.run_id for before, after in known):
-        return unknown("server_counter", limit, message("check.server_counter.restarted"))
+        return Unknown(message("check.server_counter.restarted"))
     counted = {name: sum(_more_calls(before, after, name) for before, after in known) for name in _commands(evidence)}
     differences = dict(_differences(evidence, counted))
     reason = message("check.server_counter.differs", differences=differences)
-    return within("server_counter", sum(map(abs, differences.values())), limit, reason)
+    return Measured(sum(map(abs, differences.values())), reason)
 
 
 def _commands(evidence: TrialEvidence) -> set[str]:
@@ -117,27 +113,27 @@ def _differences(evidence: TrialEvidence, counted: dict[str, int]) -> Iterator[t
 
 
 @check(REPLIES)
-def replies(evidence: TrialEvidence) -> CheckResult:
+def replies(evidence: TrialEvidence) -> Finding:
     """Replies with a wrong content or type, those to no request, and keys that did not hold what was last written."""
     plan, drive = evidence.plan, evidence.drive
     if drive.connections.unrequested:
         number = drive.connections.unrequested
         reason = message("check.replies.unrequested", replies=number)
-        return within("replies", number, REPLIES, reason)
+        return Measured(number, reason)
     wrong = sum(drive.total.errors.get(kind, 0) for kind in WRONG_KINDS)
     if wrong or drive.read_back.wrong:
         reason = message(
             "check.replies.wrong", replies=wrong, keys=drive.read_back.wrong, read_back=drive.read_back.checked
         )
-        return within("replies", wrong + drive.read_back.wrong, REPLIES, reason)
+        return Measured(wrong + drive.read_back.wrong, reason)
     if not (plan.verify.replies and plan.verify.count_mismatch):
-        return unknown("replies", REPLIES, message("check.replies.not_compared"))
+        return Unknown(message("check.replies.not_compared"))
     if evidence.http and not _reads_bodies(evidence):
-        return unknown("replies", REPLIES, message("check.replies.status_only"))
+        return Unknown(message("check.replies.status_only"))
     writes = any(operation.writes != "nothing" for operation in plan.operations)
     if writes and not drive.read_back.checked:
-        return unknown("replies", REPLIES, message("check.replies.not_read_back"))
-    return within("replies", 0, REPLIES)
+        return Unknown(message("check.replies.not_read_back"))
+    return Measured(0)
 
 
 def _reads_bodies(evidence: TrialEvidence) -> bool:
@@ -146,32 +142,31 @@ def _reads_bodies(evidence: TrialEvidence) -> bool:
 
 
 @check(PAYLOAD)
-def payload(evidence: TrialEvidence) -> CheckResult | None:
+def payload(evidence: TrialEvidence) -> Finding | None:
     """Bytes that the servers read against those that the driver wrote; not those behind an application."""
-    limit = PAYLOAD
     if evidence.http:
         return None
     read = 0.0
     for server in evidence.targets.values():
         if server.before is None or server.after is None or server.before.run_id != server.after.run_id:
-            return unknown("payload", limit, message("check.no_counters"))
+            return Unknown(message("check.no_counters"))
         name = "total_net_input_bytes"
         if name not in server.before.counters or name not in server.after.counters:
-            return unknown("payload", limit, message("check.payload.not_reported"))
+            return Unknown(message("check.payload.not_reported"))
         if server.after.counters.get("connected_slaves"):
-            return unknown("payload", limit, message("check.payload.replicas"))
+            return Unknown(message("check.payload.replicas"))
         read += server.after.counters[name] - server.before.counters[name]
     if not evidence.targets or not evidence.bytes_sent:
-        return unknown("payload", limit, message("check.no_counters"))
+        return Unknown(message("check.no_counters"))
     allowed = PAYLOAD_ALLOWED_BYTES + PAYLOAD_ALLOWED_BYTES_PER_S * evidence.driven_s
     difference = read - evidence.bytes_sent
     measured = share(max(0.0, abs(difference) - allowed), evidence.bytes_sent)
     reason = message("check.payload.differs", difference=difference, sent=evidence.bytes_sent)
-    return within("payload", measured, limit, reason)
+    return Measured(measured, reason)
 
 
 @check(DELIVERIES)
-def deliveries(evidence: TrialEvidence) -> CheckResult | None:
+def deliveries(evidence: TrialEvidence) -> Finding | None:
     """Messages that did not come, came twice, or were others', and receivers that lost their connections."""
     found = evidence.drive.receivers
     if found is None:
@@ -181,9 +176,9 @@ def deliveries(evidence: TrialEvidence) -> CheckResult | None:
     if found.disconnected:
         lost = {"connections": found.disconnected, "of": found.connections, "why": found.why_disconnected or ""}
         reason = message("check.deliveries.disconnected", missing=found.missing, **lost)
-        return within("deliveries", max(wrong, found.disconnected), DELIVERIES, reason)
+        return Measured(max(wrong, found.disconnected), reason)
     counts = {"missing": found.missing, "repeated": found.repeated, "unreadable": found.unreadable + invented}
-    return within("deliveries", wrong, DELIVERIES, message("check.deliveries.wrong", expected=found.expected, **counts))
+    return Measured(wrong, message("check.deliveries.wrong", expected=found.expected, **counts))
 
 
 def _invented(total: Counts, found: ReceiversRecord) -> int:

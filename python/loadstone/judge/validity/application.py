@@ -2,13 +2,10 @@
 
 from math import inf
 
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, Unknown, check, share
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import Message, message
 from loadstone.record.facts import StoredFacts
-from loadstone.record.trial import CheckResult
 
 STORED_ROWS = Limit(0, 0, "rows", "X: rows are counted, not keys, by the experiment's own query")
 SETTINGS = Limit(0, 0, "settings", "X: a server with other settings is another condition")
@@ -16,66 +13,65 @@ SUBJECT_THROTTLED = Limit(5, inf, "%", "J: from 10 % on the application is calle
 
 
 @check(STORED_ROWS)
-def stored_rows(evidence: TrialEvidence) -> CheckResult | None:
+def stored_rows(evidence: TrialEvidence) -> Finding | None:
     """Rows or entities that a server has more, against the operations that were answered as stored.
 
     Failed and unanswered operations may have been stored or not.
     """
-    found, limit = evidence.facts.stored, STORED_ROWS
-    if not found:
+    counts = evidence.facts.stored
+    if not counts:
         return None
-    uncounted = sorted({one.server for one in found if _grown(one) is None})
+    uncounted = sorted({count.server for count in counts if _grown(count) is None})
     if uncounted:
-        return unknown("stored_rows", limit, message("check.stored_rows.not_counted", servers=uncounted))
-    astray = [(off, one) for one in found if (off := _off(one))]
+        return Unknown(message("check.stored_rows.not_counted", servers=uncounted))
+    astray = [(off, count) for count in counts if (off := _off(count))]
     measured = sum(abs(off) for off, _ in astray)
-    rows = [_astray(off, one) for off, one in astray]
+    rows = [_astray(off, count) for off, count in astray]
     if measured and not evidence.ours:
-        return unknown("stored_rows", limit, message("check.stored_rows.not_ours", rows=rows), measured)
-    result = within("stored_rows", measured, limit, message("check.stored_rows.astray", rows=rows))
-    keys = [_other_keys(one) for one in found if _has_other_keys(one)]
-    if measured or not keys:
-        return result
-    return result.model_copy(update={"reason": message("check.stored_rows.astray", rows=keys)})
+        return Unknown(message("check.stored_rows.not_ours", rows=rows), measured)
+    keys = [_other_keys(count) for count in counts if _has_other_keys(count)]
+    if keys and not measured:
+        return Judged("valid", measured, STORED_ROWS.valid, message("check.stored_rows.astray", rows=keys))
+    return Measured(measured, message("check.stored_rows.astray", rows=rows))
 
 
-def _grown(one: StoredFacts) -> int | None:
-    return None if one.before is None or one.after is None else one.after - one.before
+def _grown(count: StoredFacts) -> int | None:
+    return None if count.before is None or count.after is None else count.after - count.before
 
 
-def _off(one: StoredFacts) -> int:
+def _off(count: StoredFacts) -> int:
     """How far the growth lies outside of what the operations can have stored; negative: too few."""
-    grown = _grown(one) or 0
-    return min(0, grown - one.answered) + max(0, grown - one.answered - one.unknown)
+    grown = _grown(count) or 0
+    return min(0, grown - count.answered) + max(0, grown - count.answered - count.unknown)
 
 
-def _astray(off: int, one: StoredFacts) -> Message:
+def _astray(off: int, count: StoredFacts) -> Message:
     return message(
         "check.stored_rows.of_one",
-        server=one.server,
-        grown=_grown(one) or 0,
-        answered=one.answered,
-        operation=one.operation,
-        perhaps=one.unknown,
+        server=count.server,
+        grown=_grown(count) or 0,
+        answered=count.answered,
+        operation=count.operation,
+        perhaps=count.unknown,
         too_few=off < 0,
     )
 
 
-def _has_other_keys(one: StoredFacts) -> bool:
-    keys = _grown_keys(one)
-    return keys is not None and keys != _grown(one)
+def _has_other_keys(count: StoredFacts) -> bool:
+    keys = _grown_keys(count)
+    return keys is not None and keys != _grown(count)
 
 
-def _grown_keys(one: StoredFacts) -> int | None:
-    return None if one.keys_before is None or one.keys_after is None else one.keys_after - one.keys_before
+def _grown_keys(count: StoredFacts) -> int | None:
+    return None if count.keys_before is None or count.keys_after is None else count.keys_after - count.keys_before
 
 
-def _other_keys(one: StoredFacts) -> Message:
-    return message("check.stored_rows.keys", server=one.server, rows=_grown(one), keys=_grown_keys(one))
+def _other_keys(count: StoredFacts) -> Message:
+    return message("check.stored_rows.keys", server=count.server, rows=_grown(count), keys=_grown_keys(count))
 
 
 @check(SETTINGS)
-def settings(evidence: TrialEvidence) -> CheckResult | None:
+def settings(evidence: TrialEvidence) -> Finding | None:
     """Settings that the experiment gives a server and that it does not have, as read back right before the trial."""
     facts = evidence.facts
     mismatched = [
@@ -93,29 +89,21 @@ def settings(evidence: TrialEvidence) -> CheckResult | None:
         return None
     silent = sorted(name for name, reported in facts.settings.items() if not reported and name not in facts.unlike)
     if silent and not mismatched:
-        return unknown("settings", SETTINGS, message("check.settings.not_reported", servers=silent))
+        return Unknown(message("check.settings.not_reported", servers=silent))
     reason = message("check.settings.mismatched", settings=mismatched)
-    return within("settings", len(mismatched), SETTINGS, reason)
+    return Measured(len(mismatched), reason)
 
 
 @check(SUBJECT_THROTTLED, information=True)
-def subject_throttled(evidence: TrialEvidence) -> CheckResult | None:
+def subject_throttled(evidence: TrialEvidence) -> Finding | None:
     """Information: how long its CPU limit throttled a subject, as a share of the drive. Never held against a trial."""
-    limit, driven_s = SUBJECT_THROTTLED, evidence.driven_s
-    found = {
+    driven_s = evidence.driven_s
+    throttled = {
         name: share(subject.throttled_s, driven_s * max(1, subject.replicas))
         for name, subject in evidence.facts.subjects.items()
         if subject.throttled_s is not None
     }
-    if not found or driven_s <= 0:
+    if not throttled or driven_s <= 0:
         return None
-    name = max(found, key=lambda one: found[one])
-    reason = message("check.subject_throttled.limit", subject=name, percent=found[name])
-    return CheckResult(
-        name="subject_throttled",
-        verdict="valid",
-        measured=round(found[name], 6),
-        limit=limit.valid,
-        unit=limit.unit,
-        reason=reason if found[name] > limit.valid else None,
-    )
+    name = max(throttled, key=lambda name: throttled[name])
+    return Measured(throttled[name], message("check.subject_throttled.limit", subject=name, percent=throttled[name]))

@@ -3,17 +3,14 @@
 from collections.abc import Mapping
 from math import inf
 
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Limit, Measured, Unknown, check
 from loadstone.judge.validity.cpus import server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.gain import AT_THE_DISK, limits_of
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import unknown, within
 from loadstone.judge.verdict import up_to
 from loadstone.message import message
 from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.record.facts import OTHERS
-from loadstone.record.trial import CheckResult
 from loadstone.software.metric import PROGRAM
 
 GAIN = Limit(10, inf, "%", "J: the figure is printed with its bound, and a comparison's interval is widened by it")
@@ -30,7 +27,7 @@ NAMES_SHOWN = 3
 
 
 @check(GAIN, about="rate", formerly=("generator_cpu", "generator_ceiling"))
-def gain(evidence: TrialEvidence) -> CheckResult | None:
+def gain(evidence: TrialEvidence) -> Finding | None:
     """How much more the same system would do at most with a generator that costs nothing.
 
     A client library that makes the load is part of what is measured, and so is any driver that is compared with another
@@ -43,18 +40,18 @@ def gain(evidence: TrialEvidence) -> CheckResult | None:
         return None
     if evidence.client is not None:
         why = message("check.gain.client", library=evidence.client, generator=found.generator)
-        return unknown("gain", GAIN, why, None if found.gain is None else round(100 * found.gain, 6))
+        return Unknown(why, None if found.gain is None else round(100 * found.gain, 6))
     if found.gain is None:
-        return unknown("gain", GAIN, message("check.gain.not_observed"))
+        return Unknown(message("check.gain.not_observed"))
     disk = {"disk": found.disk} if found.disk >= AT_THE_DISK else {}
     reason = message(
         "check.gain.bound", generator=found.generator, server=found.server, bound=up_to(found.gain), **disk
     )
-    return within("gain", 100 * found.gain, GAIN, reason)
+    return Measured(100 * found.gain, reason)
 
 
 @check(TAKEN, about="rate", formerly=("generator_wait", "server_wait", "steal"))
-def taken(evidence: TrialEvidence) -> CheckResult | None:
+def taken(evidence: TrialEvidence) -> Finding | None:
     """How much more the same system would do at most had neighbours and other programs taken nothing.
 
     At a fixed rate that was kept it would do no more: the rate was set. What others took is in the latencies then, and
@@ -64,16 +61,16 @@ def taken(evidence: TrialEvidence) -> CheckResult | None:
         return None
     found, cpus = limits_of(evidence), server_cpus(evidence)
     if found.taken is None or cpus is None:
-        return unknown("taken", TAKEN, message("check.taken.not_observed"))
+        return Unknown(message("check.taken.not_observed"))
     beside = {name: figure.avg for name, figure in evidence.facts.seen.get(OTHERS, {}).items() if figure.avg >= NAMED}
     named = {name: cores for name, cores in beside.items() if not name.startswith(PROGRAM)}
     single = _most(beside)
     stolen = cpus.stolen if cpus.stolen >= NAMED else 0.0
     if evidence.kept_rate:
         reason = message("check.taken.at_rate", programs=named, single=single, stolen=stolen)
-        return within("taken", min(100 * found.taken, TAKEN.invalid), TAKEN, reason)
+        return Measured(min(100 * found.taken, TAKEN.invalid), reason)
     reason = message("check.taken.bound", programs=named, single=single, stolen=stolen, bound=up_to(found.taken))
-    return within("taken", 100 * found.taken, TAKEN, reason)
+    return Measured(100 * found.taken, reason)
 
 
 def _most(beside: Mapping[str, float]) -> dict[str, float]:

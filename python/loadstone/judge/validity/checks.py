@@ -1,7 +1,4 @@
-"""The checks of one trial: each a function of its evidence.
-
-A check answers None where its question does not arise (a schedule in the closed model).
-"""
+"""The checks of one trial, in their order."""
 
 from loadstone.judge.validity import (
     accounting,

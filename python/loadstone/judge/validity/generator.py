@@ -2,12 +2,9 @@
 
 from math import inf
 
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Limit, Measured, Unknown, check, share
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import message
-from loadstone.record.trial import CheckResult
 
 ROUND_TRIP = Limit(
     10,
@@ -19,15 +16,15 @@ ROUND_TRIP = Limit(
 
 
 @check(ROUND_TRIP, about="latency")
-def round_trip(evidence: TrialEvidence) -> CheckResult:
+def round_trip(evidence: TrialEvidence) -> Finding:
     """How much of the P50 a server that does nothing would also have. Never held against the trial."""
     found, p50_ns = evidence.facts.ceiling, evidence.trial.response_ns.p50
     if found is None or found.floor_p50_ns is None:
-        return unknown("round_trip", ROUND_TRIP, message("check.round_trip.not_measured"))
+        return Unknown(message("check.round_trip.not_measured"))
     if not p50_ns:
-        return unknown("round_trip", ROUND_TRIP, message("check.round_trip.no_p50"))
+        return Unknown(message("check.round_trip.no_p50"))
     measured = share(found.floor_p50_ns, p50_ns)
     if measured <= ROUND_TRIP.valid:
-        return within("round_trip", measured, ROUND_TRIP)
+        return Measured(measured)
     why = message("check.round_trip.empty", floor_us=found.floor_p50_ns / 1000, p50_us=p50_ns / 1000)
-    return unknown("round_trip", ROUND_TRIP, why, round(measured, 6))
+    return Unknown(why, measured)

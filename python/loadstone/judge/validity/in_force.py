@@ -2,18 +2,15 @@
 
 from math import inf
 
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Limit, Measured, Unknown, check
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import unknown, within
 from loadstone.message import message
-from loadstone.record.trial import CheckResult
 
 LIMITS = Limit(0, inf, "limits", "J: a part without its limit is another condition")
 
 
 @check(LIMITS)
-def limits(evidence: TrialEvidence) -> CheckResult | None:
+def limits(evidence: TrialEvidence) -> Finding | None:
     """CPU and memory limits that servers and subjects were to have, and that are not in force."""
     facts = evidence.facts
     parts = {**facts.limits, **{name: subject.limits for name, subject in facts.subjects.items()}}
@@ -26,12 +23,12 @@ def limits(evidence: TrialEvidence) -> CheckResult | None:
         if limit.status in ("unavailable", "unlimited")
     ]
     if missing:
-        return within("limits", len(missing), LIMITS, message("check.limits.missing", limits=missing))
+        return Measured(len(missing), message("check.limits.missing", limits=missing))
     silent = [
         message("check.limits.of_one", part=part, limit=name)
         for part, name, limit in found
         if limit.status == "unknown"
     ]
     if silent:
-        return unknown("limits", LIMITS, message("check.limits.not_reported", limits=silent))
-    return within("limits", 0, LIMITS)
+        return Unknown(message("check.limits.not_reported", limits=silent))
+    return Measured(0)

@@ -1,13 +1,10 @@
 """Whether the data were what the design says: what reads found, and how many keys there are."""
 
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, Unknown, check, share
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import Message, message
 from loadstone.plan.units import READS, reads_keys
 from loadstone.record.keys_added import keys_added
-from loadstone.record.trial import CheckResult
 
 HIT_RATE = Limit(1, 5, "%", "J: a read that finds nothing is cheaper; `workload.misses` sets another share")
 ALL = 99.5
@@ -16,50 +13,49 @@ KEY_COUNT = Limit(0, 0, "keys", "X: a difference means that other clients wrote 
 
 
 @check(HIT_RATE)
-def hit_rate(evidence: TrialEvidence) -> CheckResult | None:
+def hit_rate(evidence: TrialEvidence) -> Finding | None:
     """The share of the reads that found nothing, held against what the design says of it.
 
     Where the design says nothing, none may where every key was stored before; of others it is not known how many do,
     but reads that find nothing at all measure nothing that anyone wanted to know.
     """
-    limit = HIT_RATE
     plan = evidence.plan
     if not reads_keys(plan):
         return None
     counted = _lookups(evidence)
     if counted is None:
-        return unknown("hit_rate", limit, message("check.hit_rate.not_reported"))
+        return Unknown(message("check.hit_rate.not_reported"))
     hits, misses = counted
     measured = share(misses, hits + misses)
     if not hits + misses:
-        return unknown("hit_rate", limit, message("check.hit_rate.no_read"))
+        return Unknown(message("check.hit_rate.no_read"))
     company = evidence.facts.company
     designed = evidence.facts.misses if plan.recording is None else "any"  # it reads what its own writes left
     loaded = plan.keys.loaded and (company is None or company.loaded)
     reads = sum(c.replied for name, c in evidence.commands.items() if name.upper() in READS)
     found_nothing = measured >= ALL
-    if not found_nothing and not evidence.ours and hits + misses > reads * (1 + limit.valid / 100):
+    if not found_nothing and not evidence.ours and hits + misses > reads * (1 + HIT_RATE.valid / 100):
         why = message("check.hit_rate.others", reads=hits + misses, ours=reads)
-        return unknown("hit_rate", limit, why, round(measured, 6))
+        return Unknown(why, measured)
     if designed == "any":
-        return _judged(measured, 0.0, limit, None)
+        return _by_distance(measured, 0.0, None)
     if designed is not None:
         reason = message("check.hit_rate.designed", percent=measured, designed=100 * designed)
-        return _judged(measured, abs(measured - 100 * designed), limit, reason)
+        return _by_distance(measured, abs(measured - 100 * designed), reason)
     if loaded:
-        return within("hit_rate", measured, limit, message("check.hit_rate.misses", percent=measured))
+        return Measured(measured, message("check.hit_rate.misses", percent=measured))
     if plan.keys.loaded and not found_nothing:  # another condition on the server has nothing to be found
         why = message("check.hit_rate.nothing_stored", percent=100 - measured)
-        return unknown("hit_rate", limit, why, round(measured, 6))
+        return Unknown(why, measured)
     reason = message("check.hit_rate.not_loaded", percent=measured, all=found_nothing)
-    off = measured if found_nothing else min(measured, limit.invalid)
-    return _judged(measured, off, limit, reason)
+    off = measured if found_nothing else min(measured, HIT_RATE.invalid)
+    return _by_distance(measured, off, reason)
 
 
-def _judged(measured: float, off: float, limit: Limit, reason: Message | None) -> CheckResult:
+def _by_distance(measured: float, off: float, reason: Message | None) -> Finding:
     """The verdict of a share that is so far off its design; what is measured is the share itself."""
-    judged = within("hit_rate", off, limit, reason)
-    return judged.model_copy(update={"measured": round(measured, 6), "limit": None})
+    verdict = HIT_RATE.verdict(off)
+    return Judged(verdict, measured, limit=None, reason=None if verdict == "valid" else reason)
 
 
 def _lookups(evidence: TrialEvidence) -> tuple[float, float] | None:
@@ -69,27 +65,26 @@ def _lookups(evidence: TrialEvidence) -> tuple[float, float] | None:
 
 
 @check(KEY_COUNT)
-def key_count(evidence: TrialEvidence) -> CheckResult | None:
+def key_count(evidence: TrialEvidence) -> Finding | None:
     """How far the number of keys that came or went lies from what the operations must have stored.
 
     What an application stores is counted by `stored_rows`.
     """
-    limit = KEY_COUNT
     if evidence.http:
         return None
     came = evidence.counted("keys")
     if came is None:
-        return unknown("key_count", limit, message("check.key_count.not_reported"))
+        return Unknown(message("check.key_count.not_reported"))
     planned = _planned(evidence)
     if planned is None:
-        return unknown("key_count", limit, message("check.key_count.not_known"))
+        return Unknown(message("check.key_count.not_known"))
     low, high = planned
     measured = max(low - came, came - high, 0.0)
     if measured and not evidence.ours:
         why = message("check.key_count.not_ours", change=came)
-        return unknown("key_count", limit, why, measured)
+        return Unknown(why, measured)
     reason = message("check.key_count.differs", change=came, low=low, high=high)
-    return within("key_count", measured, limit, reason)
+    return Measured(measured, reason)
 
 
 def _planned(evidence: TrialEvidence) -> tuple[int, int] | None:

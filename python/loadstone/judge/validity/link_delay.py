@@ -2,28 +2,25 @@
 
 from math import inf
 
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, Unknown, check, share
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import share, unknown, within
 from loadstone.judge.verdict import UNBOUNDED
 from loadstone.message import message
 from loadstone.record.facts import LinkFacts
-from loadstone.record.trial import CheckResult
 
 LINK_DELAY = Limit(5, inf, "%", "J: half of the 10 % margin of a latency; the real delay is printed")
 LINK_BUSY = Limit(90, inf, "%", "J: a saturated line queues requests; its own record bounds by how much")
 
 
 @check(LINK_DELAY)
-def link_delay(evidence: TrialEvidence) -> CheckResult | None:
+def link_delay(evidence: TrialEvidence) -> Finding | None:
     """How far what a line added to a round trip is from what was required."""
     lines = {name: link for name, link in evidence.facts.links.items() if link.requested_ns}
     if not lines:
         return None
     off = {name: _off_percent(link) for name, link in lines.items()}
     if missing := sorted(name for name, percent in off.items() if percent is None):
-        return unknown("link_delay", LINK_DELAY, message("check.link_delay.not_measured", servers=missing))
+        return Unknown(message("check.link_delay.not_measured", servers=missing))
     percent, name = max((percent, name) for name, percent in off.items() if percent is not None)
     value_ns, low_ns, high_ns = lines[name].added_in_drive_ns or (0.0, 0.0, 0.0)
     reason = message(
@@ -34,11 +31,11 @@ def link_delay(evidence: TrialEvidence) -> CheckResult | None:
         low_ns=low_ns,
         high_ns=high_ns,
     )
-    return within("link_delay", percent, LINK_DELAY, reason)
+    return Measured(percent, reason)
 
 
 @check(LINK_BUSY)
-def link_busy(evidence: TrialEvidence) -> CheckResult | None:
+def link_busy(evidence: TrialEvidence) -> Finding | None:
     """How busy a line was: of the time, that for which it ran or waited for a CPU.
 
     What waits in front of one that is saturated is in its own record of how late it was, so the delay is known all the
@@ -50,21 +47,16 @@ def link_busy(evidence: TrialEvidence) -> CheckResult | None:
     busy = busy_lines(evidence)
     if not busy:
         servers = sorted(evidence.facts.links)
-        return unknown("link_busy", LINK_BUSY, message("check.link_busy.not_observed", servers=servers))
+        return Unknown(message("check.link_busy.not_observed", servers=servers))
     most, name = max((share_of_time, name) for name, share_of_time in busy.items())
     added = evidence.facts.links[name].added_in_drive_ns
     if 100 * most > LINK_BUSY.valid and (added is None or evidence.http):
-        return CheckResult(
-            name="link_busy",
-            verdict="invalid",
-            measured=round(100 * most, 6),
-            limit=LINK_BUSY.valid,
-            unit=LINK_BUSY.unit,
-            reason=message("check.link_busy.not_bounded", server=name, busy=most),
+        return Judged(
+            "invalid", 100 * most, LINK_BUSY.valid, message("check.link_busy.not_bounded", server=name, busy=most)
         )
     value_ns, _, high_ns = added or (0.0, 0.0, 0.0)
     reason = message("check.link_busy.full", server=name, busy=most, value_ns=value_ns, high_ns=high_ns)
-    return within("link_busy", 100 * most, LINK_BUSY, reason)
+    return Measured(100 * most, reason)
 
 
 def lost_to_links(found: TrialEvidence) -> float:

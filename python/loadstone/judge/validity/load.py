@@ -7,16 +7,14 @@ from math import inf
 import numpy as np
 
 from loadstone.judge.statistics.mser import mser
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, Unknown, check, share
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import share, unknown, within
 from loadstone.judge.validity.standing_still import server_stalls, waited_s
 from loadstone.message import Message, message
 from loadstone.plan.drive_plan import Pool
 from loadstone.record.facts import SeriesPoint
 from loadstone.record.histogram import measurable, rank_of
-from loadstone.record.trial import CheckResult, CheckVerdict
+from loadstone.record.trial import CheckVerdict
 
 LITTLE_TOLERANCE = 0.01
 """S: |1 - X R / N| may be so much, and the edges of the window beside it, R / T at least."""
@@ -54,26 +52,19 @@ SAMPLES = Limit(
 
 
 @check(None, less_is_worse=True)
-def finished(evidence: TrialEvidence) -> CheckResult:
+def finished(evidence: TrialEvidence) -> Finding:
     """Whether the trial ran to its planned end."""
     why = evidence.facts.failure or evidence.drive.stopped
-    return CheckResult(
-        name="finished",
-        verdict="invalid" if why else "valid",
-        measured=round(evidence.drive.measure_s, 6),
-        limit=None,
-        unit="s",
-        reason=message("check.finished.early", why=why) if why else None,
-    )
+    reason = message("check.finished.early", why=why) if why else None
+    return Judged("invalid" if why else "valid", evidence.drive.measure_s, limit=None, reason=reason, unit="s")
 
 
 @check(SAMPLES, less_is_worse=True, about="latency")
-def samples(evidence: TrialEvidence) -> CheckResult:
+def samples(evidence: TrialEvidence) -> Finding:
     """Whether enough operations were measured for every quantile that is printed.
 
     A server that stood still all the time did nothing, and that is its figure.
     """
-    limit = SAMPLES
     operations = evidence.trial.counts.offered
     beyond = operations - rank_of(999, operations)
     verdict: CheckVerdict = "valid"
@@ -86,13 +77,11 @@ def samples(evidence: TrialEvidence) -> CheckResult:
         known = [name for name, rank in (("P50", 500), ("P95", 950), ("P99", 990)) if measurable(rank, operations)]
         verdict = "unknown"
         reason = message("check.samples.few", operations=operations, highest=known[-1] if known else None)
-    return CheckResult(
-        name="samples", verdict=verdict, measured=beyond, limit=limit.valid, unit=limit.unit, reason=reason
-    )
+    return Judged(verdict, beyond, SAMPLES.valid, reason)
 
 
 @check(LITTLE, less_is_worse=True)
-def little(evidence: TrialEvidence) -> CheckResult | None:
+def little(evidence: TrialEvidence) -> Finding | None:
     """Closed model: the users' time that is accounted for, X R / N, which is 1 by Little's law.
 
     R holds the waiting for a connection, and the think time is added to it. At the edges of the window operations
@@ -112,11 +101,11 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
         return None
     ended = sum(o.counts.ok + sum(o.counts.errors.values()) + o.counts.timeouts for o in drive.operations.values())
     if not ended or drive.measure_s <= 0:
-        return unknown("little", LITTLE, message("check.little.nothing_ended"))
+        return Unknown(message("check.little.nothing_ended"))
     if plan.pipeline_depth > 1:
-        return unknown("little", LITTLE, message("check.little.pipeline"))
+        return Unknown(message("check.little.pipeline"))
     if closed.operations_per_user is not None:
-        return unknown("little", LITTLE, message("check.little.users_stop"))
+        return Unknown(message("check.little.users_stop"))
     response_s = sum(o.response_sum_ns for o in drive.operations.values()) / 1e9
     think_s = ended * closed.think_time_ms / 1e3
     ratio = (response_s + think_s) / (closed.users * drive.measure_s)
@@ -132,20 +121,16 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
     stood_still = waited_s(evidence) / (closed.users * drive.measure_s)
     if verdict != "valid" and away <= LITTLE_TOLERANCE + edges + stood_still:
         reason = message("check.little.stood_still", ratio=ratio)
-        return CheckResult(name="little", verdict="valid", measured=round(ratio, 6), limit=None, unit="", reason=reason)
+        return Judged("valid", ratio, None, reason)
     earlier = sum(o.earlier_ns for o in drive.operations.values()) / 1e9 / (closed.users * drive.measure_s)
     waited = ratio < 1 and earlier >= (1 - ratio) / 2
     if waited and verdict == "invalid" and abs(1 - ratio - earlier) <= 1 - LITTLE.invalid:
         verdict = "suspect"
     mean_s = closed.users * drive.measure_s / ended - closed.think_time_ms / 1e3
-    return CheckResult(
-        name="little",
-        verdict=verdict,
-        measured=round(ratio, 6),
-        limit=LITTLE.invalid if verdict == "invalid" else LITTLE.valid,
-        unit="",
-        reason=_missing(ratio, earlier if waited else None, mean_s) if verdict != "valid" else None,
-    )
+    if verdict == "valid":
+        return Judged(verdict, ratio, LITTLE.valid)
+    crossed = LITTLE.invalid if verdict == "invalid" else LITTLE.valid
+    return Judged(verdict, ratio, crossed, _missing(ratio, earlier if waited else None, mean_s))
 
 
 def _missing(ratio: float, earlier: float | None, mean_s: float) -> Message:
@@ -161,7 +146,7 @@ def _missing(ratio: float, earlier: float | None, mean_s: float) -> Message:
 
 
 @check(POOL_WAIT, about="latency")
-def pool_wait(evidence: TrialEvidence) -> CheckResult:
+def pool_wait(evidence: TrialEvidence) -> Finding:
     """Time spent waiting for a connection, as a share of the response time.
 
     Users who are planned to share fewer connections, and pools that are compared with each other, wait by design: that
@@ -172,49 +157,42 @@ def pool_wait(evidence: TrialEvidence) -> CheckResult:
     replies = sum(count for _, count in means)
     program = evidence.drive.program
     if program is not None and not program.reports_pool_wait:
-        return unknown("pool_wait", POOL_WAIT, message("check.pool_wait.not_reported", library=program.library))
+        return Unknown(message("check.pool_wait.not_reported", library=program.library))
     if not replies:
-        return unknown("pool_wait", POOL_WAIT, message("check.no_correct_reply"))
+        return Unknown(message("check.no_correct_reply"))
     response_ns = sum(mean * count for mean, count in means) / replies
     measured = share(evidence.queued_ns, response_ns)
     connections, users = evidence.plan.pool.connections, evidence.closed.users if evidence.closed else None
     sizes = {"percent": measured, "connections": connections, "users": users}
     if measured > POOL_WAIT.valid and ("pool" in evidence.facts.studied or (users is not None and connections < users)):
-        return CheckResult(
-            name="pool_wait",
-            verdict="valid",
-            measured=round(measured, 6),
-            limit=None,
-            unit=POOL_WAIT.unit,
-            reason=message("check.pool_wait.planned", **sizes),
-        )
-    return within("pool_wait", measured, POOL_WAIT, message("check.pool_wait.bound", **sizes))
+        return Judged("valid", measured, None, message("check.pool_wait.planned", **sizes))
+    return Measured(measured, message("check.pool_wait.bound", **sizes))
 
 
 @check(CONNECTIONS)
-def connections(evidence: TrialEvidence) -> CheckResult:
+def connections(evidence: TrialEvidence) -> Finding:
     """Whether the planned number of connections was there, without a reconnect."""
     found, plan = evidence.drive.connections, evidence.plan.pool
     if found.no_local_port:
         reason = message("check.connections.no_port", connections=found.no_local_port, ports=_ports(evidence))
-        return within("connections", found.no_local_port, LOCAL_PORTS, reason)
+        return Measured(found.no_local_port, reason, limit=LOCAL_PORTS)
     if (extra := _beyond_the_pool(evidence)) is not None:
         return extra
     broken = found.lost + found.failed
     if broken:
         reason = message("check.connections.broken", lost=found.lost, failed=found.failed)
-        return within("connections", broken, RECONNECTS, reason)
+        return Measured(broken, reason, limit=RECONNECTS)
     if not _is_fixed(plan):
-        return within("connections", 0, RECONNECTS)
+        return Measured(0, limit=RECONNECTS)
     series = evidence.facts.series
     if not series:
-        return unknown("connections", CONNECTIONS, message("check.connections.too_short"))
+        return Unknown(message("check.connections.too_short"))
     without = sum(point.connections != plan.connections for point in series)
     reason = message("check.connections.missing", intervals=without, of=len(series), planned=plan.connections)
-    return within("connections", share(without, len(series)), CONNECTIONS, reason)
+    return Measured(share(without, len(series)), reason)
 
 
-def _beyond_the_pool(evidence: TrialEvidence) -> CheckResult | None:
+def _beyond_the_pool(evidence: TrialEvidence) -> Finding | None:
     """A program that had more connections open than its pool has, as its servers counted them; None where none did.
 
     Those that were open before are not its own, nor is one of each server's, its monitor's, which may come later. On
@@ -235,7 +213,7 @@ def _beyond_the_pool(evidence: TrialEvidence) -> CheckResult | None:
     if beyond <= 0:
         return None
     reason = message("check.connections.beyond", connections=planned + beyond, planned=planned)
-    return within("connections", beyond, _beyond_limit(evidence), reason)
+    return Measured(beyond, reason, limit=_beyond_limit(evidence))
 
 
 def _beyond_limit(evidence: TrialEvidence) -> Limit:
@@ -257,35 +235,31 @@ def _ports(evidence: TrialEvidence) -> Message | None:
 
 
 @check(WARM_UP)
-def warm_up(evidence: TrialEvidence) -> CheckResult | None:
+def warm_up(evidence: TrialEvidence) -> Finding | None:
     """Whether the rate had settled: first third against last third, and where MSER-5 would cut. At most suspect.
 
     Of a short phase it says nothing: there the trend over all trials of a condition does (`judge.compare.trend`).
     """
     if evidence.open is not None and len({step.rate_per_s for step in evidence.open.schedule}) > 1:
         return None
-    limit = WARM_UP
     if evidence.closed is not None and evidence.closed.operations_per_user is not None:
-        return unknown("warm_up", limit, message("check.warm_up.users_stop"))
+        return Unknown(message("check.warm_up.users_stop"))
     rates = _rates(evidence.facts.series, evidence.plan.interval_s)
     if evidence.drive.measure_s < WARM_UP_SHORTEST_S or len(rates) < WARM_UP_INTERVALS:
-        return unknown("warm_up", limit, message("check.warm_up.too_short", measured_s=evidence.drive.measure_s))
+        return Unknown(message("check.warm_up.too_short", measured_s=evidence.drive.measure_s))
     third = len(rates) // 3
     first, last = float(np.mean(rates[:third])), float(np.mean(rates[-third:]))
     mean = float(np.mean(rates))
     if mean <= 0:
-        return unknown("warm_up", limit, message("check.warm_up.no_rate"))
+        return Unknown(message("check.warm_up.no_rate"))
     measured = share(abs(first - last), mean)
     noise = share(_noise_of_a_difference(rates, third), mean)
     cut = mser(rates)
-    if measured <= limit.valid and cut is not None and not cut.settled:
+    if measured <= WARM_UP.valid and cut is not None and not cut.settled:
         reason = message("check.warm_up.late", intervals=cut.observations, of=len(rates))
-        return CheckResult(
-            name="warm_up", verdict="suspect", measured=round(measured, 6), limit=limit.valid, unit="%", reason=reason
-        )
+        return Judged("suspect", measured, WARM_UP.valid, reason)
     reason = message("check.warm_up.changed", first=first, last=last)
-    allowed = Limit(max(limit.valid, WARM_UP_NOISE * noise), inf, limit.unit, limit.source)
-    return within("warm_up", measured, allowed, reason)
+    return Measured(measured, reason, limit=replace(WARM_UP, valid=max(WARM_UP.valid, WARM_UP_NOISE * noise)))
 
 
 def _noise_of_a_difference(rates: list[float], third: int) -> float:

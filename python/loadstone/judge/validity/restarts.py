@@ -2,13 +2,10 @@
 
 from typing import Literal
 
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Limit, Measured, Unknown, check
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import unknown, within
 from loadstone.message import message
 from loadstone.record.facts import PartStart
-from loadstone.record.trial import CheckResult
 
 RESTARTED = Limit(0, 0, "parts", "X: a part that was started again is not the part that the trial began with")
 RESTARTED_TOLERANCE_S = 2.0
@@ -16,7 +13,7 @@ RESTARTED_TOLERANCE_S = 2.0
 
 
 @check(RESTARTED)
-def restarted(evidence: TrialEvidence) -> CheckResult | None:
+def restarted(evidence: TrialEvidence) -> Finding | None:
     """Servers and applications that were started again during the drive: their caches and counters started again."""
     found = {part: _what_became(start) for part, start in _starts(evidence).items()}
     if not found and not evidence.has_redis:
@@ -24,10 +21,10 @@ def restarted(evidence: TrialEvidence) -> CheckResult | None:
     again = sorted(part for part, what in found.items() if what == "restarted")
     others = sorted(part for part, what in found.items() if what == "another")
     if others and not again:
-        return unknown("restarted", RESTARTED, message("check.restarted.another", parts=others))
+        return Unknown(message("check.restarted.another", parts=others))
     if not again and "same" not in found.values():
-        return unknown("restarted", RESTARTED, message("check.restarted.not_reported"))
-    return within("restarted", len(again), RESTARTED, message("check.restarted.again", parts=again))
+        return Unknown(message("check.restarted.not_reported"))
+    return Measured(len(again), message("check.restarted.again", parts=again))
 
 
 def _starts(evidence: TrialEvidence) -> dict[str, PartStart]:

@@ -7,13 +7,10 @@ of that time is the server's.
 from math import inf
 
 from loadstone.drive.outcome import Stall
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, check, share
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import share, within
 from loadstone.message import message
 from loadstone.record.facts import StallFacts, TrialFacts
-from loadstone.record.trial import CheckResult
 
 STALLS = Limit(
     0,
@@ -76,14 +73,14 @@ def waited_s(evidence: TrialEvidence) -> float:
 
 
 @check(STALLS)
-def stalls(evidence: TrialEvidence) -> CheckResult | None:
+def stalls(evidence: TrialEvidence) -> Finding | None:
     """Whether the server answered all the time, warm-up and drain included. Client libraries do not notice that."""
     if evidence.drive.program is not None:
         return None
     found = server_stalls(evidence.facts, evidence.trial.response_ns.p50)
     longest = max(found, key=lambda stall: stall.length_s, default=None)
     if longest is None:
-        return within("stalls", 0, STALLS)
+        return Measured(0)
     seen = next((stall for stall in found if stall.state == "stopped"), longest)
     timeouts = evidence.drive.total.timeouts
     reason = message(
@@ -97,11 +94,11 @@ def stalls(evidence: TrialEvidence) -> CheckResult | None:
         waiting=max(stall.waiting for stall in found),
         timeouts=timeouts,
     )
-    return within("stalls", sum(stall.length_s for stall in found), STALLS, reason)
+    return Measured(sum(stall.length_s for stall in found), reason)
 
 
 @check(OWN_STALLS)
-def own_stalls(evidence: TrialEvidence) -> CheckResult | None:
+def own_stalls(evidence: TrialEvidence) -> Finding | None:
     """Whether loadstone's threads ran all the time. Of a load at a rate what came due meanwhile was late by that."""
     if evidence.drive.program is not None:
         return None
@@ -113,22 +110,15 @@ def own_stalls(evidence: TrialEvidence) -> CheckResult | None:
     if evidence.open is not None and total_s:
         lost_s = sum(_measured_s(evidence.facts, stall.begin_s, stall.end_s) for stall in found)
         lost = share(lost_s, evidence.drive.measure_s)
-        return within("own_stalls", max(lost, 1e-6), OWN_STALLS_AT_A_RATE, reason)
-    return within("own_stalls", total_s, OWN_STALLS, reason)
+        return Measured(max(lost, 1e-6), reason, limit=OWN_STALLS_AT_A_RATE)
+    return Measured(total_s, reason)
 
 
 @check(CLOCK_SET, information=True)
-def clock_set(evidence: TrialEvidence) -> CheckResult | None:
+def clock_set(evidence: TrialEvidence) -> Finding | None:
     """For information: whether the wall clock was set, or the machine slept. No figure rests on that clock."""
     moved_s = evidence.drive.clock_set_s
     # What a clock is slewed by is no step: at most 500 millionths of the time.
     if abs(moved_s) <= CLOCK_SET.valid + evidence.driven_s / 1000:
         return None
-    return CheckResult(
-        name="clock_set",
-        verdict="valid",
-        measured=round(moved_s, 3),
-        limit=CLOCK_SET.valid,
-        unit=CLOCK_SET.unit,
-        reason=message("check.clock_set.moved", moved_s=moved_s),
-    )
+    return Judged("valid", round(moved_s, 3), CLOCK_SET.valid, message("check.clock_set.moved", moved_s=moved_s))

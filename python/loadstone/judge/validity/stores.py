@@ -3,13 +3,10 @@
 from collections.abc import Sequence
 from math import inf
 
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Limit, Measured, Unknown, check
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import unknown, within
 from loadstone.message import message
 from loadstone.record.facts import SeriesPoint
-from loadstone.record.trial import CheckResult
 
 CONNECTION_LEAK = Limit(
     4, inf, "connections", "J: the rise from the first third of the phase to the last, if it goes on at the end"
@@ -24,24 +21,23 @@ _SPILLED = "spilled_bytes_per_s"
 
 
 @check(CONNECTION_LEAK)
-def connection_leak(evidence: TrialEvidence) -> CheckResult | None:
+def connection_leak(evidence: TrialEvidence) -> Finding | None:
     """Connections at a server that rise all through the measure phase, beyond those that the load itself opened.
 
     Of those that the load lost or gave up (after a timeout) a server that does not look still counts the old ones: they
     are no client's that opens more and more.
     """
-    limit, facts = CONNECTION_LEAK, evidence.facts
-    observed = facts.server_connections
+    observed = evidence.facts.server_connections
     if not observed and not evidence.stores:
         return None
     if not observed:
-        return unknown("connection_leak", limit, message("check.connection_leak.not_observed"))
+        return Unknown(message("check.connection_leak.not_observed"))
     own = 0 if evidence.http else evidence.drive.connections.lost + evidence.drive.connections.failed
     rises = {server: _rise(_without_load(evidence, server, thirds)) - own for server, thirds in observed.items()}
     server = max(rises, key=lambda name: rises[name])
     first, _, last = observed[server]
     reason = message("check.connection_leak.rises", server=server, first=first, last=last)
-    return within("connection_leak", max(0.0, rises[server]), limit, reason)
+    return Measured(max(0.0, rises[server]), reason)
 
 
 def _rise(thirds: Thirds) -> float:
@@ -71,11 +67,11 @@ def _load_by_third(series: Sequence[SeriesPoint]) -> Thirds:
 
 
 @check(TEMPORARY_FILES)
-def temporary_files(evidence: TrialEvidence) -> CheckResult | None:
+def temporary_files(evidence: TrialEvidence) -> Finding | None:
     """What stores wrote to temporary files a second, because a sort or a join did not fit into its memory."""
     written = {part: figures[_SPILLED].avg for part, figures in evidence.facts.seen.items() if _SPILLED in figures}
     if not written:
         return None
     store = max(written, key=lambda part: written[part])
     reason = message("check.temporary_files.written", server=store, megabytes_per_s=written[store] / 1e6)
-    return within("temporary_files", written[store], TEMPORARY_FILES, reason)
+    return Measured(written[store], reason)

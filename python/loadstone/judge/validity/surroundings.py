@@ -2,13 +2,10 @@
 
 from math import inf
 
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, Unknown, check
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import unknown, within
 from loadstone.message import message
 from loadstone.record.facts import owner_of
-from loadstone.record.trial import CheckResult
 
 SWAP = Limit(0, inf, "bytes", "J: memory that comes back from the disk delays what needs it")
 ACCEPT_QUEUE = Limit(
@@ -28,46 +25,40 @@ def _is_redis(evidence: TrialEvidence, part: str) -> bool:
 
 
 @check(SWAP)
-def swap(evidence: TrialEvidence) -> CheckResult:
+def swap(evidence: TrialEvidence) -> Finding:
     """Memory moved to or from the disk."""
     moved = evidence.facts.host.swapped_bytes
     if moved is None:
-        return unknown("swap", SWAP, message("check.swap.not_reported"))
-    return within("swap", moved, SWAP, message("check.swap.moved", megabytes=moved / 1e6))
+        return Unknown(message("check.swap.not_reported"))
+    return Measured(moved, message("check.swap.moved", megabytes=moved / 1e6))
 
 
 @check(ACCEPT_QUEUE)
-def accept_queue(evidence: TrialEvidence) -> CheckResult | None:
+def accept_queue(evidence: TrialEvidence) -> Finding | None:
     """Connections that were not accepted, since too many waited for that: their users wait for seconds, and seldom
     say so, as what they wait for ends after the measure phase. None where the system does not count them."""
     dropped = evidence.facts.host.listen_drops
     if dropped is None:
         return None
     # By samples of a second: of what was counted at its border a part.
-    return within("accept_queue", round(dropped), ACCEPT_QUEUE, message("check.accept_queue.full", connections=dropped))
+    return Measured(round(dropped), message("check.accept_queue.full", connections=dropped))
 
 
 @check(PLACEMENT)
-def placement(evidence: TrialEvidence) -> CheckResult:
+def placement(evidence: TrialEvidence) -> Finding:
     """Whether driver and servers ran on CPUs of their own, or at least had enough of them."""
     placed, idle = evidence.facts.placement, evidence.facts.host.idle_share
     if placed is None:
-        return unknown("placement", PLACEMENT, message("check.placement.not_known"))
+        return Unknown(message("check.placement.not_known"))
     if not placed.shared:
-        return within("placement", 0, PLACEMENT)
-    roomy = idle is not None and idle >= PLACEMENT_IDLE
-    return CheckResult(
-        name="placement",
-        verdict="valid" if roomy else "suspect",
-        measured=1,
-        limit=0,
-        unit="",
-        reason=None if roomy else message("check.placement.shared", idle=idle),
-    )
+        return Measured(0)
+    if idle is not None and idle >= PLACEMENT_IDLE:
+        return Judged("valid", 1, PLACEMENT.valid)
+    return Measured(1, message("check.placement.shared", idle=idle))
 
 
 @check(BACKGROUND)
-def background(evidence: TrialEvidence) -> CheckResult | None:
+def background(evidence: TrialEvidence) -> Finding | None:
     """Snapshots and rewrites of the append-only file within the drive."""
     if not evidence.has_redis:
         return None
@@ -82,13 +73,13 @@ def background(evidence: TrialEvidence) -> CheckResult | None:
         forks += max(0.0, after.get(names[0], 0.0) - before.get(names[0], 0.0))
         forks += sum(side.get(name, 0.0) for side in (before, after) for name in names[1:])
     if not reported:
-        return unknown("background", BACKGROUND, message("check.background.not_reported"))
+        return Unknown(message("check.background.not_reported"))
     fork_us = max((after.counters.get("latest_fork_usec", 0.0) for _, after in evidence.server_sides), default=0.0)
-    return within("background", forks, BACKGROUND, message("check.background.saved", fork_ms=fork_us / 1000))
+    return Measured(forks, message("check.background.saved", fork_ms=fork_us / 1000))
 
 
 @check(EVICTED)
-def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
+def evicted_keys(evidence: TrialEvidence) -> Finding | None:
     """Keys that the server evicted because its memory was full."""
     if not evidence.has_counters:
         return None
@@ -101,12 +92,12 @@ def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
         reported = True
         evicted += max(0.0, server.after.counters["evicted_keys"] - server.before.counters.get("evicted_keys", 0.0))
     if not reported:
-        return unknown("evicted_keys", EVICTED, message("check.evicted_keys.not_reported"))
-    return within("evicted_keys", evicted, EVICTED, message("check.evicted_keys.evicted", keys=evicted))
+        return Unknown(message("check.evicted_keys.not_reported"))
+    return Measured(evicted, message("check.evicted_keys.evicted", keys=evicted))
 
 
 @check(SERVER_CPU, information=True)
-def server_cpu(evidence: TrialEvidence) -> CheckResult | None:
+def server_cpu(evidence: TrialEvidence) -> Finding | None:
     """Information: how busy the servers' busiest main thread was. Never held against a trial."""
     if not evidence.has_redis:
         return None
@@ -116,14 +107,6 @@ def server_cpu(evidence: TrialEvidence) -> CheckResult | None:
         if _is_redis(evidence, name) and part.main_thread_share is not None
     ]
     if not shares:
-        return unknown("server_cpu", SERVER_CPU, message("check.server_cpu.not_observed"))
+        return Unknown(message("check.server_cpu.not_observed"))
     busiest, name = max(shares)
-    bound = 100 * busiest >= SERVER_CPU.valid
-    return CheckResult(
-        name="server_cpu",
-        verdict="valid",
-        measured=round(100 * busiest, 6),
-        limit=SERVER_CPU.valid,
-        unit="%",
-        reason=message("check.server_cpu.full", part=name) if bound else None,
-    )
+    return Measured(100 * busiest, message("check.server_cpu.full", part=name))

@@ -2,12 +2,10 @@
 
 from math import inf
 
-from loadstone.judge.validity.check import check
+from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, Unknown, check, share
 from loadstone.judge.validity.evidence import KEPT, TrialEvidence
-from loadstone.judge.validity.limits import Limit
-from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import message
-from loadstone.record.trial import CheckResult, Quantiles
+from loadstone.record.trial import Quantiles
 
 CLOCK = Limit(2.5, 5, "%", "S: half of the 5 % margin; a step as large as the margin can hide a difference")
 SCHEDULE_SENT = Limit(1, 1, "%", "J: if not, the server cannot keep up, and the measured rate is not the requested one")
@@ -24,13 +22,13 @@ DROPPED = Limit(0, 0, "arrivals", "J: a dropped arrival has no latency, so every
 
 
 @check(CLOCK, about="latency")
-def clock(evidence: TrialEvidence) -> CheckResult:
+def clock(evidence: TrialEvidence) -> Finding:
     """The clock's smallest step against the smallest latency that is printed as typical."""
     quantum_ns = evidence.drive.clock_quantum_ns
     printed = [_typical_ns(q) for q in (evidence.trial.response_ns, evidence.trial.service_ns)]
     smallest = min((value for value in printed if value), default=None)
     if quantum_ns <= 0 or smallest is None:
-        return unknown("clock", CLOCK, message("check.clock.no_latency"))
+        return Unknown(message("check.clock.no_latency"))
     measured = share(quantum_ns, smallest)
     reason = message(
         "check.clock.coarse",
@@ -39,7 +37,7 @@ def clock(evidence: TrialEvidence) -> CheckResult:
         low_ns=max(0, smallest - quantum_ns),
         high_ns=smallest + quantum_ns,
     )
-    return within("clock", measured, CLOCK, reason)
+    return Measured(measured, reason)
 
 
 def _typical_ns(quantiles: Quantiles) -> float | None:
@@ -48,20 +46,20 @@ def _typical_ns(quantiles: Quantiles) -> float | None:
 
 
 @check(SCHEDULE_SENT)
-def schedule_sent(evidence: TrialEvidence) -> CheckResult | None:
+def schedule_sent(evidence: TrialEvidence) -> Finding | None:
     """Open model: the share of the schedule that was never sent."""
     counts = evidence.trial.counts
     if evidence.open is None:
         return None
     if not counts.offered:
-        return unknown("schedule_sent", SCHEDULE_SENT, message("check.schedule_sent.nothing_due"))
+        return Unknown(message("check.schedule_sent.nothing_due"))
     measured = share(counts.offered - counts.sent, counts.offered)
     reason = message("check.schedule_sent.not_sent", operations=counts.offered - counts.sent, of=counts.offered)
-    return within("schedule_sent", measured, SCHEDULE_SENT, reason)
+    return Measured(measured, reason)
 
 
 @check(SCHEDULE_LAG, about="latency")
-def schedule_lag(evidence: TrialEvidence) -> CheckResult | None:
+def schedule_lag(evidence: TrialEvidence) -> Finding | None:
     """Open model: how much of the latencies may be the driver's own, as a share of P50 or of P99.
 
     It bounds them, and refuses none. What a client library sends late is its own, and part of what is measured; one
@@ -71,46 +69,39 @@ def schedule_lag(evidence: TrialEvidence) -> CheckResult | None:
         return None
     response, least, lag = evidence.trial.response_ns, evidence.trial.least_ns, evidence.drive.schedule_lag_ns
     if not response.p50 or not lag.count:
-        return unknown("schedule_lag", SCHEDULE_LAG, message("check.schedule_lag.no_p50"))
+        return Unknown(message("check.schedule_lag.no_p50"))
     if evidence.drive.program is not None:
         return _library_lag(evidence, evidence.drive.program.library, response.p50)
     if least is None:
         measured = share(lag.p99, response.p50)
         reason = message("check.schedule_lag.some", lag_ns=lag.p99, p50_ns=response.p50)
-        return within("schedule_lag", measured, SCHEDULE_LAG, reason)
+        return Measured(measured, reason)
     quantiles = [("P50", response.p50, least.p50), ("P99", response.p99, least.p99)]
     known = [(name, at_most, at_least) for name, at_most, at_least in quantiles if at_most and at_least is not None]
     name, at_most, at_least = max(known, key=lambda one: share(one[1] - one[2], one[1]))
     own_ns = max(0, at_most - at_least)
     reason = message("check.schedule_lag.own", quantile=name, figure_ns=at_most, own_ns=own_ns)
-    return within("schedule_lag", share(own_ns, at_most), SCHEDULE_LAG, reason)
+    return Measured(share(own_ns, at_most), reason)
 
 
-def _library_lag(evidence: TrialEvidence, library: str, p50_ns: int) -> CheckResult:
+def _library_lag(evidence: TrialEvidence, library: str, p50_ns: int) -> Finding:
     lag, trial = evidence.drive.schedule_lag_ns, evidence.trial
     due = trial.counts.offered / trial.duration_s if trial.duration_s > 0 else 0.0
     is_behind = lag.p50 > p50_ns / 2 and (
         trial.throughput_per_s < KEPT * due or lag.p50 > BEHIND_S * 1e9 * trial.duration_s
     )
     figures = {"library": library, "lag_ns": lag.p50, "p50_ns": p50_ns}
-    if is_behind:
-        reason = message("check.schedule_lag.cannot_keep", **figures)
-    else:
-        reason = message("check.schedule_lag.library", **figures)
     measured = share(lag.p50, p50_ns)
     if is_behind:
-        return CheckResult(
-            name="schedule_lag", verdict="invalid", measured=round(measured, 6), limit=SCHEDULE_LAG.valid,
-            unit=SCHEDULE_LAG.unit, reason=reason,
-        )  # fmt: skip
-    return within("schedule_lag", measured, LIBRARY_LAG, reason)
+        return Judged("invalid", measured, SCHEDULE_LAG.valid, message("check.schedule_lag.cannot_keep", **figures))
+    return Measured(measured, message("check.schedule_lag.library", **figures), limit=LIBRARY_LAG)
 
 
 @check(DROPPED, about="latency")
-def dropped_arrivals(evidence: TrialEvidence) -> CheckResult | None:
+def dropped_arrivals(evidence: TrialEvidence) -> Finding | None:
     """Open model: arrivals that found too many others waiting."""
     if evidence.open is None:
         return None
     dropped = evidence.trial.counts.dropped
     reason = message("check.dropped_arrivals.dropped", arrivals=dropped)
-    return within("dropped_arrivals", dropped, DROPPED, reason)
+    return Measured(dropped, reason)

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
+from loadstone.judge.validity.check import Judged
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
+from loadstone.judge.validity.load import finished
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord, TrialVerdict
 
@@ -15,15 +17,15 @@ def judge_trial(trial: TrialRecord) -> TrialRecord:
 
 
 def run_checks(trial: TrialRecord, evidence: TrialEvidence | None) -> list[CheckResult]:
-    """What each check that applies to the trial found."""
+    """The result of each check that applies to the trial."""
     if trial.facts.plan is None:
         return [_not_finished(message("check.finished.no_facts"), "unknown")]
     if evidence is None:
         why = trial.facts.failure
         reason = message("check.finished.not_driven", why=why) if why else message("check.finished.never_driven")
         return [_not_finished(reason, "invalid")]
-    found = (check(evidence) for check in CHECKS)
-    return [result for result in found if result is not None]
+    results = (check(evidence) for check in CHECKS)
+    return [result for result in results if result is not None]
 
 
 def verdict_of(checks: Iterable[CheckResult]) -> TrialVerdict:
@@ -31,11 +33,11 @@ def verdict_of(checks: Iterable[CheckResult]) -> TrialVerdict:
 
     A trial of which nothing at all is known is suspect.
     """
-    found = {check.verdict for check in checks}
-    if "invalid" in found:
+    verdicts = {check.verdict for check in checks}
+    if "invalid" in verdicts:
         return "invalid"
-    return "suspect" if "suspect" in found or "valid" not in found else "valid"
+    return "suspect" if "suspect" in verdicts or "valid" not in verdicts else "valid"
 
 
 def _not_finished(reason: Message, verdict: CheckVerdict) -> CheckResult:
-    return CheckResult(name="finished", verdict=verdict, measured=None, limit=None, unit="", reason=reason)
+    return finished.result(Judged(verdict, None, None, reason))
