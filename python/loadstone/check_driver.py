@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from loadstone.conduct.clients.contract.lab import lab_of
-from loadstone.conduct.clients.contract.parts import PARTS, named, tried
-from loadstone.conduct.clients.driver_manifests import chosen_driver
-from loadstone.conduct.trust.gate import require_trust_in_driver
+from loadstone.conduct.contract.lab import lab_of
+from loadstone.conduct.contract.parts import PARTS, named, tried
+from loadstone.conduct.driver_manifests import chosen_driver
+from loadstone.conduct.trust import require_trust_in_driver
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.requirements import require_programs
 from loadstone.errors import UserError

@@ -41,7 +41,7 @@ def carried_out(
     from loadstone.run import run as run_experiment
 
     if options.wait and not options.share_machine:
-        from loadstone.conduct.gates.machine_lock import wait_for_others
+        from loadstone.conduct.machine_lock import wait_for_others
 
         wait_for_others(lambda _: None if options.quiet else terminal.remark(_))
         options = replace(options, began_s=time.monotonic())

@@ -22,12 +22,12 @@ def describe_experiment(options: RunOptions) -> tuple[str, list[str]]:
     """What `loadstone show` prints: the experiment, and what a run of it does here, a line an act. Raises UserError."""
     experiment = requested_experiment(options)
     run_plan = requested_plan(experiment, options, ())
-    from loadstone.conduct.gates.confinement import confined  # only now: it takes time to load
-    from loadstone.conduct.gates.doubts import doubts
+    from loadstone.conduct.confinement import confined  # only now: it takes time to load
+    from loadstone.conduct.doubts import doubts
 
     allowed = (*doubts(run_plan), *confined(run_plan, ask=False, allow=options.allow_any_command))
-    from loadstone.conduct.trust.acts import acts_of
-    from loadstone.conduct.trust.gate import listing
+    from loadstone.conduct.acts import acts_of
+    from loadstone.conduct.trust import listing
 
     described = description(outline(run_plan, experiment), experiment, _prospects(run_plan))
     return "\n".join([described, *allowed]), list(listing(acts_of(experiment, run_plan, options.secret_files)))

@@ -41,7 +41,7 @@ def prepare(options: RunOptions) -> Prepared:
 
 def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOptions) -> None:
     """Before anything is started or connected to: a stranger's experiment may do what it would. Raises UserError."""
-    from loadstone.conduct.trust.gate import require_trust  # only now: it takes time to load
+    from loadstone.conduct.trust import require_trust  # only now: it takes time to load
 
     trust = options.trust or folder_is_trusted()
     from loadstone.runs import files_sent
@@ -53,11 +53,11 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOption
 
 def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
-    from loadstone.conduct.clients.driver_manifests import chosen_drivers
-    from loadstone.conduct.gates.confinement import confined
-    from loadstone.conduct.gates.connections_needed import check_local_ports
-    from loadstone.conduct.gates.doubts import doubts
-    from loadstone.conduct.gates.preflight import ask_users_parts, check_parts  # only now: it takes time to load
+    from loadstone.conduct.confinement import confined
+    from loadstone.conduct.connections_needed import check_local_ports
+    from loadstone.conduct.doubts import doubts
+    from loadstone.conduct.driver_manifests import chosen_drivers
+    from loadstone.conduct.preflight import ask_users_parts, check_parts  # only now: it takes time to load
     from loadstone.drive.native import require_drivable, require_release_engine
     from loadstone.record.space import check_space, estimate_bytes
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from loadstone.conduct.clients.contract import parts as parts_module
-from loadstone.conduct.clients.contract.lab import NotClaimed, Wrong
-from loadstone.conduct.clients.contract.parts import PARTS
+from loadstone.conduct.contract import parts as parts_module
+from loadstone.conduct.contract.lab import NotClaimed, Wrong
+from loadstone.conduct.contract.parts import PARTS
 
 MANIFEST: dict[str, Any] = {
     "name": "mine",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loadstone.conduct.clients.contract.lab import Lab
-from loadstone.conduct.clients.contract.parts import PARTS, TIMED, Try
+from loadstone.conduct.contract.lab import Lab
+from loadstone.conduct.contract.parts import PARTS, TIMED, Try
 
 pytestmark = pytest.mark.timeout(600)  # the first build downloads its libraries
 UNTIMED = [pytest.param(part, id=name) for name, part in PARTS if name not in TIMED]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loadstone.conduct.clients.contract.lab import Lab
-from loadstone.conduct.clients.contract.parts import PARTS, TIMED, Try
+from loadstone.conduct.contract.lab import Lab
+from loadstone.conduct.contract.parts import PARTS, TIMED, Try
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]  # the first build downloads its libraries
 

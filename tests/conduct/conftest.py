@@ -13,8 +13,8 @@ import redis
 
 from loadstone import registry
 from loadstone.conduct.ceiling import CeilingGauge
-from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.conductor import Conductor
+from loadstone.conduct.drivers import Drivers
 from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement

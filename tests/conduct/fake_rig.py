@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.conductor import Conductor
+from loadstone.conduct.drivers import Drivers
 from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import Interval

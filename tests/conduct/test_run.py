@@ -160,7 +160,7 @@ def test_crashes_come_after_the_trials(world: World, screen: Screen, monkeypatch
         order.append(f"{len(trials(folder))} trials, crash {planned.number} of {planned.of}")
         return crash_record(planned)
 
-    monkeypatch.setattr("loadstone.conduct.crash.crashes.Crashes.run", noted)
+    monkeypatch.setattr("loadstone.conduct.crashes.Crashes.run", noted)
     done = ran(world, screen)
     assert order == ["2 trials, crash 1 of 1"]
     assert done.analysis.crashes[0].rows

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
-from loadstone.conduct.clients.driver_manifests import chosen_driver
-from loadstone.conduct.clients.drivers_of_run import client_driver
+from loadstone.conduct.driver_manifests import chosen_driver
+from loadstone.conduct.drivers import client_driver
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.native import NativeDriver

@@ -10,8 +10,8 @@ import pytest
 from tests.servers import PLAN
 
 from loadstone import registry
-from loadstone.conduct.gates.capacity_check import require_room
-from loadstone.conduct.gates.preflight import ask_users_parts
+from loadstone.conduct.capacity_check import require_room
+from loadstone.conduct.preflight import ask_users_parts
 from loadstone.deploy.capacity import free_here
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.provider import DeployContext

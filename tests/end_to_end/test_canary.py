@@ -18,7 +18,7 @@ import psutil
 import pytest
 import redis
 
-from loadstone.conduct.trust.gate import FOLDER
+from loadstone.conduct.trust import FOLDER
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.deploy.processes.ports import free_port
 from loadstone.report.write import REPORTERS

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "python" / "loadstone"
 WIRE = ROOT / "engine" / "src" / "wire"
 LITERAL = re.compile(rf"\b({'|'.join(PROTOCOLS)})\b")
 MENTIONS = {
-    "conduct/clients/contract/hostile.py": "the driver contract plays a server that sends what is none of it",
+    "conduct/contract/hostile.py": "the driver contract plays a server that sends what is none of it",
     "spec/experiment.py": "the default that editors show",
     "saturate.py": "`loadstone saturate http` is for this one",
     "commands/http_load.py": "`loadstone http` is for this one",

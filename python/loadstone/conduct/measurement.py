@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from loadstone import registry
 from loadstone.bounds.conversation import REMOVAL, conversation
-from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.display import Live, NoLive, Progress
+from loadstone.conduct.drivers import Drivers
 from loadstone.conduct.load_endpoints import on_endpoints
 from loadstone.conduct.memory_ends import OomKills, count_oom_kills
 from loadstone.conduct.ready_parts import targets_of

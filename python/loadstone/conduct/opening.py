@@ -14,13 +14,13 @@ from typing import Any
 from loadstone import registry
 from loadstone.bounds.beneath import is_file
 from loadstone.conduct.ceiling import CeilingGauge
-from loadstone.conduct.clients.drivers_of_run import Drivers, add_programs
 from loadstone.conduct.conductor import Conductor, Gauge
-from loadstone.conduct.crash.crashes import Crashes
+from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.display import LiveAt, Progress
-from loadstone.conduct.gates.machine_lock import OtherRun, measuring
-from loadstone.conduct.gates.preflight import start_parts
+from loadstone.conduct.drivers import Drivers, add_programs
+from loadstone.conduct.machine_lock import OtherRun, measuring
 from loadstone.conduct.measurement import Measurement
+from loadstone.conduct.preflight import start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.limit_in_force import recorded

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from loadstone.conduct.clients.driver_manifests import chosen_driver
-from loadstone.conduct.clients.drivers_of_run import client_driver
+from loadstone.conduct.driver_manifests import chosen_driver
+from loadstone.conduct.drivers import client_driver
 from loadstone.deploy.processes.log_filter import LEFT_OUT, LOG_BYTES_MAX, START_BYTES
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import Driver, drive_alone
@@ -191,8 +191,8 @@ def test_a_command_that_is_not_there_is_named(tmp_path: Path, context: DeployCon
 LOADSTONE = """
 import sys
 from pathlib import Path
-from loadstone.conduct.clients.driver_manifests import chosen_driver
-from loadstone.conduct.clients.drivers_of_run import client_driver
+from loadstone.conduct.driver_manifests import chosen_driver
+from loadstone.conduct.drivers import client_driver
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.plan.drive_plan import Plan

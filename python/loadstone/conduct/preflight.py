@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from loadstone import registry
-from loadstone.conduct.gates.capacity_check import require_room
+from loadstone.conduct.capacity_check import require_room
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Parts, Ready
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import DeployContext

@@ -17,8 +17,8 @@ from loadstone.bounds import pinned
 from loadstone.check_driver import check_driver
 from loadstone.commands.ad_hoc_load import AdHocLoad, experiment_of
 from loadstone.commands.http_load import HttpWork, http_ad_hoc
-from loadstone.conduct.trust.acts import Act
-from loadstone.conduct.trust.gate import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing, require_trust
+from loadstone.conduct.acts import Act
+from loadstone.conduct.trust import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing, require_trust
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.subject import local_subject

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
-from loadstone.conduct.gates.confinement import REMARKS, confined
+from loadstone.conduct.confinement import REMARKS, confined
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError

@@ -9,9 +9,9 @@ import pytest
 import redis
 
 from loadstone import registry
-from loadstone.conduct.clients.drivers_of_run import Drivers
-from loadstone.conduct.crash import look_up
-from loadstone.conduct.crash.crashes import Crashes
+from loadstone.conduct import look_up
+from loadstone.conduct.crashes import Crashes
+from loadstone.conduct.drivers import Drivers
 from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from loadstone import registry
-from loadstone.conduct.clients.driver_manifests import ChosenDriver, require_can
-from loadstone.conduct.clients.drivers_of_run import ClientDriver, client_driver
+from loadstone.conduct.driver_manifests import ChosenDriver, require_can
+from loadstone.conduct.drivers import ClientDriver, client_driver
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext, Server

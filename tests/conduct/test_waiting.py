@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.conduct.gates import machine_lock
-from loadstone.conduct.gates.machine_lock import measuring, wait_for_others
+from loadstone.conduct import machine_lock
+from loadstone.conduct.machine_lock import measuring, wait_for_others
 from loadstone.errors import UserError
 
 HOLDS = """
 import sys
 from pathlib import Path
-from loadstone.conduct.gates.machine_lock import measuring
+from loadstone.conduct.machine_lock import measuring
 with measuring(Path("their-run"), share=False, remark=print):
     print("measures", flush=True)
     sys.stdin.readline()

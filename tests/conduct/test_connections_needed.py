@@ -1,6 +1,6 @@
 """How many connections a run has open to one address at one time."""
 
-from loadstone.conduct.gates.connections_needed import connections_at_once, connections_to_one
+from loadstone.conduct.connections_needed import connections_at_once, connections_to_one
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.spec.load_settings import load_experiment
 

@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass
 
 from loadstone.conduct.block import drive_block
-from loadstone.conduct.crash.killer import Killer
-from loadstone.conduct.crash.look_up import LookUp
+from loadstone.conduct.killer import Killer
+from loadstone.conduct.look_up import LookUp
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Deployed

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from loadstone.conduct.clients.contract import counts, hostile, mishaps, times
-from loadstone.conduct.clients.contract.lab import Lab, NotClaimed, Wrong
+from loadstone.conduct.contract import counts, hostile, mishaps, times
+from loadstone.conduct.contract.lab import Lab, NotClaimed, Wrong
 from loadstone.errors import LoadstoneError
 
 Try = Callable[[Lab], str]

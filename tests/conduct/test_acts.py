@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.conduct.trust.acts import Act, acts_of
+from loadstone.conduct.acts import Act, acts_of
 from loadstone.init import write_experiment
 from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.spec.built_in import names

@@ -3,8 +3,8 @@
 import threading
 import time
 
-from loadstone.conduct.clients.contract.lab import GET, SET, VALUE, Lab, null_server, of, require
-from loadstone.conduct.clients.drivers_of_run import client_driver
+from loadstone.conduct.contract.lab import GET, SET, VALUE, Lab, null_server, of, require
+from loadstone.conduct.drivers import client_driver
 from loadstone.drive.driver import drive_alone
 from loadstone.plan.drive_plan import Closed, Open, Phases, Pool, Timeouts
 

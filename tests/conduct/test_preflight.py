@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadstone import registry
-from loadstone.conduct.gates.preflight import ask_users_parts, check_parts, start_parts
+from loadstone.conduct.preflight import ask_users_parts, check_parts, start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.errors import UserError
 from loadstone.plan.required import PlannedCrash, RequiredSubject

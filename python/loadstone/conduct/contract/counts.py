@@ -1,6 +1,6 @@
 """Whether all that a driver counts is what the server counted, and its texts are those of every other driver."""
 
-from loadstone.conduct.clients.contract.lab import GET, PREFIX, SET, UPDATE, Lab, of, require
+from loadstone.conduct.contract.lab import GET, PREFIX, SET, UPDATE, Lab, of, require
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord

@@ -17,8 +17,8 @@ from pathlib import Path
 from loadstone.bounds import pinned
 from loadstone.bounds.beneath import replace_file
 from loadstone.bounds.files import read_json
-from loadstone.conduct.trust.acts import KINDS, Act, acts_of, acts_of_driver, sent_as_text
-from loadstone.conduct.trust.contents import digest_of, digest_of_driver
+from loadstone.conduct.acts import KINDS, Act, acts_of, acts_of_driver, sent_as_text
+from loadstone.conduct.contents import digest_of, digest_of_driver
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.errors import UserError
 from loadstone.output import terminal

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import cycle
 from typing import BinaryIO
 
-from loadstone.conduct.clients.contract.lab import VALUE, Lab, of, require
+from loadstone.conduct.contract.lab import VALUE, Lab, of, require
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.programs.faults import DriverRefused
 from loadstone.errors import DriveFailed

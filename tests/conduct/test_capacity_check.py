@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.conduct.gates.preflight import ask_users_parts
+from loadstone.conduct.preflight import ask_users_parts
 from loadstone.errors import OutOfRoom, UserError
 from loadstone.judge.validity.checks import BOUNDS
 from loadstone.plan.design.run_design import make_run_plan

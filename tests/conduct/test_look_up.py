@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.conduct.crash import look_up
-from loadstone.conduct.crash.look_up import LookUp
+from loadstone.conduct import look_up
+from loadstone.conduct.look_up import LookUp
 from loadstone.drive.outcome import Acknowledged
 from loadstone.errors import Interrupted
 from loadstone.plan.drive_plan import Closed, Keys, Plan, Pool

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from loadstone import registry
-from loadstone.conduct.clients.contract.lab import SET, Lab, of, require
+from loadstone.conduct.contract.lab import SET, Lab, of, require
 from loadstone.deploy.clients.guarded_program import GuardedProgram
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.build import built

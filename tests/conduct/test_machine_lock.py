@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.conduct.gates import machine_lock
-from loadstone.conduct.gates.machine_lock import VARIABLE, measuring
+from loadstone.conduct import machine_lock
+from loadstone.conduct.machine_lock import VARIABLE, measuring
 from loadstone.errors import UserError
 from loadstone.machine.process_identity import boot_id, started
 
@@ -20,7 +20,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what 
 OTHER = """
 import sys
 from pathlib import Path
-from loadstone.conduct.gates.machine_lock import measuring
+from loadstone.conduct.machine_lock import measuring
 with measuring(Path(sys.argv[1]), share=True, remark=print):
     print("measuring", flush=True)
     sys.stdin.read()
