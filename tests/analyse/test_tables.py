@@ -15,6 +15,7 @@ from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.record.facts import AvgMax
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.report.tables.column import errors
 from loadstone.report.text.sentences import text
 from loadstone.spec.experiment import Experiment
 
@@ -124,6 +125,14 @@ def test_a_row_of_invalid_trials_has_no_figure(run: Run, judged: list[TrialRecor
     assert set(figures.values()) == {None}
     assert (row.response_ns, row.service_ns, row.errors) == (None, None, {})
     assert row.published == 8051
+
+
+def test_a_row_of_invalid_trials_counts_what_failed(run: Run, judged: list[TrialRecord]) -> None:
+    """That every operation failed is the figure of such a row."""
+    counts = judged[0].counts.model_copy(update={"errors": {"status_5xx": 44}})
+    failed = [t.model_copy(update={"counts": counts}) if t.trial.endswith("-001") else t for t in judged]
+    row = rows_of(run, verdicts(failed, b01_001="invalid", b02_001="invalid"))["set, 100 B, 32 workers"]
+    assert (row.verdict, row.errors, errors(row)) == ("invalid", {"status_5xx": 88}, 88)
 
 
 def test_a_planned_condition_without_a_trial_is_missing(run: Run, judged: list[TrialRecord]) -> None:

@@ -101,7 +101,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     head["saturated"] = saturates(trials)
     head["reasons"] = _reasons(trials, bound)
     if not used or refusal_of(trials) is not None:
-        return _empty_row({**head, "bound": bound}, "invalid" if trials else "missing")
+        return _empty_row({**head, "bound": bound, "errors": _errors(trials)}, "invalid" if trials else "missing")
     latencies = merged_latencies(run, used)
     waited = some_waited(used)
     response = time_of_all_users(used) if waited else latencies.response
@@ -194,10 +194,10 @@ def _apart(trials: Sequence[TrialRecord]) -> list[Message]:
 
 
 def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:
-    """A row without a figure: nothing valid was measured."""
+    """A row without a figure but for its failures: nothing valid was measured."""
     return Row(
         **head, verdict=verdict, operations=None, elapsed_s=None, throughput_per_s=None, goodput_per_s=None,
-        peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, unmeasurable={},
+        peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None, cpu_share={}, unmeasurable={},
     )  # fmt: skip
 
 

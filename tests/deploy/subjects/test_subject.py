@@ -355,10 +355,13 @@ def test_one_by_url_is_queried_and_never_stopped(
     assert ours.alive()
     ours.stop()
     assert not theirs.alive()
+    told: list[str] = []
     with pytest.raises(UserError, match="Connection refused; start it"):
-        theirs.start(DeployContext())
+        theirs.start(DeployContext(progress=told.append))
+    told.clear()
     with pytest.raises(ServerGone, match="--resume"):
         theirs.restart()
+    assert [line.split(": ")[0] for line in told] == ["waiting for app for up to 1 s"]
 
 
 def test_one_by_url_that_answers_late_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,9 @@ class UrlSubject:
     def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
         """Ask each whether it answers HTTP, whatever its status; see `subject.Subject.start`."""
         self._context = context
+        return self._reach(context)
+
+    def _reach(self, context: DeployContext) -> tuple[Endpoint, ...]:
         for endpoint in self._endpoints:
             context.raise_if_stopped()
             context.progress(f"connecting to {self.name} ({endpoint.label})")
@@ -100,14 +103,17 @@ class UrlSubject:
             Interrupted: the user requested a stop.
         """
         quiet = replace(self._context, progress=silent)
-        deadline = time.monotonic() + RETURN_S
+        deadline, waits = time.monotonic() + RETURN_S, False
         while True:
             self._context.raise_if_stopped()
             try:
-                return answering_again(lambda _: self.start(quiet))
-            except ServerGone:
+                return answering_again(lambda _: self._reach(quiet))
+            except ServerGone as error:
                 if time.monotonic() > deadline:
                     raise
+                if not waits:
+                    self._context.progress(f"waiting for {self.name} for up to {RETURN_S:.0f} s: {error}")
+                waits = True
             time.sleep(POLL_S)
 
     def alive(self) -> bool:

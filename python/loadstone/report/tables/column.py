@@ -122,7 +122,7 @@ def headers(first: str, columns: Sequence[Column]) -> list[str]:
 
 def errors(row: Row) -> int | None:
     """Operations that failed, of every kind; None where nothing was measured."""
-    return None if row.operations is None else sum(row.errors.values())
+    return None if row.operations is None and not row.errors else sum(row.errors.values())
 
 
 def own_ns(source: Row | AtRate, quantile: str) -> float | None:
