@@ -15,7 +15,7 @@ from loadstone.software.redis.contained import ContainedRedis, check
 from loadstone.software.redis.embedded import EmbeddedSettings, ValkeySettings
 from loadstone.software.redis.monitor import RedisMonitor
 from loadstone.software.redis.process import ProcessSettings
-from loadstone.software.redis.recording.recording import recorded_load
+from loadstone.software.redis.recording import recorded_load
 from loadstone.software.redis.replicated import ReplicatedSettings
 from loadstone.software.redis.sentinel.sentinel_url import is_sentinel_url, parse_sentinel_url
 from loadstone.software.redis.url import UrlSettings, names_cluster, parse_url

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from redis.crc import key_slot
-from tests.software.redis.recording.test_recording import at, read, rows
+from tests.software.redis.test_recording import at, read, rows
 
 from loadstone.errors import UserError
-from loadstone.software.redis.recording import recording
-from loadstone.software.redis.recording.transactions import (
+from loadstone.software.redis import recording
+from loadstone.software.redis.recorded_commands import (
     IN_SEVERAL_SLOTS,
     NOTHING_IN_IT,
     OF_ANOTHER_SLOT,

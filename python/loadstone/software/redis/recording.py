@@ -4,23 +4,31 @@ Only one line is in memory at a time; what grows with the file are the clients, 
 """
 
 import os
+import re
 import shutil
 import stat
 import struct
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from loadstone.errors import UserError
 from loadstone.plan.workload.recording import RecordedLoad
 from loadstone.software.redis.commands.table import READING
-from loadstone.software.redis.recording.monitor_line import MonitorLine, read_line
-from loadstone.software.redis.recording.sendable import LeftOut, keys_of_command, name_of
-from loadstone.software.redis.recording.transactions import CLOSES, NOTHING_IN_IT, OPENS, Transactions
+from loadstone.software.redis.recorded_commands import (
+    CLOSES,
+    NOTHING_IN_IT,
+    OPENS,
+    LeftOut,
+    Transactions,
+    keys_of_command,
+    name_of,
+)
 
 MAGIC = b"recorded"
-_HEAD, _SIZE = struct.Struct("<QIIII"), struct.Struct("<I")
+_COMMAND, _SIZE = struct.Struct("<QIIII"), struct.Struct("<I")
 _NOT_SENT = 2
 """What an argument is, in the lowest bits of its length: 1 is a key, 0 any other text that is sent."""
 _NOT_IN_A_CLUSTER = 1 << 31
@@ -44,6 +52,49 @@ EXAMPLES, EXAMPLE_ARGUMENTS, EXAMPLE_LETTERS = 4, 100, 64
 _REPLACES = frozenset({"SET", "SETEX", "PSETEX", "SETNX", "GETSET", "INCR", "DECR", "INCRBY", "DECRBY", "MSET"})
 TOO_MANY_NAMES = "(others)"
 
+_BEFORE_ARGUMENTS = re.compile(rb'(\d{1,11})\.(\d{1,9}) \[(\d{1,5}) ([^\]"]{1,200}(?:\][^\]" ]{0,50})?)\] (?=")')
+_ARGUMENT = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(?: |$)', re.DOTALL)
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"a": b"\a", b"b": b"\b"}
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorLine:
+    """One command as it was recorded: `1700000000.123456 [0 127.0.0.1:5000] "SET" "key" "v\\x00"`."""
+
+    at_ns: int
+    """Since the epoch."""
+    database: int
+    client: bytes
+    """Its address: `127.0.0.1:5000`, `[::1]:5000`, `unix:/path`; `lua` of a script's commands."""
+    arguments: tuple[bytes, ...]
+    """The name first."""
+
+
+def read_line(line: bytes) -> MonitorLine | None:
+    """The command of a line without its end; None if it is none."""
+    head = _BEFORE_ARGUMENTS.match(line)
+    if head is None:
+        return None
+    arguments: list[bytes] = []
+    place = head.end()
+    while place < len(line):
+        argument = _ARGUMENT.match(line, place)
+        if argument is None:
+            return None
+        arguments.append(_ESCAPE.sub(_unescaped, argument[1]) if b"\\" in argument[1] else argument[1])
+        place = argument.end()
+    seconds, fraction, database, client = head.groups()
+    at_ns = int(seconds) * 1_000_000_000 + int(fraction.ljust(9, b"0"))
+    return MonitorLine(at_ns, int(database), client, tuple(arguments))
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    letter = escape[1]
+    if len(letter) == 3:
+        return bytes((int(letter[1:], 16),))
+    return _LETTERS.get(letter, letter)
+
 
 def recorded_load(path: Path, folder: Path) -> RecordedLoad:
     """What the recording holds, and in `folder` a file of it for drivers.
@@ -55,10 +106,10 @@ def recorded_load(path: Path, folder: Path) -> RecordedLoad:
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(number, "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise UserError(f"{path}: is no regular file; name what `redis-cli MONITOR` printed into")
-            _require_room(path, found.st_size, folder)
+            _require_room(path, status.st_size, folder)
             with prepared.open("xb") as out:
                 return _Reading(path, out, prepared).read(file)
     except OSError as error:
@@ -73,7 +124,7 @@ def _require_room(path: Path, needed: int, folder: Path) -> None:
 
 
 class _Reading:
-    """Goes through a recording once."""
+    """One pass over a recording."""
 
     def __init__(self, path: Path, out: BinaryIO, prepared: Path) -> None:
         self._path = path
@@ -139,11 +190,11 @@ class _Reading:
             if not line.endswith(b"\n"):
                 self._cut_off = True  # perhaps behind an argument: what is left would be another command
                 return
-            found = read_line(text)
-            if found is None:
+            command = read_line(text)
+            if command is None:
                 form = '1700000000.123456 [0 127.0.0.1:5000] "GET" "key"'
                 raise UserError(f"{self._path}, line {number}: is no line of MONITOR; such a line is: {form}")
-            yield number, found
+            yield number, command
 
     def _take(self, line: MonitorLine, number: int) -> None:
         """One command: written, or counted as left out."""
@@ -217,7 +268,7 @@ class _Reading:
         body = b"".join(parts)
         operation = self._operations.setdefault(name, len(self._operations))
         number = len(texts) if in_a_cluster else len(texts) | _NOT_IN_A_CLUSTER
-        self._out.write(_HEAD.pack(*of_client, operation, number, len(body)))
+        self._out.write(_COMMAND.pack(*of_client, operation, number, len(body)))
         self._out.write(body)
         self._sent[name] += 1
         self._number += 1
