@@ -22,7 +22,7 @@ from loadstone.software.mariadb import url as mariadb_url
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import LocalMariaDb, MariaDbSettings, find
 from loadstone.software.mariadb.url import MariaDbUrl, MariaDbUrlSettings, parse_mariadb_url
-from loadstone.software.redis.url import UrlSettings
+from loadstone.software.redis.users_server import UrlSettings
 
 needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
 

@@ -11,7 +11,8 @@ from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.drive_plan import Plan
-from loadstone.software.redis.url import UrlSettings, parse_url
+from loadstone.software.redis.url import parse_url
+from loadstone.software.redis.users_server import UrlSettings
 
 
 def plan_for(url: str) -> Plan:

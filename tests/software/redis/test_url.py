@@ -11,7 +11,9 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
-from loadstone.software.redis.url import UrlSettings, local_pid, parse_url
+from loadstone.software.redis.url import parse_url
+from loadstone.software.redis.users_process import local_pid
+from loadstone.software.redis.users_server import UrlSettings
 
 
 @pytest.mark.parametrize(

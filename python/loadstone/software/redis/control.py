@@ -21,7 +21,7 @@ from loadstone.software.redis.confined import ConfinedCommands
 from loadstone.software.redis.declared import REDIS
 from loadstone.software.redis.losses import MemoryWatch
 from loadstone.software.redis.monitor import RedisSnapshot, snapshot
-from loadstone.software.redis.reads.read_counts import ReplicaReads
+from loadstone.software.redis.replicas import ReplicaReads
 from loadstone.software.redis.session import RedisSession
 from loadstone.software.redis.settings import SPELLING
 

@@ -16,7 +16,7 @@ from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.local import READY_S, LocalRedis, check_config
 from loadstone.software.redis.process import ProcessSettings
-from loadstone.software.redis.reads.read_from import ReadFrom, with_readers
+from loadstone.software.redis.replicas import ReadFrom, with_readers
 from loadstone.software.redis.settings import SPELLING
 
 POLL_S = 0.02

@@ -1,44 +1,33 @@
-"""Kind `url`: a server of the user's. It is never started or stopped, and only keys under our prefix are touched.
+"""URLs of Redis, of its clusters, and of primaries that Sentinels watch: what each option of them means."""
 
-What a workload may send to it is decided in `confine`, before it is sent.
-"""
-
+import re
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
-from loadstone.bounds.conversation import LOOK, OPENING, within
-from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
-from loadstone.deploy.transport import remark_on_exposure
-from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, host_of, options_of, password_of, tls_of, truth_of, valid_by
-from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
-from loadstone.errors import ServerGone, UserError
+from loadstone.deploy.ledger import Place, place_of
+from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, host_of, options_of, password_of, tls_of, truth_of
+from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.text import hide_url
-from loadstone.software.redis.cluster.announced import HOSTS, allowed_by, allowed_hosts
-from loadstone.software.redis.cluster.cluster_control import CLUSTER
-from loadstone.software.redis.cluster.users_cluster import UsersCluster
-from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.cluster.announced import ANYWHERE, HOSTS, Allowed, allowed_hosts
 from loadstone.software.redis.declared import REDIS
-from loadstone.software.redis.reads.following import follows, replicas_of
-from loadstone.software.redis.reads.read_from import (
-    READ_FROM,
-    read_from,
-    require_as_many,
-    require_read_from,
-    require_replicas,
-    with_readers,
-)
-from loadstone.software.redis.requirements import NODE_OF_A_CLUSTER, READ_BACK, inspect_server
-from loadstone.software.redis.sentinel.sentinel_url import Watched, is_sentinel_url, parse_sentinel_url
-from loadstone.software.redis.sentinel.users_primary import UsersPrimary
-from loadstone.software.redis.users_process import local_pid, local_pids, parts_of
+from loadstone.software.redis.replicas import CHOICES, ReadFrom
 
+CLUSTER = "cluster"
+"""The option that stands for the whole cluster of the server."""
+READ_FROM = "read_from"
 OPTIONS = ("password_env", "db", CLUSTER, READ_FROM, HOSTS, *TLS_OPTIONS)
-TLS_SCHEMES = ("rediss", "valkeys")
-_DIGITS_MAX = 9
+SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
+SENTINEL_OPTIONS = ("password_env", READ_FROM, HOSTS, "sentinel_user", "sentinel_password_env", *TLS_OPTIONS)
+SENTINEL_FORM = "write redis+sentinel://HOST:26379/NAME, with the name by which Sentinel knows the primary"
+SENTINEL_PORT = 26_379
+PRIMARY_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
+"""As Sentinel takes them."""
+TLS_SCHEMES = ("rediss", "valkeys", SENTINEL_SCHEMES[1])
+_DATABASE = re.compile(r"[0-9]{1,9}")
 
 
 def parse_url(url: str) -> Endpoint:
@@ -65,17 +54,17 @@ def parse_url(url: str) -> Endpoint:
     if parts.scheme not in REDIS.schemes:
         known = ", ".join(f"{scheme}://" for scheme in REDIS.schemes)
         raise UserError(f"url '{shown}': begins with none of {known}")
-    options = options_of(parts, OPTIONS, shown)
+    options, path = options_of(parts, OPTIONS, shown), parts.path.strip("/")
     for name in (name for name in TLS_OPTIONS if name in options and parts.scheme not in TLS_SCHEMES):
         raise UserError(f"url '{shown}': '{name}' is for TLS only; write rediss://")
     try:
         login = {
             "username": unquote(parts.username) if parts.username else None,
             "password": password_of(parts, options, shown),
-            "database": _database(parts, options, shown),
+            "database": _database(options.get("db") or ("" if parts.scheme == "unix" else path), "write .../0", shown),
         }
         _require_cluster(options, parts, login["database"], shown)
-        require_read_from(options, shown)
+        _require_read_from(options, shown)
         allowed_hosts(options, shown)
         if parts.scheme == "unix":
             if READ_FROM in options:
@@ -89,106 +78,109 @@ def parse_url(url: str) -> Endpoint:
         raise UserError(f"url '{shown}': {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
 
 
-def _parse_any(url: str) -> Endpoint | Watched:
-    return parse_sentinel_url(url) if is_sentinel_url(url) else parse_url(url)
-
-
 def names_cluster(url: str) -> bool:
     """Whether a URL that `parse_url` takes stands for a whole cluster."""
     return TRUTH.get(dict(parse_qsl(urlsplit(url).query)).get(CLUSTER, ""), False)
 
 
-class UrlSettings(ServerSettings):
-    """`url` as `parse_url` takes it, or `parse_sentinel_url`."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
-
-    kind: Literal["url"] = "url"
-    url: Annotated[str, valid_by(_parse_any), Field(repr=False)]
-
-    def server(self, name: str) -> "UrlServer | UsersCluster | UsersPrimary":
-        """The server, not queried yet."""
-        if is_sentinel_url(self.url):
-            return UsersPrimary(name, parse_sentinel_url(self.url), self.modules, read_from(self.url))
-        if names_cluster(self.url):
-            return UsersCluster(name, parse_url(self.url), self.modules, read_from(self.url), allowed_by(self.url))
-        return UrlServer(name, self)
+def read_from(url: str) -> ReadFrom:
+    """Who is read from at a URL that was checked."""
+    chosen = dict(parse_qsl(urlsplit(url).query)).get(READ_FROM)
+    return next((choice for choice in CHOICES if choice == chosen), "primary")
 
 
-class UrlServer:
-    """A server of the user's, and its replicas where they are read from; see `provider.Server`, `ManyEndpoints`."""
+@dataclass(frozen=True)
+class Watched:
+    """A primary, by who watches it."""
 
-    ours = False
-
-    def __init__(self, name: str, settings: UrlSettings) -> None:
-        self.name = name
-        self.facts = ServerFacts(software="redis", version="", mode="", role="")
-        self.settings_read_back: Mapping[str, str] = {}
-        self.pids: Mapping[str, int] = {}
-        self._settings = settings
-        self._endpoint = parse_url(settings.url)
-        self._read_from = read_from(settings.url)
-        self._allowed = allowed_by(settings.url)
-        self._replicas: tuple[Endpoint, ...] = ()
-        self._known: tuple[Endpoint, ...] = ()
+    name: str
+    sentinels: tuple[Endpoint, ...]
+    """With a login of their own."""
+    login: Endpoint
+    """Of the primary and its replicas: everything but their address."""
+    allowed: Allowed = ANYWHERE
+    """The hosts that these may be at."""
 
     @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """Itself, and who is read from."""
-        return with_readers([self._endpoint, *self._replicas], self._read_from)
+    def label(self) -> str:
+        """As printed for people."""
+        return f"{self.name} of {','.join(sentinel.label for sentinel in self.sentinels)}"
 
-    def control(self, timeout_s: float = 5.0) -> RedisControl:
-        """See `provider.Server.control`."""
-        return RedisControl(self._endpoint, timeout_s).reading_from(self._replicas)
+    def place(self, server: str) -> Place:
+        """Where it is, for the ledger: the primary, which may change."""
+        scheme = SENTINEL_SCHEMES[self.login.tls is not None]
+        hosts = ",".join(
+            sentinel.label if ":" not in sentinel.host else f"[{sentinel.host}]:{sentinel.port}"
+            for sentinel in self.sentinels
+        )
+        login = any((self.login.username, self.login.password, self.login.tls, self.sentinels[0].password))
+        return Place(server, f"{scheme}://{hosts}/{self.name}/{self.login.database}", login)
 
-    @within(OPENING)
-    def start(self, context: DeployContext) -> Endpoint:
-        """Ask the server whether it can be loaded; see `provider.Server.start`."""
-        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
-        remark_on_exposure(context, self.name, self._endpoint)
-        self.facts = inspect_server(self._endpoint, self._settings.modules)
-        if self.facts.mode == "cluster":
-            raise UserError(f"server {self.name} ({self._endpoint.label}): {NODE_OF_A_CLUSTER}")
-        if self._read_from != "primary":
-            self._find_replicas()
-        try:
-            with self.control() as control:
-                self.settings_read_back = control.config_get(READ_BACK)
-            pids = [local_pid(self._endpoint, self.facts.process_id), *local_pids(self._replicas)]
-        except ServerGone as gone:
-            raise UserError(str(gone)) from None
-        self.pids = parts_of(self.name, pids)
-        return self._endpoint
 
-    def _find_replicas(self) -> None:
-        """Who is read from, in one order throughout. Raises UserError where one of them no longer follows it."""
-        found = replicas_of(self._endpoint, self._known, self._allowed)
-        self._replicas = tuple(one for one in self._known if one in found) or found
-        if not self._known:
-            require_replicas(self._endpoint.label, self.endpoints, self._read_from)
-            self._known = self._replicas
-        require_as_many(self._endpoint.label, self.endpoints, len(self._known))
+def is_sentinel_url(url: str) -> bool:
+    """Whether a URL names Sentinels."""
+    return url.partition("://")[0] in SENTINEL_SCHEMES
 
-    def restart(self) -> Endpoint:
-        """Go on if it answers again.
 
-        Raises:
-            ServerGone: it does not.
-        """
-        return answering_again(self.start)
+def parse_sentinel_url(url: str) -> Watched:
+    """`redis+sentinel://USER:PASSWORD@HOST,HOST:PORT/NAME/DATABASE`: who watches which primary.
 
-    @within(LOOK)
-    def alive(self) -> bool:
-        """Whether it answers a PING, and every replica that is read from still follows it."""
-        try:
-            with self.control(PING_TIMEOUT_S) as control:
-                control.ping()
-        except ServerGone:
-            return False
-        return all(follows(replica) for replica in self._known)
+    Options: `password_env` (a variable that holds the password of the primary), `read_from`, `hosts` (where the primary
+    and its replicas may be: the Sentinels decide who gets the password), `sentinel_user` and
+    `sentinel_password_env` (the login of the Sentinels, where they have one), and for rediss+sentinel, which encrypts
+    both, `ca_file`, `verify`, `server_name`, `cert_file`, `key_file`.
 
-    def stop(self) -> None:
-        """Nothing: the server is the user's."""
+    Raises:
+        UserError: it is no such URL; the message never holds a password.
+    """
+    shown = hide_url(url)
+    try:
+        parts = urlsplit(url)
+        hosts = [urlsplit(f"//{host}") for host in parts.netloc.rpartition("@")[2].split(",")]
+        places = [(host_of(host), host.port or SENTINEL_PORT) for host in hosts]
+    except ValueError as error:
+        raise UserError(f"url '{shown}': {error}; {SENTINEL_FORM}") from None
+    options = options_of(parts, SENTINEL_OPTIONS, shown)
+    _require_read_from(options, shown)
+    for option in (option for option in TLS_OPTIONS if option in options and parts.scheme not in TLS_SCHEMES):
+        raise UserError(f"url '{shown}': '{option}' is for TLS only; write {SENTINEL_SCHEMES[1]}://")
+    name, _, database = unquote(parts.path.strip("/")).partition("/")
+    if not PRIMARY_NAME.fullmatch(name) or not all(host for host, _ in places):
+        raise UserError(f"url '{shown}': names no primary, or no Sentinel; {SENTINEL_FORM}")
+    number = _database(database, f"write .../{name}/0", shown)
+    tls = tls_of(options, shown) if parts.scheme in TLS_SCHEMES else None
+    theirs = {"password_env": options["sentinel_password_env"]} if "sentinel_password_env" in options else {}
+    try:
+        login = Endpoint(
+            tls=tls,
+            username=unquote(parts.username) if parts.username else None,
+            password=password_of(parts, options, shown),
+            database=number,
+        )
+        sentinel = Endpoint(
+            tls=tls,
+            username=options.get("sentinel_user"),
+            password=password_of(urlsplit("//"), theirs, shown),
+            sentinel_of=name,
+        )
+    except ValidationError as error:
+        raise UserError(f"url '{shown}': {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
+    sentinels = (sentinel.model_copy(update={"host": host, "port": port}) for host, port in places)
+    return Watched(name, tuple(sentinels), login, allowed_hosts(options, shown))
+
+
+def place(server: str, url: str) -> Place:
+    """Where a URL leads, for the ledger. Raises UserError."""
+    if is_sentinel_url(url):
+        return parse_sentinel_url(url).place(server)
+    endpoint = parse_url(url)
+    return place_of_cluster(server, endpoint) if names_cluster(url) else place_of(server, endpoint)
+
+
+def place_of_cluster(server: str, named: Endpoint) -> Place:
+    """Where a cluster of the user's is: at the node that the URL names."""
+    node = place_of(server, named)
+    return replace(node, address=f"{node.address}?{CLUSTER}=yes")
 
 
 def _require_cluster(options: Mapping[str, str], parts: SplitResult, database: object, shown: str) -> None:
@@ -201,8 +193,14 @@ def _require_cluster(options: Mapping[str, str], parts: SplitResult, database: o
         raise UserError(f"url '{shown}': a cluster has database 0 alone; leave the {database} out")
 
 
-def _database(parts: SplitResult, options: Mapping[str, str], shown: str) -> int:
-    text = options.get("db") or ("" if parts.scheme == "unix" else parts.path.strip("/"))
-    if text and (not text.isdecimal() or len(text) > _DIGITS_MAX):
-        raise UserError(f"url '{shown}': database '{text[:40]}' is not a number; write .../0")
+def _require_read_from(options: Mapping[str, str], shown: str) -> None:
+    """Raises UserError where the option names none of the choices."""
+    chosen = options.get(READ_FROM, "primary")
+    if chosen not in CHOICES:
+        raise UserError(f"url '{shown}': {READ_FROM} '{chosen[:40]}' is none of {', '.join(CHOICES)}")
+
+
+def _database(text: str, remedy: str, shown: str) -> int:
+    if text and not _DATABASE.fullmatch(text):
+        raise UserError(f"url '{shown}': database '{text[:40]}' is not a number; {remedy}")
     return int(text or 0)

@@ -1,7 +1,6 @@
 """The control connections to a Redis Cluster: one a node, queried as if they were one server."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from redis.crc import key_slot
@@ -9,13 +8,14 @@ from redis.exceptions import AskError
 
 from loadstone.bounds.conversation import earn
 from loadstone.bounds.replies import read_as, whole
-from loadstone.deploy.ledger import Place, place_of
+from loadstone.deploy.ledger import Place
 from loadstone.errors import ServerGone
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.cluster.cluster_info import merged_info
 from loadstone.software.redis.cluster.topology import own_slots
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.session import Redirected
+from loadstone.software.redis.url import place_of_cluster
 
 Key = str | bytes | int
 KEYLESS = frozenset({"CLIENT", "CLUSTER", "CONFIG", "INFO", "LATENCY", "MEMORY", "SLOWLOG"})
@@ -24,14 +24,6 @@ SEARCHES_IN_VAIN = 3
 """Of all nodes for keys of ours, in a row, while slots move."""
 REDIRECTIONS_MAX = 5
 """How often a command is sent on."""
-CLUSTER = "cluster"
-"""The option of a URL that stands for the whole cluster of the server."""
-
-
-def place_of_cluster(server: str, named: Endpoint) -> Place:
-    """Where a cluster of the user's is, for the ledger: at the node that the URL names."""
-    found = place_of(server, named)
-    return replace(found, address=f"{found.address}?{CLUSTER}=yes")
 
 
 class ClusterControl(RedisControl):

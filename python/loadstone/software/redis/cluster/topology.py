@@ -20,7 +20,7 @@ from loadstone.software.redis.cluster.announced import (
     require_few,
     require_plausible,
 )
-from loadstone.software.redis.reads.read_from import ReadFrom, with_readers
+from loadstone.software.redis.replicas import ReadFrom, with_readers
 from loadstone.software.redis.session import RedisSession
 
 OUT_OF_USE = frozenset({"fail", "handshake", "noaddr"})

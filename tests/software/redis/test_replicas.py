@@ -20,7 +20,7 @@ from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.plan.operations import Command, Operation
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.replicated import ReplicatedSettings
-from loadstone.software.redis.url import UrlSettings
+from loadstone.software.redis.users_server import UrlSettings
 
 Make = Callable[..., UserRedis]
 PREFIX = "loadstone:reads:"

@@ -25,10 +25,9 @@ from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Timeouts
 from loadstone.plan.operations import Command, Operation
 from loadstone.software.redis import packages
-from loadstone.software.redis.sentinel.sentinel_question import ask
-from loadstone.software.redis.sentinel.sentinel_url import parse_sentinel_url
-from loadstone.software.redis.sentinel.users_primary import UsersPrimary
-from loadstone.software.redis.url import UrlSettings, parse_url
+from loadstone.software.redis.sentinel import UsersPrimary, ask
+from loadstone.software.redis.url import parse_sentinel_url, parse_url
+from loadstone.software.redis.users_server import UrlSettings
 from tests import rogues
 
 PASSWORD, SENTINEL_PASSWORD = "only-for-this-test", "another-one"

@@ -1,1 +1,0 @@
-"""Reads from replicas of the user's, and of ours."""

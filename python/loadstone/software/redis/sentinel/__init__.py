@@ -1,1 +1,0 @@
-"""A primary of the user's that Sentinels watch."""

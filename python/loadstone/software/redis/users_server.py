@@ -1,0 +1,133 @@
+"""Kind `url`: a server of the user's, a cluster or a primary of theirs. It is never started or stopped, and only keys
+under our prefix are touched; what a workload may send to it is decided before it is sent (`commands.confinement`)."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from loadstone.bounds.conversation import LOOK, OPENING, within
+from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
+from loadstone.deploy.transport import remark_on_exposure
+from loadstone.deploy.urls import valid_by
+from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
+from loadstone.errors import ServerGone, UserError
+from loadstone.plan.endpoints import Endpoint
+from loadstone.software.redis.cluster.announced import allowed_by
+from loadstone.software.redis.cluster.users_cluster import UsersCluster
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.replicas import (
+    follows,
+    replicas_of,
+    require_as_many,
+    require_replicas,
+    with_readers,
+)
+from loadstone.software.redis.requirements import NODE_OF_A_CLUSTER, READ_BACK, inspect_server
+from loadstone.software.redis.sentinel import UsersPrimary
+from loadstone.software.redis.url import (
+    Watched,
+    is_sentinel_url,
+    names_cluster,
+    parse_sentinel_url,
+    parse_url,
+    read_from,
+)
+from loadstone.software.redis.users_process import local_pid, local_pids, parts_of
+
+
+def _parse_any(url: str) -> Endpoint | Watched:
+    return parse_sentinel_url(url) if is_sentinel_url(url) else parse_url(url)
+
+
+class UrlSettings(ServerSettings):
+    """`url` as `parse_url` takes it, or `parse_sentinel_url`."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    kind: Literal["url"] = "url"
+    url: Annotated[str, valid_by(_parse_any), Field(repr=False)]
+
+    def server(self, name: str) -> "UrlServer | UsersCluster | UsersPrimary":
+        """The server, not queried yet."""
+        if is_sentinel_url(self.url):
+            return UsersPrimary(name, parse_sentinel_url(self.url), self.modules, read_from(self.url))
+        if names_cluster(self.url):
+            return UsersCluster(name, parse_url(self.url), self.modules, read_from(self.url), allowed_by(self.url))
+        return UrlServer(name, self)
+
+
+class UrlServer:
+    """A server of the user's, and its replicas where they are read from; see `provider.Server`, `ManyEndpoints`."""
+
+    ours = False
+
+    def __init__(self, name: str, settings: UrlSettings) -> None:
+        self.name = name
+        self.facts = ServerFacts(software="redis", version="", mode="", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self.pids: Mapping[str, int] = {}
+        self._settings = settings
+        self._endpoint = parse_url(settings.url)
+        self._read_from = read_from(settings.url)
+        self._allowed = allowed_by(settings.url)
+        self._replicas: tuple[Endpoint, ...] = ()
+        self._known: tuple[Endpoint, ...] = ()
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Itself, and who is read from."""
+        return with_readers([self._endpoint, *self._replicas], self._read_from)
+
+    def control(self, timeout_s: float = 5.0) -> RedisControl:
+        """See `provider.Server.control`."""
+        return RedisControl(self._endpoint, timeout_s).reading_from(self._replicas)
+
+    @within(OPENING)
+    def start(self, context: DeployContext) -> Endpoint:
+        """Ask the server whether it can be loaded; see `provider.Server.start`."""
+        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
+        remark_on_exposure(context, self.name, self._endpoint)
+        self.facts = inspect_server(self._endpoint, self._settings.modules)
+        if self.facts.mode == "cluster":
+            raise UserError(f"server {self.name} ({self._endpoint.label}): {NODE_OF_A_CLUSTER}")
+        if self._read_from != "primary":
+            self._find_replicas()
+        try:
+            with self.control() as control:
+                self.settings_read_back = control.config_get(READ_BACK)
+            pids = [local_pid(self._endpoint, self.facts.process_id), *local_pids(self._replicas)]
+        except ServerGone as gone:
+            raise UserError(str(gone)) from None
+        self.pids = parts_of(self.name, pids)
+        return self._endpoint
+
+    def _find_replicas(self) -> None:
+        """Who is read from, in one order throughout. Raises UserError where one of them no longer follows it."""
+        following = replicas_of(self._endpoint, self._known, self._allowed)
+        self._replicas = tuple(replica for replica in self._known if replica in following) or following
+        if not self._known:
+            require_replicas(self._endpoint.label, self.endpoints, self._read_from)
+            self._known = self._replicas
+        require_as_many(self._endpoint.label, self.endpoints, len(self._known))
+
+    def restart(self) -> Endpoint:
+        """Go on if it answers again.
+
+        Raises:
+            ServerGone: it does not.
+        """
+        return answering_again(self.start)
+
+    @within(LOOK)
+    def alive(self) -> bool:
+        """Whether it answers a PING, and every replica that is read from still follows it."""
+        try:
+            with self.control(PING_TIMEOUT_S) as control:
+                control.ping()
+        except ServerGone:
+            return False
+        return all(follows(replica) for replica in self._known)
+
+    def stop(self) -> None:
+        """Nothing: the server is the user's."""
