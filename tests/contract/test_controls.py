@@ -11,7 +11,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, ServerRefused, UserError
 from loadstone.software.mariadb.local import find as find_mariadb
 from loadstone.software.memcached.control import MemcachedControl
-from loadstone.software.memcached.installed import find as find_memcached
+from loadstone.software.memcached.local import find as find_memcached
 from loadstone.software.postgresql.programs import find as find_postgresql
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.sql.session import SqlSession

@@ -3,10 +3,10 @@
 import pytest
 
 from loadstone.deploy.settings_in_force import Spelling, differences, mismatched
-from loadstone.software.mariadb import settings as mariadb_settings
+from loadstone.software.mariadb import session as mariadb_session
 from loadstone.software.redis import settings as redis_settings
 
-REDIS, MARIADB = redis_settings.SPELLING, mariadb_settings.SPELLING
+REDIS, MARIADB = redis_settings.SPELLING, mariadb_session.SPELLING
 BOTH = (REDIS, MARIADB)
 
 

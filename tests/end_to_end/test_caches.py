@@ -11,7 +11,7 @@ from loadstone.deploy.processes.ports import free_port
 from loadstone.errors import LoadstoneError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.control import MemcachedControl
-from loadstone.software.memcached.installed import find
+from loadstone.software.memcached.local import find
 from tests.end_to_end.conftest import Lab
 from tests.servers import wait_until
 

@@ -5,12 +5,9 @@ The files of a room have the same names in all of them:
     declared.py   what the software is, as data: the registry takes it
     room.py       what the room offers, by this class, and its monitors
     local.py      the settings and the server of a kind that is started here
-    installed.py  which programs of it this machine has
     url.py        the settings and the server of `url_kind`: the user's own
     session.py    a connection to one server of it
     control.py    what loadstone asks and orders by it (`deploy.control.Control`)
-    settings.py   the syntax of its settings, and how they are read back
-    capacity.py   how much room a server of the user's has
     metrics.py    each metric, declared once
     monitor.py    what reports them
 

@@ -11,7 +11,7 @@ from loadstone.deploy.diagnosis import doctor, doctor_applications
 from loadstone.deploy.fact import Fact
 from loadstone.machine import process_table
 from loadstone.machine.busy_programs import busy_programs
-from loadstone.software.mariadb import installed
+from loadstone.software.mariadb.local import installed
 from loadstone.software.redis import packages
 
 
@@ -130,6 +130,6 @@ def test_the_parts_of_an_application_are_described() -> None:
 def test_what_an_application_lacks_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("loadstone.software.mariadb.local.OTHER_PLACES", ())
-    for ask in (doctor_applications.java, doctor_applications.maven, doctor_applications.node, installed.server):
+    for ask in (doctor_applications.java, doctor_applications.maven, doctor_applications.node, installed):
         assert (ask().verdict, ask().value) == ("warn", "not installed")
         assert "apt-get install" in ask().remedy

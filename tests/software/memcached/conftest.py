@@ -14,8 +14,7 @@ from tests.servers import wait_until
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.plan.endpoints import Endpoint
-from loadstone.software.memcached.installed import find
-from loadstone.software.memcached.local import LocalMemcached, MemcachedSettings
+from loadstone.software.memcached.local import LocalMemcached, MemcachedSettings, find
 
 
 @dataclass

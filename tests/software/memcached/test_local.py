@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from loadstone import registry
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
-from loadstone.software.memcached import installed
+from loadstone.software.memcached import local
 from loadstone.software.memcached.local import LocalMemcached, MemcachedSettings
 
 
@@ -52,11 +52,11 @@ def test_without_a_program_the_error_says_how_to_get_it(
         MemcachedSettings(binary="/no/such/memcached"), context
     )
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(installed, "OTHER_PLACES", ())
+    monkeypatch.setattr(local, "OTHER_PLACES", ())
     text = refusal(MemcachedSettings(), context)
     assert "no memcached on PATH" in text
     assert "apt-get install memcached" in text
-    assert installed.server().verdict == "warn"
+    assert local.installed().verdict == "warn"
 
 
 def test_a_program_that_is_too_old_is_refused(context: DeployContext, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from loadstone.deploy.provider import ConfigValue, Module, ServerFacts
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.facts import READ_BACK, differences, facts_of
-from loadstone.software.mariadb.local import check_settings
-from loadstone.software.mariadb.settings import canonical, init_text, options_text, why_it_ended
+from loadstone.software.mariadb.local import check_settings, init_text, options_text, why_it_ended
+from loadstone.software.mariadb.session import canonical
 from loadstone.software.sql.session import DATABASE
 
 

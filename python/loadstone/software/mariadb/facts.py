@@ -7,8 +7,7 @@ from loadstone.deploy import settings_in_force
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
 from loadstone.software.mariadb.declared import MARIADB
-from loadstone.software.mariadb.session import MariaDbSession
-from loadstone.software.mariadb.settings import SPELLING, canonical
+from loadstone.software.mariadb.session import SPELLING, MariaDbSession, canonical
 
 MYSQL = "mysql"
 MYSQL_LEAST = 8

@@ -1,4 +1,7 @@
-"""Kind `mariadb`: a MariaDB that we start on a free loopback port, with a database of its own, under a guard."""
+"""Kind `mariadb`: a MariaDB that we start on a free loopback port, with a database of its own, under a guard.
+
+What is common to one in a container: the option file, the statements it runs first, and why it ended.
+"""
 
 import contextlib
 import getpass
@@ -10,13 +13,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from loadstone.bounds.replies import shortened
+from loadstone.deploy.fact import Fact
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.local_server import PortTaken
 from loadstone.deploy.processes.resource_limits import Limits
+from loadstone.deploy.program_output import output_of
 from loadstone.deploy.provider import ConfigValue, ServerSettings
 from loadstone.errors import UserError
 from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.mariadb.settings import canonical, errors_in, init_text, options_text, why_it_ended
+from loadstone.software.mariadb.session import SPELLING, canonical
 from loadstone.software.sql.local import OwnSqlServer, write_private
 from loadstone.software.sql.session import DATABASE
 
@@ -136,3 +142,65 @@ def _own_user() -> str:
     with contextlib.suppress(OSError, KeyError):
         return getpass.getuser()
     return ""
+
+
+def options_text(requested: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue]) -> str:
+    """An option file: what the experiment requests, then what loadstone decides."""
+    values: dict[str, ConfigValue] = {
+        "skip_log_bin": True,
+        "performance_schema": False,
+        "character_set_server": "utf8mb4",
+    }
+    values |= {canonical(name): value for name, value in requested.items()}
+    if values.get("log_bin") is True:
+        values |= {"log_bin": "binlog", "server_id": 1}
+    if values.get("log_bin") is False:
+        del values["log_bin"]  # it would be taken for the name of a file
+    if "log_bin" in values:
+        del values["skip_log_bin"]
+    lines = (f"{name} = {SPELLING.written(value)}" for name, value in (values | dict(ours)).items())
+    return "\n".join(["[mariadbd]", *lines]) + "\n"
+
+
+def init_text(host: str, password: str) -> str:
+    """What the server runs first: our database, and a user that may log in from `host`. Holds the password."""
+    user = f"'{DATABASE}'@'{host}'"
+    return (
+        f"CREATE OR REPLACE USER {user} IDENTIFIED BY '{password}';\n"
+        f"GRANT ALL PRIVILEGES ON *.* TO {user};\n"
+        f"CREATE DATABASE IF NOT EXISTS {DATABASE} CHARACTER SET utf8mb4;\n"
+    )
+
+
+def errors_in(log: Sequence[str]) -> list[str]:
+    """The errors of a log, without time, thread and program."""
+    return [
+        re.sub(r"^.*\[ERROR\]\s*(\S*mariadbd:\s*)?", "", line.strip()).rstrip(".") for line in log if "[ERROR]" in line
+    ]
+
+
+def why_it_ended(log: Sequence[str], more_room: str) -> str:
+    """What a log says about an end during the start, for a person. `more_room`: what helps if the disk is full."""
+    errors = errors_in(log)
+    lines = [line.strip() for line in log if line.strip()]
+    if re.search(r"No space left|\b[Ee]rr(or|code):? 28\b", "\n".join(lines)):
+        return f"no room is left for its data; {more_room}"
+    refused = next(
+        (line for line in errors if re.search(r"unknown (variable|option)|[Uu]nknown suffix|setting value", line)), None
+    )
+    if refused is not None:
+        return f"settings: {shortened(refused, 300)}; correct the name or the value"
+    reported = [line for line in errors if line != "Aborting"]
+    reported += [line for line in lines if line.startswith("ERROR")]  # of the statements that make its tables
+    said = next(iter(reported), lines[-1] if lines else "nothing")
+    return f"it ended while it started; its log: {shortened(said, 300)}"
+
+
+def installed() -> Fact:
+    """The MariaDB that would be started."""
+    found = find("mariadbd")
+    if found is None or find("mariadb-install-db") is None:
+        remedy = "Debian: apt-get install mariadb-server; or --server NAME=mariadb://..."
+        return Fact("mariadb", "not installed", "warn", remedy)
+    said = re.search(r"Ver (\S+)", output_of(str(found), "--version") or "")
+    return Fact("mariadb", f"{said[1] if said else 'installed'} ({found})", "ok")

@@ -6,11 +6,10 @@ from loadstone.deploy.containers.contained import InContainer
 from loadstone.deploy.ledger import Place
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
-from loadstone.software.mariadb import installed
 from loadstone.software.mariadb.contained import ContainedMariaDb, check
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.declared import MARIADB
-from loadstone.software.mariadb.local import MariaDbSettings
+from loadstone.software.mariadb.local import MariaDbSettings, installed
 from loadstone.software.mariadb.monitor import MariaDbMonitor
 from loadstone.software.mariadb.url import MariaDbUrlSettings, jdbc_options, parse_mariadb_url
 from loadstone.software.room import Room
@@ -31,7 +30,7 @@ ROOM = Room(
     reaches_out=reaches_out(MariaDbControl.grammar),
     confinement=ConfinedSql(MariaDbControl.grammar),
     statements=statements_in,
-    facts=(installed.server,),
+    facts=(installed,),
     jdbc_options=jdbc_options,
     in_container=InContainer(check, lambda _: ContainedMariaDb()),
 )

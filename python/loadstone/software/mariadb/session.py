@@ -18,13 +18,26 @@ from loadstone.errors import AccessRefused, ServerGone, ServerRefused, UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb.client import MariaDbClient, Untrusted
 from loadstone.software.mariadb.declared import MARIADB
-from loadstone.software.mariadb.settings import SPELLING
 from loadstone.software.software import Software
 from loadstone.software.sql.session import PATIENCE_S, SqlSession
 
 GONE = (CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
 REFUSED = (ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR)
 NOT_ALLOWED = (str(ER.TABLEACCESS_DENIED_ERROR), str(ER.SPECIFIC_ACCESS_DENIED_ERROR))
+
+
+def canonical(name: str) -> str:
+    """A setting's name as the server prints it: `innodb-flush-method` is `innodb_flush_method`."""
+    return name.lower().replace("-", "_")
+
+
+SPELLING = Spelling(
+    true="ON",
+    false="OFF",
+    nothing="",
+    units={unit: 1024**power for power, unit in enumerate("kmgtpe", start=1)},
+    name=canonical,
+)
 
 
 class MariaDbSession(SqlSession):

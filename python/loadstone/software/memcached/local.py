@@ -3,17 +3,21 @@
 import dataclasses
 import os
 import pwd
+import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from loadstone.deploy.fact import Fact
 from loadstone.deploy.processes.first_answer import await_answer
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.local_server import OwnServer, PortTaken
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
+from loadstone.deploy.program_output import output_of
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import UserError
@@ -22,8 +26,35 @@ from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.declared import MEMCACHED
 from loadstone.software.memcached.facts import inspect_server
-from loadstone.software.memcached.installed import HOW_TO_GET, LEAST, find, is_too_old, version_of
 from loadstone.software.memcached.settings import READ_BACK, SPELLING, arguments_of, check_settings, why_it_ended
+
+PROGRAM = "memcached"
+OTHER_PLACES = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
+HOW_TO_GET = (
+    "install it (Debian: apt-get install memcached; macOS: brew install memcached), name it with 'binary', or give a "
+    "server by URL (--server NAME=memcached://HOST:PORT)"
+)
+LEAST = (1, 6, 12)
+"""The version from which on the meta commands are as loadstone writes them."""
+
+
+def find(binary: str | None = None) -> Path | None:
+    """The program: `binary`, or else on PATH and where systems keep it."""
+    places = [None, *OTHER_PLACES] if binary is None else [None]
+    found = (shutil.which(binary or PROGRAM, path=place) for place in places)
+    return next((Path(path) for path in found if path), None)
+
+
+def version_of(program: Path) -> str | None:
+    """Its version; None where it does not run, or says none."""
+    found = re.search(r"\d+(\.\d+)+", output_of(str(program), "--version") or "")
+    return found[0] if found else None
+
+
+def is_too_old(version: str) -> bool:
+    """Whether a version has no meta commands, or others."""
+    return tuple(int(part) for part in version.split(".")[:3]) < LEAST
+
 
 READY_S = 20.0
 USER = "loadstone"
@@ -129,3 +160,15 @@ class LocalMemcached(OwnServer):
 def _own_user() -> list[str]:
     """memcached refuses to be root unless root is named."""
     return ["-u", pwd.getpwuid(0).pw_name] if os.geteuid() == 0 else []
+
+
+def installed() -> Fact:
+    """The memcached that would be started."""
+    found = find()
+    if found is None:
+        return Fact(PROGRAM, "not installed", "warn", HOW_TO_GET)
+    version = version_of(found)
+    if version is not None and is_too_old(version):
+        least = ".".join(map(str, LEAST))
+        return Fact(PROGRAM, f"{version} ({found})", "warn", f"it is too old: install {least} or newer")
+    return Fact(PROGRAM, f"{version or 'installed'} ({found})", "ok")

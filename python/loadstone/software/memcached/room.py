@@ -5,10 +5,9 @@ from collections.abc import Callable
 from loadstone.deploy.ledger import Place, place_of
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
-from loadstone.software.memcached import installed
 from loadstone.software.memcached.confinement import ConfinedMeta
 from loadstone.software.memcached.declared import MEMCACHED
-from loadstone.software.memcached.local import MemcachedSettings
+from loadstone.software.memcached.local import MemcachedSettings, installed
 from loadstone.software.memcached.monitor import MemcachedMonitor
 from loadstone.software.memcached.url import MemcachedUrlSettings, parse_memcached_url
 from loadstone.software.room import Room
@@ -25,5 +24,5 @@ ROOM = Room(
     place=place,
     reaches_out=lambda _: False,
     confinement=ConfinedMeta(),
-    facts=(installed.server,),
+    facts=(installed,),
 )

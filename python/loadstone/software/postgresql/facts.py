@@ -6,8 +6,7 @@ from loadstone.bounds.replies import shortened
 from loadstone.deploy import settings_in_force
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
-from loadstone.software.postgresql.session import PostgresqlSession
-from loadstone.software.postgresql.settings import SPELLING
+from loadstone.software.postgresql.session import SPELLING, PostgresqlSession
 
 READ_BACK = (
     *("shared_buffers", "effective_cache_size", "work_mem", "wal_buffers", "max_wal_size", "min_wal_size"),

@@ -16,13 +16,7 @@ from loadstone.deploy.provider import ConfigValue, ServerSettings
 from loadstone.errors import UserError
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.programs import as_user, find, let_read, reached_by, server_user
-from loadstone.software.postgresql.settings import (
-    canonical,
-    options_text,
-    port_is_taken,
-    why_it_ended,
-    without_unit,
-)
+from loadstone.software.postgresql.session import SPELLING, canonical
 from loadstone.software.sql.local import OwnSqlServer, write_private
 from loadstone.software.sql.session import DATABASE
 
@@ -159,3 +153,47 @@ def _example(control: PostgresqlControl, name: str) -> str:
     """A unit that would be right for a setting."""
     unit = control.units().get(canonical(name), "")
     return unit.lstrip("0123456789") if not unit.endswith("B") else "MB"
+
+
+ERROR = re.compile(r"\b(?:FATAL|ERROR|PANIC):\s+(.*)")
+REFUSED = re.compile(r"(?:unrecognized configuration parameter|invalid value for parameter|syntax error in file).*")
+ANY_LINE = re.compile(r"^(?:[\d.: -]+\w+ \[\d+\] )?(?:\w+:\s+)?")
+
+
+def options_text(requested: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue]) -> str:
+    """A `postgresql.conf`: what the experiment sets, then what loadstone decides."""
+    values = {canonical(name): value for name, value in requested.items()} | dict(ours)
+    return "".join(f"{name} = {_quoted(SPELLING.written(value))}\n" for name, value in values.items())
+
+
+def _quoted(value: str) -> str:
+    bare = "" if value == SPELLING.nothing else value
+    return "'" + bare.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def without_unit(requested: Mapping[str, ConfigValue], units: Mapping[str, str]) -> list[str]:
+    """Settings whose number has no unit though the server has one for it: it would be one of pages, kB or minutes."""
+    return [
+        name
+        for name, value in requested.items()
+        if units.get(canonical(name)) and re.fullmatch(r"\d*\.?\d+", str(value)) and float(value) != 0
+    ]
+
+
+def port_is_taken(log: Sequence[str]) -> bool:
+    """Whether it ended because another listens on its port."""
+    return any("Address already in use" in line for line in log)
+
+
+def why_it_ended(log: Sequence[str], more_room: str) -> str:
+    """What a log says about an end during the start, for a person. `more_room`: what helps if the disk is full."""
+    text = "\n".join(log)
+    if re.search(r"No space left", text):
+        return f"no room is left for its data; {more_room}"
+    refused = REFUSED.search(text)
+    if refused is not None:
+        return f"settings: {refused[0][:300]}; correct the name or the value"
+    errors = ERROR.findall(text)
+    lines = [ANY_LINE.sub("", line.strip()) for line in log if line.strip()]
+    reported = next(iter(errors), lines[-1] if lines else "nothing").rstrip(".")
+    return f"it ended while it started; its log: {reported[:300]}"

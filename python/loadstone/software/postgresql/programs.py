@@ -1,11 +1,14 @@
-"""Where PostgreSQL's programs are, and how they run when we are root, which they refuse to be."""
+"""Which PostgreSQL is installed, where its programs are, and how they run when we are root, which they refuse to be."""
 
 import os
 import pwd
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from loadstone.deploy.fact import Fact
+from loadstone.deploy.program_output import output_of
 from loadstone.errors import UserError
 
 PLACES = ("/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt")
@@ -83,3 +86,13 @@ def as_user(user: pwd.struct_passwd | None, folder: Path, command: Sequence[str]
     # A change of user forgets that the process ends with its guard. PostgreSQL returns to the folder it is started in.
     opening = ["/bin/sh", "-c", f'cd / && exec "$@" {FOLDER_FD}< "$0"', str(folder)]
     return [*opening, setpriv, *ids, *rights, "--pdeathsig=KILL", *command]
+
+
+def installed() -> Fact:
+    """The PostgreSQL that would be started."""
+    found = find("postgres")
+    if found is None or find("initdb") is None:
+        remedy = "Debian: apt-get install postgresql; or --server NAME=postgresql://..."
+        return Fact("postgresql", "not installed", "warn", remedy)
+    version = re.search(r"\d+(\.\d+)*", output_of(str(found), "--version") or "")
+    return Fact("postgresql", f"{version[0] if version else 'installed'} ({found})", "ok")

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from loadstone.deploy.ledger import Place
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
-from loadstone.software.postgresql import installed
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.declared import POSTGRESQL
 from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.software.postgresql.monitor import PostgresqlMonitor
+from loadstone.software.postgresql.programs import installed
 from loadstone.software.postgresql.url import PostgresqlUrlSettings, jdbc_options, parse_postgresql_url
 from loadstone.software.room import Room
 from loadstone.software.sql.confinement import ConfinedSql, reaches_out
@@ -29,6 +29,6 @@ ROOM = Room(
     reaches_out=reaches_out(PostgresqlControl.grammar),
     confinement=ConfinedSql(PostgresqlControl.grammar),
     statements=statements_in,
-    facts=(installed.server,),
+    facts=(installed,),
     jdbc_options=jdbc_options,
 )

@@ -15,14 +15,23 @@ from loadstone.errors import AccessRefused, ServerGone, ServerRefused, UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.postgresql.client import MAINTENANCE, PostgresqlClient, Untrusted
 from loadstone.software.postgresql.declared import POSTGRESQL
-from loadstone.software.postgresql.settings import SPELLING
 from loadstone.software.software import Software
 from loadstone.software.sql.session import PATIENCE_S, SqlSession
 
+BYTES = {"b": 1} | {f"{unit}b": 1024**power for power, unit in enumerate("kmgt", start=1)}
+MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 86400 * 10**6}
 NO_DATABASE = "3D000"
 REFUSED = ("28000", "28P01", "42501")
 """No such user, a wrong password, no right."""
 DISK_FULL = "53100"
+
+
+def canonical(name: str) -> str:
+    """A setting's name as `pg_settings` has it; they are compared without regard to capitals."""
+    return name.lower()
+
+
+SPELLING = Spelling(true="on", false="off", nothing="''", units=BYTES | MICROSECONDS, name=canonical)
 
 
 class PostgresqlSession(SqlSession):
