@@ -24,8 +24,8 @@ def page(written: str) -> str:
 
 
 def _table() -> Iterator[str]:
-    yield "| check | question, and why | limit | source | about |"
-    yield "|---|---|---|---|---|"
+    yield "| check | question, and why | limit |"
+    yield "|---|---|---|"
     for check in CHECKS:
         question = text(check.explanation).removeprefix("For information: ")
         question = question[0].upper() + question[1:]
@@ -33,7 +33,8 @@ def _table() -> Iterator[str]:
         # That it is exact is reason enough.
         explained = question if letter == "X" else f"{question} {why[0].upper()}{why[1:]}."
         about = "information" if check.information else check.about
-        yield f"| `{check.name}` | {explained} | {_limit(check)} | {letter} | {about} |"
+        of = "" if about == "all" else f" ({about})"
+        yield f"| `{check.name}`{of} | {explained} | {_limit(check)} ({letter}) |"
 
 
 def _limit(check: Check) -> str:

@@ -26,20 +26,19 @@ PARTS = {
 HEAD = """\
 # Metrics
 
-For readers of `samples.jsonl`, and for those who build a dashboard. Written by `make docs` from the declarations in
-`software/*/metrics.py`; [monitors.md](monitors.md) says where the figures come from and what they cost.
+For readers of `samples.jsonl`, and for those who build a dashboard. `make docs` writes this page from the declarations
+in `software/*/metrics.py`; [monitors.md](monitors.md) says where the figures come from and what they cost.
 
-Each metric is sampled once a second and part. A figure without a note is a gauge, as it is at that moment, or a rate or
-share of the time since the sample before. A *counter* only grows, from when its process or server began. The trial's
-line has the average and the maximum of each (`facts.seen` in [run-folder.md](run-folder.md)), but for counters and
-those that are *not kept*; the report shows them in tables by part. Prometheus adds the label `part`; without a series,
-the last column says what has the figure.
+Each metric is sampled once a second for each part. In parentheses is its unit, unless the text says what is counted. A
+*counter* only grows, from when its process or server began; a rate or share is of the time since the previous sample. A
+trial's line has the average and maximum of each metric (`facts.seen` in [run-folder.md](run-folder.md)), except of
+counters and of those that are *not kept*. Prometheus adds the label `part`; without a series, the last column says
+which series has the figure.
 """
 BEGUN = re.compile(r" since (the|its) [a-z A-Z]+ began")
 """Of every counter."""
 OTHERS = """
-Of part `others` there is one metric more for each server and subject of other conditions that is up, by its name, in
-cores.
+Each server and subject of other conditions that is up adds a metric of its own name, in cores.
 """
 
 
@@ -48,7 +47,9 @@ def page() -> str:
     sections = []
     for part in dict.fromkeys([*PARTS, *(metric.part for metric in registry.METRICS.values())]):
         metrics = [metric for metric in registry.METRICS.values() if metric.part == part]
-        heading = PARTS.get(part) or next((one.column.table.title for one in metrics if one.column is not None), part)
+        heading = PARTS.get(part) or next(
+            (metric.column.table.title for metric in metrics if metric.column is not None), part
+        )
         sections.append("\n".join(["", f"## {heading}", "", *_table(metrics), ""]))
         if part == "others":
             sections.append(OTHERS)
@@ -56,12 +57,25 @@ def page() -> str:
 
 
 def _table(metrics: list[Metric]) -> Iterator[str]:
-    yield "| metric | unit | what | Prometheus |"
-    yield "|---|---|---|---|"
-    for one in metrics:
-        note = ", counter" if one.kind == "counter" else "" if one.kept else ", not kept"
-        what = BEGUN.sub("", one.help) if one.kind == "counter" else one.help
-        yield f"| `{one.name}` | {one.unit}{note} | {what} | {_prometheus(one)} |"
+    yield "| metric | what | Prometheus |"
+    yield "|---|---|---|"
+    for metric in metrics:
+        yield f"| `{metric.name}` | {_described(metric)} | {_prometheus(metric)} |"
+
+
+def _described(metric: Metric) -> str:
+    """What it is, with its unit where the sentence does not name what is counted: `rows read (per second)`."""
+    is_counter = metric.kind == "counter"
+    what = BEGUN.sub("", metric.help) if is_counter else metric.help
+    counted, slash, _ = metric.unit.partition("/s")
+    unit = metric.unit
+    if re.search(rf"\b{re.escape(counted)}\b", what.lower()) and counted != "s":
+        unit = "per second" if slash else ""
+    elif unit == "1 or 0" and what.startswith("1 "):
+        unit = ""
+    notes = [unit, "counter" if is_counter else "" if metric.kept else "not kept"]
+    named = ", ".join(note for note in notes if note)
+    return f"{what} ({named})" if named else what
 
 
 def _prometheus(metric: Metric) -> str:
