@@ -37,9 +37,8 @@ AREAS = {
 HEAD = """\
 # Faults
 
-For contributors and for users who ask what loadstone does when something breaks. `make docs` writes this page from the
-tests; each case links to the file of a test that provokes it, and `make test` runs them all.
-[checks.md](checks.md) lists what makes a trial invalid, [SECURITY.md](../SECURITY.md) what loadstone touches.
+For users who ask what loadstone does when something breaks, and for contributors. Each case links to the test that
+provokes it; `make docs` writes this page from the tests. What makes a trial invalid stands in [checks.md](checks.md).
 """
 RUST_LINE = r"///\s*Fault(?: \((?P<area>\w+)\))?: (?P<text>.+)"
 RUST = re.compile(RUST_LINE + r"\n(?P<between>(?:\s*(?:///|//|#\[).*\n)*)\s*fn (?P<name>\w+)")
@@ -190,9 +189,9 @@ def page(areas: dict[str, list[Fault]]) -> str:
 
 def _line(fault: Fault) -> str:
     first, *others = (f"../{file}" for file in fault.files)
-    more = "".join(f" [[{number}]]({file})" for number, file in enumerate(others, 2))
+    more = "".join(f"[[{number}]]({file})" for number, file in enumerate(others, 2))
     case = fault.case[:1].upper() + fault.case[1:]
-    return f"- [{case}]({first}): {fault.promise}{more}.\n"
+    return f"- [{case}]({first}): {fault.promise}{' ' if more else ''}{more}.\n"
 
 
 def main() -> int:

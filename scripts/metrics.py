@@ -29,11 +29,11 @@ HEAD = """\
 For readers of `samples.jsonl`, and for those who build a dashboard. `make docs` writes this page from the declarations
 in `software/*/metrics.py`; [monitors.md](monitors.md) says where the figures come from and what they cost.
 
-Each metric is sampled once a second for each part. In parentheses is its unit, unless the text says what is counted. A
-*counter* only grows, from when its process or server began; a rate or share is of the time since the previous sample. A
-trial's line has the average and maximum of each metric (`facts.seen` in [run-folder.md](run-folder.md)), except of
-counters and of those that are *not kept*. Prometheus adds the label `part`; without a series, the last column says
-which series has the figure.
+Each metric is sampled once a second for each part. In parentheses is its unit, unless the text says what is counted; at
+the end of a line its name in Prometheus, which adds the label `part`, or the series that has the figure. A *counter*
+only grows, from when its process or server began; a rate or share is of the time since the previous sample. A trial's
+line has the average and maximum of each metric (`facts.seen` in [run-folder.md](run-folder.md)), except of counters and
+of those that are *not kept*.
 """
 BEGUN = re.compile(r" since (the|its) [a-z A-Z]+ began")
 """Of every counter."""
@@ -50,17 +50,15 @@ def page() -> str:
         heading = PARTS.get(part) or next(
             (metric.column.table.title for metric in metrics if metric.column is not None), part
         )
-        sections.append("\n".join(["", f"## {heading}", "", *_table(metrics), ""]))
+        sections.append("\n".join(["", f"## {heading}", "", *_lines(metrics), ""]))
         if part == "others":
             sections.append(OTHERS)
     return HEAD + "".join(sections)
 
 
-def _table(metrics: list[Metric]) -> Iterator[str]:
-    yield "| metric | what | Prometheus |"
-    yield "|---|---|---|"
+def _lines(metrics: list[Metric]) -> Iterator[str]:
     for metric in metrics:
-        yield f"| `{metric.name}` | {_described(metric)} | {_prometheus(metric)} |"
+        yield f"- `{metric.name}`: {_described(metric)}. {_prometheus(metric)}"
 
 
 def _described(metric: Metric) -> str:
@@ -80,7 +78,7 @@ def _described(metric: Metric) -> str:
 
 def _prometheus(metric: Metric) -> str:
     if not isinstance(metric.prometheus, Series):
-        return metric.prometheus
+        return f"In Prometheus: {metric.prometheus}."
     labels = ",".join(f'{name}="{value}"' for name, value in metric.prometheus.labels)
     total = "_total" if metric.kind == "counter" else ""
     return f"`{NAMESPACE}_{metric.prometheus.name}{total}{f'{{{labels}}}' if labels else ''}`"

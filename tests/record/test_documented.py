@@ -92,7 +92,7 @@ def test_every_reason_of_a_look_is_named() -> None:
 
 def test_what_monitors_report() -> None:
     text = METRICS.read_text()
-    assert [metric for metric in registry.METRICS if f"| `{metric}` |" not in text] == []
+    assert [metric for metric in registry.METRICS if f"- `{metric}`: " not in text] == []
     assert "(metrics.md)" in TEXT
 
 
