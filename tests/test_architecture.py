@@ -62,10 +62,10 @@ DATA_TYPES = {
     },
     "judge": {"judge.verdict"},
     "analyse": {
-        "analyse.factorial.effects_answer",
-        "analyse.limiting.limiting_part",
+        "analyse.effects_answer",
+        "analyse.limiting_part",
         "analyse.model",
-        "analyse.saturation.saturation_answer",
+        "analyse.saturation_answer",
     },
 }
 """The modules of each stage that hold data types, and so may be imported by later stages."""

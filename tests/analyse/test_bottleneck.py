@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.limiting.bottleneck import bottleneck_of
+from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.model import Bottleneck
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text

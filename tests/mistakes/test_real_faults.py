@@ -16,7 +16,7 @@ import redis
 from tests.busy_loops import LOOP
 
 from loadstone import registry
-from loadstone.analyse.limiting.bottleneck import bottleneck_of
+from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone

@@ -4,9 +4,9 @@ import math
 import random
 from collections.abc import Callable
 
-from loadstone.analyse.limiting.limiting_part import Bottleneck
-from loadstone.analyse.saturation.ramp import with_averages
-from loadstone.analyse.saturation.saturation_answer import (
+from loadstone.analyse.limiting_part import Bottleneck
+from loadstone.analyse.ramp import with_averages
+from loadstone.analyse.saturation_answer import (
     Estimated,
     Limiting,
     ObjectiveAnswer,

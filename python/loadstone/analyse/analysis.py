@@ -8,15 +8,15 @@ from loadstone.analyse.answers import answer_conclusions, planned_by
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.analyse.crash_tables import make_crash_tables
-from loadstone.analyse.factorial.factorial_effects import effects_of
+from loadstone.analyse.effects import effects_of
+from loadstone.analyse.fixed_rates import own_load
 from loadstone.analyse.headline import answer_question, budget_too_short, comparison_line, headline
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.analyse.meanings import meanings_of
 from loadstone.analyse.model import Analysis, CheckSummary, FactorView, TrialView
 from loadstone.analyse.notes import notes_of, published_sources
-from loadstone.analyse.rows.fixed_rates import own_load
-from loadstone.analyse.saturation.saturations import make_saturations, saturation_headline
+from loadstone.analyse.saturations import make_saturations, saturation_headline
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
 from loadstone.judge.validity.check import Check

@@ -3,11 +3,11 @@
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import NoReturn
 
+from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.completion import newest_look
-from loadstone.analyse.family_answer import family_answer
-from loadstone.analyse.limiting.bottleneck import bottleneck_of
 from loadstone.analyse.model import Comparison, Ended, Family
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.blocks import GroupDesign, group_blocks, judged_blocks
@@ -33,6 +33,9 @@ from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
 
+_KINDS = ("faster", "mixed", "equivalent", "undecided", "not_decidable", "invalid")
+_EACH_MAX = 4
+"""Up to so many pairs of the same two sides are named one by one; more are put together by their verdicts."""
 AD_HOC = "ad hoc"
 """The name of a comparison that the experiment does not declare."""
 INTERRUPTED: Ended = "interrupted"
@@ -303,3 +306,44 @@ def _bound_warning(metric: str, parts: set[str | None]) -> list[Message]:
         return [message("bound_by_shared_cpu")]
     warning = _BOUND.get(next(iter(parts)) or "") if len(parts) == 1 else None
     return [warning] if warning and is_rate(metric) else []
+
+
+def family_answer(comparisons: Sequence[Comparison]) -> Message:
+    """A sentence for each two sides that are compared: `string against json: string FASTER by 12 % [9, 15] at 1 kB.`"""
+    by_sides: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in comparisons:
+        by_sides.setdefault((comparison.primary.a.name, comparison.primary.b.name), []).append(comparison)
+    quick = bool(comparisons) and all(one.primary.quick for one in comparisons)
+    sides = [
+        message("sides_answer", a=a, b=b, verdicts=_verdicts(pairs), quick=quick) for (a, b), pairs in by_sides.items()
+    ]
+    return message("family_answer", sides=sides)
+
+
+def _verdicts(pairs: Sequence[Comparison]) -> list[Message]:
+    if len(pairs) <= _EACH_MAX:
+        return [_at(pair.primary.brief, [pair]) for pair in pairs]
+    grouped = [list(members) for _, members in groupby(sorted(pairs, key=_rank), key=_rank)]
+    return [_at(_together([pair.primary for pair in members]), members) for members in grouped]
+
+
+def _rank(pair: Comparison) -> tuple[int, str]:
+    """What is decided comes first, and the same winner together."""
+    return _KINDS.index(pair.primary.kind), pair.primary.winner or ""
+
+
+def _together(found: Sequence[Verdict]) -> Message:
+    """Several verdicts of one kind and one winner."""
+    first = found[0]
+    if len(found) == 1 or first.kind in ("equivalent", "mixed"):
+        return first.brief
+    if first.kind == "faster":
+        leads = sorted(abs(one.estimate or 0.0) for one in found)
+        return message("verdicts_faster", winner=first.winner_name, least=leads[0], most=leads[-1])
+    if first.kind == "invalid":
+        return message("verdicts_invalid", checks=sorted({one.refusal.name for one in found if one.refusal}))
+    return message("verdicts_undecided") if first.kind == "undecided" else message("verdicts_not_decidable")
+
+
+def _at(verdict: Message, pairs: Sequence[Comparison]) -> Message:
+    return message("verdict_at", verdict=verdict, places=[pair.place for pair in pairs if pair.place])

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadstone.analyse.factorial.effects_answer import EffectsAnswer
+from loadstone.analyse.effects_answer import EffectsAnswer
 from loadstone.analyse.model import Comparison, Family, ResultTable, Row
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import DECIDED, UNBOUNDED, VerdictKind

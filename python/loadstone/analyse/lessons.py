@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import mean, median
 
-from loadstone.analyse.factorial.effects_answer import EffectsAnswer
-from loadstone.analyse.factorial.lessons_of_factorials import cpu_of_parts, factors_separated, saturation_points
+from loadstone.analyse.effects_answer import EffectsAnswer
 from loadstone.analyse.lesson_facts import Found, bottlenecks, errors_kept_apart, rows_as_rows, same_data
+from loadstone.analyse.lessons_of_factorials import cpu_of_parts, factors_separated, saturation_points
 from loadstone.analyse.model import CheckSummary, Family, LessonAnswer, ResultTable
-from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
+from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.judge.validity.checks import CHECKS, forbidding
 from loadstone.judge.verdict import DECIDED
 from loadstone.message import Message, message

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from loadstone.analyse.factorial.effects_answer import EffectsAnswer
-from loadstone.analyse.limiting.limiting_part import Bottleneck as Bottleneck
-from loadstone.analyse.limiting.limiting_part import Part as Part
-from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
+from loadstone.analyse.effects_answer import EffectsAnswer
+from loadstone.analyse.limiting_part import Bottleneck as Bottleneck
+from loadstone.analyse.limiting_part import Part as Part
+from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.judge.verdict import Bound, Level, Piece, Verdict
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax

@@ -4,17 +4,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from types import MappingProxyType
+from typing import Literal, NamedTuple, cast
 
 from loadstone.analyse.model import Analysis, AtRate, Comparison, Row
-from loadstone.analyse.saturation.point_figures import (
-    CAPACITY,
-    POINT_EXAMPLES,
-    POINT_UNITS,
-    USERS,
-    figure_of_point,
-)
-from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
+from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.errors import UserError
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import Verdict
@@ -22,14 +16,38 @@ from loadstone.message import Message, message
 from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
 
-Operator = Literal[">", ">=", "<", "<="]
+USERS, CAPACITY = "saturation", "capacity"
+_POINT_UNITS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        USERS: {"": 1.0, "users": 1.0},
+        CAPACITY: {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3},
+    }
+)
+"""Figure -> the units in which it may be written. saturation: the users of the saturation point. capacity: correct
+replies a second there; of the open model the highest rate that keeps its objective."""
+_POINT_EXAMPLES: Mapping[str, str] = MappingProxyType({USERS: "saturation < 20", CAPACITY: "capacity < 50k/s"})
 
+
+class _Known(NamedTuple):
+    """What is known of a figure: between `low` and `high`, which may be infinite."""
+
+    value: float | None
+    """None where only a bound is known."""
+    low: float
+    high: float
+
+    @property
+    def figures(self) -> list[float] | None:
+        """For a message: itself, and the ends of its interval; None of a bound."""
+        return None if self.value is None else [self.value, self.low, self.high]
+
+
+Operator = Literal[">", ">=", "<", "<="]
 ERRORS = "errors"
 """The share of failed operations, the one metric of an objective that no experiment can compare."""
 LATENCIES = ("response_ns", "service_ns")
 """Of a row that was measured at a fixed rate, too, an objective means that latency: at full speed it is users /
 throughput."""
-
 _COMPARE: dict[Operator, Callable[[float, float], bool]] = {
     ">": lambda found, limit: found > limit,
     ">=": lambda found, limit: found >= limit,
@@ -46,7 +64,7 @@ _TEXT = re.compile(
 _GRAMMAR = (
     "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; "
     f"metrics are {', '.join(_QUANTILES)} (response time), 'service p99' and so on, {', '.join(_RATES)}, {ERRORS}, and "
-    f"of a saturation point {', '.join(POINT_UNITS)}; OP is one of > >= < <="
+    f"of a saturation point {', '.join(_POINT_UNITS)}; OP is one of > >= < <="
 )
 
 
@@ -68,7 +86,7 @@ class Objective:
     @property
     def of_point(self) -> bool:
         """Whether it is about a saturation point."""
-        return self.metric in POINT_UNITS
+        return self.metric in _POINT_UNITS
 
     def broken(self, found: float) -> bool:
         """Whether a figure is what must not be."""
@@ -91,8 +109,8 @@ def parse_objective(text: str) -> Objective:
     relative = unit == "%" and (metric != ERRORS or bool(sign))
     if relative and metric == ERRORS:
         raise UserError(f"--fail-if '{text}': errors have no ratio, they may be 0; write for example 'errors > 0.1%'")
-    if relative and metric in POINT_UNITS:
-        example = POINT_EXAMPLES[metric]
+    if relative and metric in _POINT_UNITS:
+        example = _POINT_EXAMPLES[metric]
         raise UserError(
             f"--fail-if '{text}': saturation points are not compared by ratios; write for example '{example}'"
         )
@@ -116,7 +134,7 @@ def metric_of(name: str) -> str | None:
     if kind in ("", "service", "response") and quantile in _QUANTILES:
         return f"{kind or 'response'}_ns.{quantile}"
     word = name.strip().lower()
-    return _RATES.get(word) or (word if word == ERRORS or word in POINT_UNITS else None)
+    return _RATES.get(word) or (word if word == ERRORS or word in _POINT_UNITS else None)
 
 
 def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
@@ -126,8 +144,8 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
         raise UserError(f"--fail-if '{text}': a value with a sign is a ratio of B to A; write it in %, as -5%")
     if metric == ERRORS:
         units, example = {"%": 0.01}, "errors > 1%"
-    elif metric in POINT_UNITS:
-        units, example = POINT_UNITS[metric], POINT_EXAMPLES[metric]
+    elif metric in _POINT_UNITS:
+        units, example = _POINT_UNITS[metric], _POINT_EXAMPLES[metric]
     elif metric in _RATES.values():
         units, example = _RATE_UNITS, "goodput < 50k/s"
     else:
@@ -184,7 +202,7 @@ def require_measured(objectives: Iterable[Objective], *, rows: bool, points: boo
         if not objective.of_point and points and not rows:
             raise UserError(
                 f"--fail-if '{objective.text}': this run has no figure but saturation points; "
-                f"write for example '{POINT_EXAMPLES[CAPACITY]}', and give a latency with --objective"
+                f"write for example '{_POINT_EXAMPLES[CAPACITY]}', and give a latency with --objective"
             )
 
 
@@ -261,7 +279,7 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
 def _missed_by_point(objective: Objective, answer: SaturationAnswer) -> Message | None:
     """The line about one saturation point, by its whole interval; None if it keeps the objective."""
     name, text, metric = answer.label or _levels(answer.condition), objective.text, objective.metric
-    known = figure_of_point(answer, metric)
+    known = _figure_of_point(answer, metric)
     if isinstance(known, Message):
         return message("objective_no_point", name=name, objective=text, why=known)
     broken = [objective.broken(end) for end in (known.low, known.high)]
@@ -351,3 +369,15 @@ def _missed_between(objective: Objective, one: Comparison) -> Message | None:
 def _ratio(log_ratio: float) -> float:
     """B / A less one; infinite beyond what a number holds."""
     return math.expm1(log_ratio) if log_ratio < 700 else math.inf
+
+
+def _figure_of_point(answer: SaturationAnswer, figure: str) -> _Known | Message:
+    """What is known of a figure of one condition, or why nothing is."""
+    found = answer.users if figure == USERS else answer.per_s
+    if found is not None:
+        return _Known(found.value, found.low, found.high)
+    if figure == CAPACITY and answer.at_least_per_s is not None:
+        return _Known(None, answer.at_least_per_s, math.inf)
+    if figure == USERS and answer.model == "open":
+        return message("objective_of_users_at_rates")
+    return answer.message

@@ -6,23 +6,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from loadstone.analyse.limiting.bottleneck import bottleneck_of
+from loadstone.analyse.at_once import at_once
+from loadstone.analyse.bottleneck import bottleneck_of
+from loadstone.analyse.deliveries import deliveries
+from loadstone.analyse.doubted_figures import doubted_figures
+from loadstone.analyse.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
+from loadstone.analyse.merged_latencies import has_a_rate, merged_latencies, saturates, unmeasurable
 from loadstone.analyse.model import MachineSpeed, ResultTable, Row, SettledLatencies
-from loadstone.analyse.rows.at_once import at_once
-from loadstone.analyse.rows.deliveries import deliveries
-from loadstone.analyse.rows.doubted_figures import doubted_figures
-from loadstone.analyse.rows.fixed_rates import at_fixed_rates, own_load
-from loadstone.analyse.rows.merged_latencies import has_a_rate, merged_latencies, saturates, unmeasurable
-from loadstone.analyse.rows.settled import neighbours_checked, row_fields, settled
-from loadstone.analyse.rows.waiting_users import (
+from loadstone.analyse.row_latencies import neighbours_checked, row_fields, settled
+from loadstone.analyse.server_side import server_side, users_of
+from loadstone.analyse.waiting_users import (
     is_disturbed,
     is_of_latency,
     no_quantiles,
     some_waited,
     time_of_all_users,
 )
-from loadstone.analyse.server_side import server_side, users_of
 from loadstone.bounds.replies import example_of
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import row_slices

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from loadstone.analyse.factorial.effects_answer import EffectsAnswer
+from loadstone.analyse.effects_answer import EffectsAnswer
 from loadstone.analyse.model import Analysis, CheckSummary, Comparison, CrashTable, Family, ResultTable, Row, TrialView
-from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
+from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message
 from loadstone.report import crashes, effect_lines, glossary, study, summary, verdicts

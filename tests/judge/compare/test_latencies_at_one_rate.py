@@ -6,7 +6,7 @@ from typing import Any
 from tests.changed_facts import with_model
 from tests.verdicts import verdict
 
-from loadstone.analyse.rows.fixed_rates import own_load
+from loadstone.analyse.fixed_rates import own_load
 from loadstone.drive.outcome import Counts
 from loadstone.judge.compare.pair_checks import equal_rate_per_s, offered_rate
 from loadstone.judge.compare.pairs import PairBlock

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.verdicts import verdict
 
-from loadstone.analyse.factorial.effects_answer import EffectsAnswer, EffectTerm
+from loadstone.analyse.effects_answer import EffectsAnswer, EffectTerm
 from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
 from loadstone.judge.verdict import Bound
 from loadstone.live.live_panel import LiveFigures

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from loadstone.analyse.factorial.effects_answer import EffectsAnswer
+from loadstone.analyse.effects_answer import EffectsAnswer
 from loadstone.analyse.lesson_facts import Found
-from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
+from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import DECIDED
 from loadstone.message import Message, message

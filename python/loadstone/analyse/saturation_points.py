@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import exp, log
 from statistics import median
 
-from loadstone.analyse.saturation.saturation_answer import SaturationPoint
+from loadstone.analyse.saturation_answer import SaturationPoint
 from loadstone.errors import DriveFailed
 from loadstone.judge.saturation.level_probes import failed_share, search_trials
 from loadstone.judge.saturation.rate_trials import RateStep

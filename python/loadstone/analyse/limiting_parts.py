@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from math import log
 
-from loadstone.analyse.limiting.bottleneck import bottleneck_of, typical_load
-from loadstone.analyse.limiting.limiting_part import Bottleneck
-from loadstone.analyse.saturation.saturation_answer import Limiting, PartShare
+from loadstone.analyse.bottleneck import bottleneck_of, typical_load
+from loadstone.analyse.limiting_part import Bottleneck
+from loadstone.analyse.saturation_answer import Limiting, PartShare
 from loadstone.judge.statistics.saturation import TAIL_FROM
 from loadstone.record.trial import TrialRecord
 

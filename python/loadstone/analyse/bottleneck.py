@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from loadstone.analyse.limiting.cpu_needed import CpuNeeded, needed_by_parts, typically_needed
-from loadstone.analyse.limiting.limiting_part import Bottleneck, Part
+from loadstone.analyse.cpu_needed import CpuNeeded, needed_by_parts, typically_needed
+from loadstone.analyse.limiting_part import Bottleneck, Part
 from loadstone.judge.validity.cpus import CpuUse, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.headroom import Disk, disk_of, free_cpu

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from loadstone.analyse.rows.waiting_users import is_bounded
+from loadstone.analyse.waiting_users import is_bounded
 from loadstone.judge.validity.load import POOL_WAIT, pool_wait
 from loadstone.judge.validity.standing_still import own_stalls, stalls
 from loadstone.judge.validity.stores import connection_leak

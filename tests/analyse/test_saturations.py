@@ -8,8 +8,8 @@ import pytest
 from tests.saturation_runs import Session
 from tests.saturation_trials import System, failing, full_generator, saturated, system_of, undriven
 
-from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
-from loadstone.analyse.saturation.saturations import make_saturations, saturation_headline
+from loadstone.analyse.saturation_answer import SaturationAnswer
+from loadstone.analyse.saturations import make_saturations, saturation_headline
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.report.text.sentences import text
 from loadstone.saturate import SearchOptions

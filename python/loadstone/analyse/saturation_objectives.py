@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.analyse.saturation.saturation_answer import Estimated, ObjectiveAnswer
+from loadstone.analyse.saturation_answer import Estimated, ObjectiveAnswer
 from loadstone.errors import DriveFailed
 from loadstone.judge.saturation.level_probes import sweep_blocks, sweep_rounds_of
 from loadstone.judge.saturation.objective_met import LevelLatency, Met, met_up_to

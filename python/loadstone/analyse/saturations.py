@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from functools import partial
 
-from loadstone.analyse.saturation.limiting_parts import limiting_levels, limiting_rates
-from loadstone.analyse.saturation.objective_answers import estimated, met_by_rates, met_in_sweeps
-from loadstone.analyse.saturation.ramp import ramp_of_trials
-from loadstone.analyse.saturation.saturation_answer import SaturationAnswer, Search, SearchPoint
-from loadstone.analyse.saturation.saturation_points import level_points, rate_points, trials_of_sweeps
+from loadstone.analyse.limiting_parts import limiting_levels, limiting_rates
+from loadstone.analyse.ramp import ramp_of_trials
+from loadstone.analyse.saturation_answer import SaturationAnswer, Search, SearchPoint
+from loadstone.analyse.saturation_objectives import estimated, met_by_rates, met_in_sweeps
+from loadstone.analyse.saturation_points import level_points, rate_points, trials_of_sweeps
 from loadstone.judge.saturation.closed_answer import ClosedAnswer, closed_answer
 from loadstone.judge.saturation.level_probes import search_trials
 from loadstone.judge.saturation.rate_answer import rate_answer

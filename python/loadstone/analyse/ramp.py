@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from loadstone.analyse.saturation.saturation_answer import Estimated, RampAnswer, RampStep
+from loadstone.analyse.saturation_answer import Estimated, RampAnswer, RampStep
 from loadstone.judge.statistics.ramp_reading import RampStep as Step
 from loadstone.judge.statistics.ramp_reading import by_eye, kneedle, moving_average
 from loadstone.message import message

@@ -1,1 +1,0 @@
-"""The effects of factorials: what an analysis holds of them."""

@@ -1,1 +1,0 @@
-"""What limited a condition: which part, and the evidence."""

@@ -1,1 +1,0 @@
-"""What stands in a table's row beside its rates."""

@@ -1,1 +1,0 @@
-"""Where each condition saturates, from the trials of a run."""
