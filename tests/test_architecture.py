@@ -62,7 +62,6 @@ DATA_TYPES = {
     },
     "judge": {"judge.verdict"},
     "analyse": {
-        "analyse.effects_answer",
         "analyse.limiting_part",
         "analyse.model",
         "analyse.saturation_answer",

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from loadstone.analyse.ad_hoc import compare_pairs, pairs_between
-from loadstone.analyse.between_runs import ComparedBy, JudgedRun, compare_runs, match_runs
+from loadstone.analyse.between_runs import ComparedBy, JudgedRun, compare_runs, differences, match_runs
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.model import Comparison
 from loadstone.analyse.objectives import (
@@ -17,7 +17,6 @@ from loadstone.analyse.objectives import (
     parse_objective,
     require_relative,
 )
-from loadstone.analyse.run_differences import differences
 from loadstone.errors import UserError
 from loadstone.judge.compare.blocks import PairDesign
 from loadstone.judge.compare.exploration import METRICS as EXPLORED_METRICS

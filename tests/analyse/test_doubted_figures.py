@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.doubted_figures import FIGURES, doubted_figures
+from loadstone.analyse.row_latencies import FIGURES, doubted_figures
 from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
 
 

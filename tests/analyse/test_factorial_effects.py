@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.analyse.effects import effects_of
-from loadstone.analyse.effects_answer import EffectsAnswer
+from loadstone.analyse.model import EffectsAnswer
 from loadstone.plan.contrast import Contrast
 from loadstone.report import effect_lines
 from loadstone.report.text.sentences import text

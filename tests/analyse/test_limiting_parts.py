@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.saturation_trials import System, system_of, undriven
 
-from loadstone.analyse.limiting_parts import limiting_levels, limiting_rates
+from loadstone.analyse.saturations import limiting_levels, limiting_rates
 from loadstone.plan.saturation.saturation_settings import SaturationStep
 from loadstone.record.trial import TrialRecord
 

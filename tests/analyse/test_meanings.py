@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.frozen_runs import unpacked
 
-from loadstone.analyse.meanings import meanings_of
+from loadstone.analyse.notes import meanings_of
 from loadstone.record.reading import Run, read_run
 from loadstone.report.text.sentences import text
 

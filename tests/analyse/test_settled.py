@@ -9,7 +9,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from loadstone.analyse.model import AtRate, Row, SettledLatencies
-from loadstone.analyse.row_latencies import NEIGHBOUR_TIMES, neighbours_checked, row_fields, settled
+from loadstone.analyse.settled import NEIGHBOUR_TIMES, neighbours_checked, row_fields, settled
 from loadstone.record.reading import Run
 from loadstone.record.trial import Quantiles, TrialRecord
 from loadstone.report.format import sentence

@@ -5,7 +5,6 @@ import random
 from collections.abc import Callable
 
 from loadstone.analyse.limiting_part import Bottleneck
-from loadstone.analyse.ramp import with_averages
 from loadstone.analyse.saturation_answer import (
     Estimated,
     Limiting,
@@ -17,6 +16,7 @@ from loadstone.analyse.saturation_answer import (
     Search,
     SearchPoint,
 )
+from loadstone.analyse.saturations import with_averages
 from loadstone.judge.statistics.ramp_reading import RampStep as Step
 from loadstone.judge.statistics.ramp_reading import by_eye, kneedle
 from loadstone.message import Message, message

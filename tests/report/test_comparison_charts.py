@@ -7,8 +7,7 @@ from typing import Any
 import altair as alt
 import pytest
 
-from loadstone.analyse.effects_answer import EffectCell, EffectsAnswer
-from loadstone.analyse.model import Analysis, Comparison, Family
+from loadstone.analyse.model import Analysis, Comparison, EffectCell, EffectsAnswer, Family
 from loadstone.message import as_written
 from loadstone.report.charts.axes import reach, ticks
 from loadstone.report.charts.chart import Chart, draw

@@ -13,9 +13,8 @@ from loadstone.analyse.fixed_rates import own_load
 from loadstone.analyse.headline import answer_question, budget_too_short, comparison_line, headline
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
-from loadstone.analyse.meanings import meanings_of
 from loadstone.analyse.model import Analysis, CheckSummary, FactorView, TrialView
-from loadstone.analyse.notes import notes_of, published_sources
+from loadstone.analyse.notes import meanings_of, notes_of, published_sources
 from loadstone.analyse.saturations import make_saturations, saturation_headline
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline

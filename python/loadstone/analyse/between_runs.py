@@ -1,13 +1,14 @@
-"""Two runs compared, condition by condition: no block holds both, so the drift between them counts.
+"""Two runs compared: in what they differ, and condition by condition. No block holds both, so their drift counts.
 
 The method and what it costs stand in `judge/statistics/two_sample.py`.
 """
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -38,10 +39,30 @@ from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 from loadstone.spec.experiment import conditions_varied
 from loadstone.spec.levels import Condition, identity
 
-NAME = "two runs"
-ENDED: Ended = "two separate runs"
-Names = tuple[str, str]
-_NAMES: Names = ("A", "B")
+_MACHINE = ("machine_id", "architecture", "cpu_model", "cpu_count", "cpus_allowed", "cpu_limit", "virtualisation")
+_KERNEL = ("release",)
+_VERSIONS = ("loadstone", "engine")
+_PLACEMENT = ("server_cpus", "generator_cpus", "shared")
+_SERVER = ("software", "version", "mode", "modules", "settings", "network")
+_PLAN_APART = {"seed": True, "endpoints": True, "cpus": True, "start_at_unix_ns": True}
+"""What differs from trial to trial, or is known from the placement."""
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """One thing in which two runs differ."""
+
+    what: str
+    a: Any
+    b: Any
+    conditions: int = 1
+    """In so many of the conditions that are compared."""
+
+
+_NAME = "two runs"
+_ENDED: Ended = "two separate runs"
+_Names = tuple[str, str]
+_NAMES: _Names = ("A", "B")
 
 
 @dataclass(frozen=True)
@@ -109,7 +130,7 @@ def _by_condition(judged: JudgedRun) -> dict[str, dict[str, list[TrialRecord]]]:
 
 
 def compare_runs(
-    a: JudgedRun, b: JudgedRun, matches: Sequence[Match], by: ComparedBy, names: Names = _NAMES
+    a: JudgedRun, b: JudgedRun, matches: Sequence[Match], by: ComparedBy, names: _Names = _NAMES
 ) -> list[Comparison]:
     """A comparison for each condition that both runs have; those with trials enough for a verdict share the 5 %.
 
@@ -138,7 +159,7 @@ def _declared_metric(run: Run, group: str) -> str:
     return declared if declared is not None and not in_tables(group) else run.experiment.primary_metric
 
 
-def _settings(metric: str, margin: float | None, pairs: int, quick: bool, names: Names) -> Settings:
+def _settings(metric: str, margin: float | None, pairs: int, quick: bool, names: _Names) -> Settings:
     return settings_by(metric, Settings(alpha=FIXED_ALPHA, pairs=pairs, names=names, quick=quick), margin)
 
 
@@ -146,7 +167,7 @@ def _comparison(run: Run, match: Match, measured: tuple[Pair, Evidence], found: 
     pair, evidence = measured
     explored = Explored() if pair.refusal else _explore(match, pair, by)
     return Comparison(
-        name=NAME,
+        name=_NAME,
         question="",
         place=label_of(run.experiment, match.condition),
         between="run",
@@ -158,7 +179,7 @@ def _comparison(run: Run, match: Match, measured: tuple[Pair, Evidence], found: 
         sequential=False,
         blocks_done=min(len(match.a), len(match.b)),
         blocks_repeated=0,
-        ended=ENDED,
+        ended=_ENDED,
         checks=list(evidence.checks),
         warnings=_warnings(match, pair.settings.names),
     )
@@ -274,7 +295,7 @@ def _pair_checks(
     return checks
 
 
-def _replication(a: Sequence[TrialRecord], b: Sequence[TrialRecord], names: Names) -> CheckResult:
+def _replication(a: Sequence[TrialRecord], b: Sequence[TrialRecord], names: _Names) -> CheckResult:
     few = min(len(a), len(b))
     reason = message("pair.replication.few_trials", a=len(a), b=len(b), names=list(names), needed=BLOCKS_MIN)
     return CheckResult(
@@ -296,7 +317,7 @@ def _without_figure(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: 
     return [CheckResult(name="samples", verdict="invalid", measured=None, limit=None, unit="", reason=reason)]
 
 
-def _warnings(match: Match, names: Names) -> list[Message]:
+def _warnings(match: Match, names: _Names) -> list[Message]:
     """What was left out or used with doubt, one a run and check."""
     found = []
     for name, side in zip(names, (match.a, match.b), strict=True):
@@ -311,3 +332,97 @@ def _warnings(match: Match, names: Names) -> list[Message]:
 def _counted(trials: Sequence[TrialRecord], verdict: CheckVerdict) -> Counter[str]:
     """The checks that gave this verdict, and in how many trials each."""
     return Counter(check.name for trial in trials for check in failed_checks(trial, (verdict,), without=BOUNDS))
+
+
+def differences(
+    a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: tuple[str, str] = ("A", "B")
+) -> list[Message]:
+    """Where two runs differ in machine, versions, placement, servers and load, one clause each.
+
+    `matched` holds a trial of each run for every condition that is compared: their loads are compared as the driver
+    was given them. `names`: what the runs are called.
+    """
+    found = [_said(one, names) for one in _experiment(a, b)]
+    if _at(a.environment, "machine", "machine_id") != _at(b.environment, "machine", "machine_id"):
+        found.append(message("run_machines_differ", a_name=names[0], b_name=names[1]))
+    return [*found, *(_said(one, names) for one in (*_environment(a.environment, b.environment), *_loads(matched)))]
+
+
+def _said(one: _Difference, names: tuple[str, str]) -> Message:
+    return message(
+        "run_difference",
+        what=one.what,
+        a_name=names[0],
+        b_name=names[1],
+        a=one.a,
+        b=one.b,
+        conditions=one.conditions,
+    )
+
+
+def _experiment(a: Run, b: Run) -> Iterator[_Difference]:
+    if a.experiment.name != b.experiment.name:
+        yield _Difference("experiment", a.experiment.name, b.experiment.name)
+    for name, word in (("quick", "--quick"), ("as_published", "--as-published")):
+        one, other = getattr(a.plan, name), getattr(b.plan, name)
+        if one != other:
+            yield _Difference(word, bool(one), bool(other))
+
+
+def _environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[_Difference]:
+    for part, keys in (
+        ("machine", _MACHINE[1:]),
+        ("kernel", _KERNEL),
+        ("versions", _VERSIONS),
+        ("placement", _PLACEMENT),
+    ):
+        for key in keys:
+            yield from _values(f"{part} {key}", _at(a, part, key), _at(b, part, key))
+    servers_a, servers_b = _mapping(a.get("servers")), _mapping(b.get("servers"))
+    for name in sorted({*servers_a, *servers_b}):
+        for key in _SERVER:
+            yield from _values(f"server {name}: {key}", _at(servers_a, name, key), _at(servers_b, name, key))
+
+
+def _loads(matched: Sequence[tuple[TrialRecord, TrialRecord]]) -> Iterator[_Difference]:
+    """Each difference once, with the number of conditions that have it."""
+    found: list[_Difference] = []
+    for a, b in matched:
+        for one in _values("load:", _load(a), _load(b)):
+            same = next((place for place, other in enumerate(found) if _is_same(one, other)), None)
+            if same is None:
+                found.append(one)
+            else:
+                found[same] = replace(found[same], conditions=found[same].conditions + 1)
+    yield from found
+
+
+def _is_same(one: _Difference, other: _Difference) -> bool:
+    return (one.what, one.a, one.b) == (other.what, other.a, other.b)
+
+
+def _load(trial: TrialRecord) -> dict[str, Any]:
+    """The plan that the driver was given, without what differs from trial to trial; what an older run did not know
+    of is as it is by default. Empty where the trial's facts were damaged."""
+    plan = trial.facts.plan
+    return {} if plan is None else plan.model_dump(mode="json", exclude={**_PLAN_APART, "keys": {"prefix"}})
+
+
+def _values(name: str, a: Any, b: Any) -> Iterator[_Difference]:
+    """A clause for each place in which two values differ."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for key in dict.fromkeys((*a, *b)):
+            yield from _values(f"{name} {key}", a.get(key), b.get(key))
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for one, other in zip(a, b, strict=True):
+            yield from _values(name, one, other)
+    elif a != b:
+        yield _Difference(name, a, b)
+
+
+def _at(record: Mapping[str, Any], part: str, key: str) -> Any:
+    return _mapping(record.get(part)).get(key)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

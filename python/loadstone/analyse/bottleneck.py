@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from loadstone.analyse.cpu_needed import CpuNeeded, needed_by_parts, typically_needed
 from loadstone.analyse.limiting_part import Bottleneck, Part
 from loadstone.judge.validity.cpus import CpuUse, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
+from loadstone.judge.validity.gain import lost_by_driver
 from loadstone.judge.validity.headroom import Disk, disk_of, free_cpu
 from loadstone.judge.validity.link_delay import busy_lines
 from loadstone.judge.validity.utilisation import Busy, busy_parts, of_its_time, typical, unobserved_servers
@@ -15,29 +15,48 @@ from loadstone.message import Message, message
 from loadstone.record.facts import DRIVER
 from loadstone.record.trial import TrialRecord
 
-FULL = 0.9
+_NEEDED, _KEPT_FROM = 0.75, 0.1
+"""J, by runs beside other programs that had a half and a quarter of the generator's CPU: it needed .80 to .88."""
+
+
+@dataclass(frozen=True)
+class _CpuNeeded:
+    """Shares of the time."""
+
+    needed: float
+    """It ran, or would have."""
+    waited: float
+    """Others had its CPU."""
+
+    @property
+    def is_the_limit(self) -> bool:
+        """Whether that explains where the time went."""
+        return self.needed >= _NEEDED and self.waited >= _KEPT_FROM
+
+
+_FULL = 0.9
 """J: from this share on a part is named."""
-BOUND = 0.95
+_BOUND = 0.95
 """J: a server's main thread that is so busy has nothing left: more load would not give more."""
-THROTTLED = 0.1
+_THROTTLED = 0.1
 """J: a subject that its CPU limit stops for so much of the time is at its limit, whatever its average says."""
-IDLE = 0.5
+_IDLE = 0.5
 """J: a store below that is called idle beside a subject that is full."""
-POOL = 0.1
+_POOL = 0.1
 """J: as the check `pool_wait` has it, beyond a tenth the pool is what is measured, if nothing else is full."""
-QUEUE = 1.0
+_QUEUE = 1.0
 """J: so many threads of an application that wait for its own pool on average make that pool the limit."""
-FREE = 0.05
+_FREE = 0.05
 """J: with less CPU time left on the machine than that, and nothing of ours full, others had it."""
-KEPT = 0.98
+_KEPT = 0.98
 """J: an open model that completes so much of what was due kept its rate; the rest ends in the drain."""
-APART = 0.2
+_APART = 0.2
 """A rate by the users' round trips that is so far from the measured one is not said: a stall stands in their mean."""
-LOST_MIN = 0.03
+_LOST_MIN = 0.03
 """Less than that share of the CPUs, taken by others, is not mentioned."""
-DISK_NAMED = 0.05
+_DISK_NAMED = 0.05
 """J: of a full thread, less waiting for the disk is not mentioned."""
-SHORTEST_S = 0.5
+_SHORTEST_S = 0.5
 """Parts are observed about once a second: of shorter measure phases their CPU says too little."""
 
 
@@ -49,7 +68,7 @@ class Load:
     generator: float | None
     """The hottest thread's share of its core; Time that it only stayed awake is none of it; None where
     that is not known."""
-    needed: dict[str, CpuNeeded]
+    needed: dict[str, _CpuNeeded]
     """By the driver and by parts whose main thread was observed."""
     disk: Disk | None
     """The server that waited for it, if one did."""
@@ -100,20 +119,20 @@ def typical_load(trials: Sequence[TrialRecord]) -> Load | None:
     return _typical(loads) if loads else None
 
 
-Named = tuple[Part, Message, Sequence[str]]
+_Named = tuple[Part, Message, Sequence[str]]
 """The part, the line that says why, and the parts that stand in that."""
 
 
-def _named(load: Load) -> Named:
+def _named(load: Load) -> _Named:
     """What is full comes first, then disk and pools, then the load itself."""
     full = sorted((name for name in load.shares if _is_full(load, name)), key=lambda name: -load.shares[name])
     line, busy = max(load.lines.items(), key=lambda item: item[1], default=("", 0.0))
-    if busy >= FULL and all(busy > load.shares[name] for name in full):
+    if busy >= _FULL and all(busy > load.shares[name] for name in full):
         shares = _shares(load.shares)
         return "network", message("bottleneck_line", server=line, busy_share=busy, shares=shares), []
     if full:
         return _full(load, full)
-    if load.parts and load.use is not None and (load.use.busy or 0.0) >= FULL:
+    if load.parts and load.use is not None and (load.use.busy or 0.0) >= _FULL:
         return _crowded(load, load.use)
     if load.disk is not None:
         disk = load.disk
@@ -126,7 +145,7 @@ def _named(load: Load) -> Named:
             )
         waits = message("bottleneck_disk", name=disk.server, fsyncs_per_s=disk.fsyncs_per_s, wait_share=disk.wait_share)
         return "server", waits, [disk.server]
-    if load.pool > POOL:
+    if load.pool > _POOL:
         small = {"connections": load.connections, "users": load.users}
         return "pool", message("bottleneck_connections", waiting_share=load.pool, **small), []
     if (queue := _own_pool(load.parts)) is not None:
@@ -142,15 +161,15 @@ def _by_shares(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]:
         return starved
     if load.unobserved:
         return "unknown", message("bottleneck_parts_not_observed", names=load.unobserved, shares=shares)
-    if load.free < FREE:
+    if load.free < _FREE:
         return "unknown", message("bottleneck_other_programs", shares=shares)
     return _nothing_full(load, shares)
 
 
 def _is_full(load: Load, name: str) -> bool:
     busy = load.parts.get(name)
-    throttled = busy is not None and busy.throttled >= THROTTLED and busy.share >= IDLE
-    return throttled or load.shares[name] >= FULL
+    throttled = busy is not None and busy.throttled >= _THROTTLED and busy.share >= _IDLE
+    return throttled or load.shares[name] >= _FULL
 
 
 def _starved(load: Load) -> tuple[Part, Message] | None:
@@ -173,9 +192,9 @@ def _starved(load: Load) -> tuple[Part, Message] | None:
     )
 
 
-def _full(load: Load, full: Sequence[str]) -> Named:
+def _full(load: Load, full: Sequence[str]) -> _Named:
     """The part that is named first, and all that are full; a server that has nothing left comes before others."""
-    bound = [name for name in full if _kind(load, name) == "server" and load.shares[name] >= BOUND]
+    bound = [name for name in full if _kind(load, name) == "server" and load.shares[name] >= _BOUND]
     first = (bound or full)[0]
     busy = [_busy(load, name) for name in (first, *(name for name in full if name != first))]
     part = "cpu" if _crowd_one_cpu(load, first) else _kind(load, first)
@@ -187,7 +206,7 @@ def _full(load: Load, full: Sequence[str]) -> Named:
 def _crowd_one_cpu(load: Load, name: str) -> bool:
     """Whether it is several processes that fill fewer CPUs, by their place and by no limit of their own."""
     busy = load.parts.get(name)
-    return busy is not None and busy.cpus is not None and busy.processes > busy.cpus and busy.throttled < THROTTLED
+    return busy is not None and busy.cpus is not None and busy.processes > busy.cpus and busy.throttled < _THROTTLED
 
 
 def _stores(load: Load, full: Sequence[str]) -> Mapping[str, float]:
@@ -199,7 +218,7 @@ def _stores(load: Load, full: Sequence[str]) -> Mapping[str, float]:
 
 def _beside(stores: Mapping[str, float]) -> Message:
     shares = _shares(stores)
-    if max(stores.values()) < IDLE:
+    if max(stores.values()) < _IDLE:
         return message("bottleneck_stores_idle", stores=shares)
     return message("bottleneck_stores", stores=shares)
 
@@ -208,7 +227,7 @@ def _shares(shares: Mapping[str, float]) -> list[Message]:
     return [message("bottleneck_share", name=name, busy_share=share) for name, share in shares.items()]
 
 
-def _crowded(load: Load, use: CpuUse) -> Named:
+def _crowded(load: Load, use: CpuUse) -> _Named:
     """CPUs that are full, though no part is alone: the largest user is named first, others among them.
 
     Where several processes of ours share them, that is the limit, and none of the processes.
@@ -218,7 +237,7 @@ def _crowded(load: Load, use: CpuUse) -> Named:
     machines = use.number * use.stolen
     programs = max(use.number * use.others, use.number * (use.busy or 0.0) - use.number * use.others - machines - ours)
     used = [_cores(load, name) for name in by_size]
-    least = LOST_MIN * use.number
+    least = _LOST_MIN * use.number
     used += [message("bottleneck_cores_of_programs", cores=programs)] if programs >= least else []
     used += [message("bottleneck_cores_of_machines", cores=machines)] if machines >= least else []
     shared = sum(busy.processes for busy in load.parts.values()) > 1
@@ -233,11 +252,11 @@ def _cores(load: Load, name: str) -> Message:
     return message("bottleneck_cores", name=name, cores=load.parts[name].cores, processes=processes)
 
 
-def _own_pool(parts: Mapping[str, Busy]) -> Named | None:
+def _own_pool(parts: Mapping[str, Busy]) -> _Named | None:
     """The pool of an application for which most of its threads wait, if any do."""
     queues = [(waiting, name, pool) for name, busy in parts.items() for pool, waiting in busy.waiting.items()]
     waiting, name, pool = max(queues, default=(0.0, "", ""))
-    if waiting < QUEUE:
+    if waiting < _QUEUE:
         return None
     in_use = parts[name].pooled.get(pool)
     said = message("bottleneck_own_pool", threads=waiting, name=name, pool=pool, in_use=in_use)
@@ -254,7 +273,7 @@ def _nothing_full(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]
     if load.think_s > load.response_s:
         return "paced", message("bottleneck_pauses", pause_ns=pause_ns, response_ns=response_ns, shares=shares)
     rate_per_s = load.users / (load.response_s + load.think_s)
-    if abs(rate_per_s - load.throughput_per_s) > APART * load.throughput_per_s:
+    if abs(rate_per_s - load.throughput_per_s) > _APART * load.throughput_per_s:
         rates = {"rate_per_s": load.throughput_per_s}
         return "latency", message("bottleneck_round_trips_measured", users=load.users, **rates, shares=shares)
     return "latency", message(
@@ -278,9 +297,9 @@ def _busy(load: Load, name: str) -> Message:
         return message("bottleneck_generator_busy", busy_share=load.shares[name])
     busy = load.parts[name]
     if busy.cpus is None:
-        disk = busy.disk if busy.disk >= DISK_NAMED else None
+        disk = busy.disk if busy.disk >= _DISK_NAMED else None
         return message("bottleneck_main_thread_busy", name=name, busy_share=busy.share, disk_share=disk)
-    throttled = busy.throttled if busy.throttled >= THROTTLED else None
+    throttled = busy.throttled if busy.throttled >= _THROTTLED else None
     crowd = busy.processes if busy.processes > busy.cpus else None
     figures = {"cores": busy.cores, "cpus": busy.cpus, "processes": crowd}
     return message("bottleneck_cores_busy", name=name, **figures, throttled_share=throttled)
@@ -289,7 +308,7 @@ def _busy(load: Load, name: str) -> Message:
 def _load(trial: TrialRecord) -> Load | None:
     """How full its parts were in one trial; None if it was not driven, too short, or never answered."""
     found = evidence_of(trial)
-    if found is None or found.drive.measure_s < SHORTEST_S or not trial.counts.ok:
+    if found is None or found.drive.measure_s < _SHORTEST_S or not trial.counts.ok:
         return None
     operations = found.drive.operations.values()
     ended = sum(o.counts.ok + sum(o.counts.errors.values()) + o.counts.timeouts for o in operations)
@@ -301,7 +320,7 @@ def _load(trial: TrialRecord) -> Load | None:
     return Load(
         parts=busy_parts(found),
         generator=_generator(found),
-        needed=needed_by_parts(found),
+        needed=_needed_by_parts(found),
         disk=disk_of(found),
         free=free_cpu(found),
         pool=found.queued_ns / mean_ns if mean_ns else 0.0,
@@ -310,7 +329,7 @@ def _load(trial: TrialRecord) -> Load | None:
         users=closed.users if closed else 0,
         think_s=closed.think_time_ms / 1e3 if closed else 0.0,
         connections=found.plan.pool.connections,
-        kept=found.completed >= KEPT * trial.counts.offered,
+        kept=found.completed >= _KEPT * trial.counts.offered,
         use=server_cpus(found),
         unobserved=unobserved_servers(found),
         lines=busy_lines(found),
@@ -338,7 +357,7 @@ def _typical(loads: Sequence[Load]) -> Load:
     return Load(
         parts=typical([load.parts for load in loads]),
         generator=median(generator) if generator else None,
-        needed=typically_needed([load.needed for load in loads]),
+        needed=_typically_needed([load.needed for load in loads]),
         disk=disks[len(disks) // 2] if 2 * len(disks) > len(loads) else None,
         free=median(load.free for load in loads),
         pool=median(load.pool for load in loads),
@@ -367,3 +386,27 @@ def _typical_use(uses: Sequence[CpuUse]) -> CpuUse | None:
         worst_others=median(use.worst_others for use in uses),
         observed=all(use.observed for use in uses),
     )
+
+
+def _needed_by_parts(found: TrialEvidence) -> dict[str, _CpuNeeded]:
+    """The driver's hottest thread, and the main threads of servers and subjects that were observed in one trial."""
+    lost = lost_by_driver(found)
+    ran = max((thread.working_s / thread.wall_s for thread in found.drive.threads if thread.wall_s > 0), default=0.0)
+    parts = {DRIVER: _CpuNeeded(ran + lost, lost)}
+    cpus, placed = server_cpus(found), found.facts.placement
+    if cpus is None or not cpus.observed or (placed is not None and placed.shared):
+        return parts
+    for name, part in found.server_parts.items():
+        if part.main_thread_share is not None:
+            waited = min(part.wait_share or 0.0, cpus.worst_others)
+            parts[name] = _CpuNeeded(part.main_thread_share + waited, waited)
+    return parts
+
+
+def _typically_needed(trials: Sequence[Mapping[str, _CpuNeeded]]) -> dict[str, _CpuNeeded]:
+    """The medians over several trials, of the parts that all of them have."""
+    names = set.intersection(*(set(one) for one in trials)) if trials else set()
+    return {
+        name: _CpuNeeded(median(one[name].needed for one in trials), median(one[name].waited for one in trials))
+        for name in sorted(names)
+    }

@@ -14,8 +14,8 @@ from loadstone.message import Message, message
 from loadstone.spec.experiment import Conclusion
 from loadstone.spec.levels import Condition, Level, fits
 
-Held = Literal["holds", "does_not_hold", "undecided"]
-Direction = Literal["less", "the same", "more"]
+_Held = Literal["holds", "does_not_hold", "undecided"]
+_Direction = Literal["less", "the same", "more"]
 _INFORMATIVE = 2.0
 """An interval that is wider than so many times the claimed size says nothing about that size, although it holds it."""
 
@@ -24,7 +24,7 @@ _INFORMATIVE = 2.0
 class Claimed:
     """What a conclusion claims of `where` beside `against`, on the metric of the verdict that answers it."""
 
-    direction: Direction
+    direction: _Direction
     log_ratio: float | None
     """ln(where / against) as published; None where the author states no figure."""
 
@@ -33,8 +33,8 @@ class Claimed:
 class Outcome:
     """What a verdict says about a claim."""
 
-    direction: Held
-    size: Held | None = None
+    direction: _Held
+    size: _Held | None = None
     """None: no figure is claimed."""
     size_message: Message | None = None
     """The claimed figure beside the measured one; None without one."""
@@ -65,7 +65,7 @@ def answer_by_verdicts(conclusion: Conclusion, family: Family, *, back_to_back: 
         return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict="not_answered_here")
     outcomes = [_outcome(conclusion, pair) for pair in answering]
     known = [one for one in outcomes if one is not None]
-    verdict = together([one or _NO_DATA for one in outcomes]) if known else "no_valid_data"
+    verdict = _together([one or _NO_DATA for one in outcomes]) if known else "no_valid_data"
     said = _by_verdicts(conclusion, answering, outcomes, sum(one.direction == "holds" for one in known))
     return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict=verdict)
 
@@ -141,12 +141,12 @@ def _evidence(pair: Comparison) -> Message:
     )
 
 
-def _claimed_on(direction: Direction, value: float | None, metric: str, judged_metric: str) -> Claimed:
+def _claimed_on(direction: _Direction, value: float | None, metric: str, judged_metric: str) -> Claimed:
     """The claim on the metric that was judged: what is said of a time means the opposite of the rate."""
     log_ratio = None if value is None else math.log1p(value)
     if is_rate(metric) == is_rate(judged_metric):
         return Claimed(direction, log_ratio)
-    opposite: dict[Direction, Direction] = {"less": "more", "more": "less", "the same": "the same"}
+    opposite: dict[_Direction, _Direction] = {"less": "more", "more": "less", "the same": "the same"}
     return Claimed(opposite[direction], None if log_ratio is None else -log_ratio)
 
 
@@ -161,7 +161,7 @@ def outcome(claimed: Claimed, judged: Verdict, *, where_is_b: bool) -> Outcome:
     estimate, low, high = measured
     inside = low <= claimed.log_ratio <= high
     too_wide = inside and high - low > _INFORMATIVE * abs(claimed.log_ratio)
-    size: Held = "undecided" if too_wide else "holds" if inside else "does_not_hold"
+    size: _Held = "undecided" if too_wide else "holds" if inside else "does_not_hold"
     said = message(
         "answer_size",
         claimed=claimed.log_ratio,
@@ -183,7 +183,7 @@ def _measured(judged: Verdict, *, where_is_b: bool) -> tuple[float, float, float
     return -judged.estimate, -judged.high, -judged.low
 
 
-def _direction(claimed: Claimed, judged: Verdict, measured: tuple[float, float, float] | None) -> Held:
+def _direction(claimed: Claimed, judged: Verdict, measured: tuple[float, float, float] | None) -> _Held:
     if judged.kind == "equivalent":
         return _within_margin(claimed, measured)
     if judged.kind != "faster" or measured is None:
@@ -192,7 +192,7 @@ def _direction(claimed: Claimed, judged: Verdict, measured: tuple[float, float, 
     return "holds" if claimed.direction == ("more" if larger else "less") else "does_not_hold"
 
 
-def _within_margin(claimed: Claimed, measured: tuple[float, float, float] | None) -> Held:
+def _within_margin(claimed: Claimed, measured: tuple[float, float, float] | None) -> _Held:
     """EQUIVALENT: against any difference, but for one that is claimed to be as small as what was measured."""
     if claimed.direction == "the same":
         return "holds"
@@ -202,7 +202,7 @@ def _within_margin(claimed: Claimed, measured: tuple[float, float, float] | None
     return "holds" if real else "undecided"
 
 
-def together(outcomes: Sequence[Outcome]) -> AnswerVerdict:
+def _together(outcomes: Sequence[Outcome]) -> AnswerVerdict:
     """The verdict on a claim that was tested in several places: one where it fails is enough against it."""
     direction = _all([one.direction for one in outcomes])
     sizes = [one.size for one in outcomes if one.size is not None]
@@ -216,7 +216,7 @@ def together(outcomes: Sequence[Outcome]) -> AnswerVerdict:
     return "direction_holds_size_undecided" if size == "undecided" else "holds"
 
 
-def _all(found: Sequence[Held]) -> Held:
+def _all(found: Sequence[_Held]) -> _Held:
     if "does_not_hold" in found:
         return "does_not_hold"
     return "holds" if found and set(found) == {"holds"} else "undecided"

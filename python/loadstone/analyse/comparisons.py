@@ -100,22 +100,22 @@ def look_at(
     verdicts = [*(verdict for _, _, verdict in judged), *(one.verdict for one in contrasts)]
     if any(verdict.carried is not None for verdict in verdicts):
         return LookOutcome(verdicts, decided=False, carried=carried)
-    settled: list[Judged] = [(one.settings, one.evidence, one.verdict) for one in contrasts]
+    settled: list[_Judged] = [(one.settings, one.evidence, one.verdict) for one in contrasts]
     if not contrasts:
         settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in judged]
     decided = not (any(map(_needs_blocks, judged)) if not contrasts else _undecided(settled))
     return LookOutcome(verdicts, decided, _forecast(settled, group, len(blocks.complete)))
 
 
-Judged = tuple[Settings, Evidence, Verdict]
+_Judged = tuple[Settings, Evidence, Verdict]
 """What decides when a group ends: its effects where it has some, or else its pairs."""
 
 
-def _undecided(settled: Sequence[Judged]) -> bool:
+def _undecided(settled: Sequence[_Judged]) -> bool:
     return any(verdict.kind == "undecided" for _, _, verdict in settled)
 
 
-def _forecast(settled: Sequence[Judged], group: Group, blocks: int) -> Message | None:
+def _forecast(settled: Sequence[_Judged], group: Group, blocks: int) -> Message | None:
     """By what is undecided and whose blocks lie farthest apart."""
     undecided = [(evidence, settings) for settings, evidence, verdict in settled if verdict.kind == "undecided"]
     known = [(evidence.spread or 0.0, evidence, one) for evidence, one in undecided if blocks >= group.blocks_min]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from loadstone.analyse.comparisons import case_of, latencies_of
 from loadstone.analyse.completion import newest_look
-from loadstone.analyse.effects_answer import EffectCell, EffectsAnswer, EffectTerm
+from loadstone.analyse.model import EffectCell, EffectsAnswer, EffectTerm
 from loadstone.judge.compare.carried import with_carry_over
 from loadstone.judge.compare.cases import GroupCase, judge_group
 from loadstone.judge.compare.contrasts import JudgedContrast, LeftOut, judge_contrasts

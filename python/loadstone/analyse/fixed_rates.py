@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from loadstone.analyse.doubted_figures import doubted_figures
-from loadstone.analyse.merged_latencies import merged_latencies, unmeasurable
 from loadstone.analyse.model import AtRate
-from loadstone.analyse.row_latencies import row_fields, settled
+from loadstone.analyse.row_latencies import doubted_figures, merged_latencies, unmeasurable
+from loadstone.analyse.settled import row_fields, settled
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.full_speed import capacity_of
 from loadstone.judge.validity.checks import BOUNDS, forbidding

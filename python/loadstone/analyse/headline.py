@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadstone.analyse.effects_answer import EffectsAnswer
-from loadstone.analyse.model import Comparison, Family, ResultTable, Row
+from loadstone.analyse.model import Comparison, EffectsAnswer, Family, ResultTable, Row
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import DECIDED, UNBOUNDED, VerdictKind
 from loadstone.message import Message, message

@@ -16,16 +16,16 @@ from loadstone.message import Message, message
 from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
 
-USERS, CAPACITY = "saturation", "capacity"
+_USERS, _CAPACITY = "saturation", "capacity"
 _POINT_UNITS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
-        USERS: {"": 1.0, "users": 1.0},
-        CAPACITY: {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3},
+        _USERS: {"": 1.0, "users": 1.0},
+        _CAPACITY: {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3},
     }
 )
 """Figure -> the units in which it may be written. saturation: the users of the saturation point. capacity: correct
 replies a second there; of the open model the highest rate that keeps its objective."""
-_POINT_EXAMPLES: Mapping[str, str] = MappingProxyType({USERS: "saturation < 20", CAPACITY: "capacity < 50k/s"})
+_POINT_EXAMPLES: Mapping[str, str] = MappingProxyType({_USERS: "saturation < 20", _CAPACITY: "capacity < 50k/s"})
 
 
 class _Known(NamedTuple):
@@ -42,13 +42,13 @@ class _Known(NamedTuple):
         return None if self.value is None else [self.value, self.low, self.high]
 
 
-Operator = Literal[">", ">=", "<", "<="]
-ERRORS = "errors"
+_Operator = Literal[">", ">=", "<", "<="]
+_ERRORS = "errors"
 """The share of failed operations, the one metric of an objective that no experiment can compare."""
-LATENCIES = ("response_ns", "service_ns")
+_LATENCIES = ("response_ns", "service_ns")
 """Of a row that was measured at a fixed rate, too, an objective means that latency: at full speed it is users /
 throughput."""
-_COMPARE: dict[Operator, Callable[[float, float], bool]] = {
+_COMPARE: dict[_Operator, Callable[[float, float], bool]] = {
     ">": lambda found, limit: found > limit,
     ">=": lambda found, limit: found >= limit,
     "<": lambda found, limit: found < limit,
@@ -63,8 +63,8 @@ _TEXT = re.compile(
 )
 _GRAMMAR = (
     "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; "
-    f"metrics are {', '.join(_QUANTILES)} (response time), 'service p99' and so on, {', '.join(_RATES)}, {ERRORS}, and "
-    f"of a saturation point {', '.join(_POINT_UNITS)}; OP is one of > >= < <="
+    f"metrics are {', '.join(_QUANTILES)} (response time), 'service p99' and so on, {', '.join(_RATES)}, {_ERRORS}, "
+    f"and of a saturation point {', '.join(_POINT_UNITS)}; OP is one of > >= < <="
 )
 
 
@@ -76,7 +76,7 @@ class Objective:
     """As the user wrote it."""
     metric: str
     """Of `spec.experiment.METRICS`, or `errors`, or a figure of a saturation point."""
-    operator: Operator
+    operator: _Operator
     value: float
     relative: bool
     """Whether it is about B against A (`goodput < -5%`) instead of one condition."""
@@ -106,8 +106,8 @@ def parse_objective(text: str) -> Objective:
     metric = metric_of(name)
     if metric is None:
         raise UserError(f"--fail-if '{text}': there is no metric '{name}'; {_GRAMMAR}")
-    relative = unit == "%" and (metric != ERRORS or bool(sign))
-    if relative and metric == ERRORS:
+    relative = unit == "%" and (metric != _ERRORS or bool(sign))
+    if relative and metric == _ERRORS:
         raise UserError(f"--fail-if '{text}': errors have no ratio, they may be 0; write for example 'errors > 0.1%'")
     if relative and metric in _POINT_UNITS:
         example = _POINT_EXAMPLES[metric]
@@ -118,7 +118,7 @@ def parse_objective(text: str) -> Objective:
     return Objective(
         text=" ".join(text.split()),
         metric=metric,
-        operator=cast(Operator, operator),
+        operator=cast(_Operator, operator),
         value=value / 100 if relative else _value(text, metric, value, sign, unit),
         relative=relative,
         where=tuple(_where(text, where)) if where else (),
@@ -134,7 +134,7 @@ def metric_of(name: str) -> str | None:
     if kind in ("", "service", "response") and quantile in _QUANTILES:
         return f"{kind or 'response'}_ns.{quantile}"
     word = name.strip().lower()
-    return _RATES.get(word) or (word if word == ERRORS or word in _POINT_UNITS else None)
+    return _RATES.get(word) or (word if word == _ERRORS or word in _POINT_UNITS else None)
 
 
 def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
@@ -142,7 +142,7 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
     units: Mapping[str, float]
     if sign:
         raise UserError(f"--fail-if '{text}': a value with a sign is a ratio of B to A; write it in %, as -5%")
-    if metric == ERRORS:
+    if metric == _ERRORS:
         units, example = {"%": 0.01}, "errors > 1%"
     elif metric in _POINT_UNITS:
         units, example = _POINT_UNITS[metric], _POINT_EXAMPLES[metric]
@@ -202,7 +202,7 @@ def require_measured(objectives: Iterable[Objective], *, rows: bool, points: boo
         if not objective.of_point and points and not rows:
             raise UserError(
                 f"--fail-if '{objective.text}': this run has no figure but saturation points; "
-                f"write for example '{_POINT_EXAMPLES[CAPACITY]}', and give a latency with --objective"
+                f"write for example '{_POINT_EXAMPLES[_CAPACITY]}', and give a latency with --objective"
             )
 
 
@@ -251,13 +251,13 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
     """The line about one condition; None if it keeps the objective."""
     name = row.label or _levels(row.condition)
     text, metric = objective.text, objective.metric
-    if metric.partition(".")[0] in LATENCIES and (at_rate := _fixed_rate(row)) is not None:
+    if metric.partition(".")[0] in _LATENCIES and (at_rate := _fixed_rate(row)) is not None:
         return _missed_at_rate(objective, name, at_rate)
     if row.verdict == "missing":
         return message("objective_not_measured", name=name, objective=text, reasons=row.reasons)
     if row.verdict == "invalid":
         return message("objective_no_trial", name=name, objective=text, reasons=row.reasons)
-    found = _share_failed(row) if metric == ERRORS else figure(row, metric)
+    found = _share_failed(row) if metric == _ERRORS else figure(row, metric)
     if found is None:
         why = row.unmeasurable.get(metric.partition(".")[2])
         if why is None:
@@ -268,7 +268,7 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
     if (own := _may_be_ours(objective, row, found)) is not None:
         return message("objective_quantile_unmeasurable", name=name, objective=text, why=own)
     suspect = row.verdict == "suspect"
-    if metric == ERRORS:
+    if metric == _ERRORS:
         return message("objective_missed_errors", name=name, objective=text, failed_share=found, suspect=suspect)
     low, high = row.interval(metric) or (None, None)
     return message(
@@ -283,7 +283,7 @@ def _missed_by_point(objective: Objective, answer: SaturationAnswer) -> Message 
     if isinstance(known, Message):
         return message("objective_no_point", name=name, objective=text, why=known)
     broken = [objective.broken(end) for end in (known.low, known.high)]
-    found = {"figures": known.figures, "least": known.low, "of_users": metric == USERS}
+    found = {"figures": known.figures, "least": known.low, "of_users": metric == _USERS}
     if all(broken):
         return message("objective_missed_point", name=name, objective=text, **found)
     return message("objective_beyond_point", name=name, objective=text, **found) if any(broken) else None
@@ -373,11 +373,11 @@ def _ratio(log_ratio: float) -> float:
 
 def _figure_of_point(answer: SaturationAnswer, figure: str) -> _Known | Message:
     """What is known of a figure of one condition, or why nothing is."""
-    found = answer.users if figure == USERS else answer.per_s
+    found = answer.users if figure == _USERS else answer.per_s
     if found is not None:
         return _Known(found.value, found.low, found.high)
-    if figure == CAPACITY and answer.at_least_per_s is not None:
+    if figure == _CAPACITY and answer.at_least_per_s is not None:
         return _Known(None, answer.at_least_per_s, math.inf)
-    if figure == USERS and answer.model == "open":
+    if figure == _USERS and answer.model == "open":
         return message("objective_of_users_at_rates")
     return answer.message

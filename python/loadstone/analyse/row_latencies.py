@@ -1,217 +1,139 @@
-"""Whether the quantiles of a row's latencies repeat: their intervals, and what one slice or second alone made.
+"""The latencies of a row: of several trials together, which quantiles mean something, and which a check doubts.
 
-The units are what was measured apart: slices of a row that took turns, seconds (shorter: parts) of one that was
-measured in one stretch, and whole trials where there are as many as an interval needs.
+Of some rows users waited all through the measure phase: their rate stands, and of their latency the mean. A pool that
+is not fair gives a connection to who comes while others wait, and an application may answer some of its connections
+alone. What the others' operations took is in no histogram then; how long all of them waited on average follows from the
+rate by Little's law.
 """
 
-import math
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, permutations
-from typing import Any, cast
 
-from hdrh.histogram import HdrHistogram
-
-from loadstone.analyse.model import AtRate, IntervalUnit, Row, SettledLatencies
 from loadstone.errors import DriveFailed
-from loadstone.judge.compare.latencies import failed_in, failed_of, operations_of
-from loadstone.judge.compare.round_figures import slices_of
-from loadstone.judge.statistics.histograms import Buckets, buckets_of
-from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, UnitQuantile, Units
+from loadstone.judge.validity.bounds import TAKEN_AT_RATE
+from loadstone.judge.validity.load import POOL_WAIT, little, pool_wait
+from loadstone.judge.validity.standing_still import own_stalls, stalls
+from loadstone.judge.validity.stores import connection_leak
+from loadstone.judge.validity.time import schedule_lag
 from loadstone.message import Message, message
-from loadstone.record.histogram import PER_MILLE, merge
-from loadstone.record.reading import (
-    LatencyKind,
-    Run,
-    read_histogram,
-    read_interval_histograms,
-    read_round_histograms,
-)
-from loadstone.record.trial import Quantiles, TrialRecord
-from loadstone.spec.levels import Level, is_level, same_level
+from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
+from loadstone.record.reading import Run
+from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
 
-RESPONSE: LatencyKind = "response"
-UNSETTLED_TIMES = 10.0
-"""J: an interval whose ends lie so far apart says nothing of the figure's size."""
-NEIGHBOUR_TIMES = 20.0
-"""Neighbours whose quantiles differ by so much: the longer one counts only if it is known to repeat."""
-_WHOLE = 0.5
-"""An interval shorter than this part of the longest one goes to the one before it: the drain, and what is left over."""
-_ROUNDED_S = 1e-3
-"""The log has the begin of an interval to the millisecond."""
-_SECOND_S = (0.75, 1.5)
+_BEGUN_EARLIER = "check.little.begun_earlier"
+FIGURES = tuple(Quantiles.model_fields)
+_STALL_REACHES = 2.0
+"""J: a stall may make twice as many late as came due in it: those that queue behind them."""
+
+
+def saturates(trials: Sequence[TrialRecord]) -> bool:
+    """Whether their load was a closed model without think time: latency is users / throughput then."""
+    models = [trial.facts.closed for trial in trials]
+    return bool(models) and all(one is not None and not one.think_time_ms for one in models)
+
+
+def has_a_rate(trials: Sequence[TrialRecord]) -> bool:
+    """Whether their load came at a rate that was set, the open model."""
+    return bool(trials) and all(trial.facts.open is not None for trial in trials)
 
 
 @dataclass(frozen=True)
-class _Measured:
-    kind: IntervalUnit
-    latencies: list[Buckets]
-    failed: list[int]
+class Latencies:
+    """Of all trials together."""
+
+    response: Quantiles | None
+    service: Quantiles | None
+    least: Quantiles | None
+    """The response time without what the driver itself may have added; None where that was not measured."""
+    unread: list[Message]
+    """Why there are none."""
 
 
-def settled(run: Run, trials: Sequence[TrialRecord], response: Quantiles | None) -> SettledLatencies:
-    """Of the quantiles that were measured; nothing where the latencies cannot be read (another reason says so)."""
-    names = [name for name in PER_MILLE if response is not None and getattr(response, name) is not None]
-    if not names:
-        return SettledLatencies()
+def merged_latencies(run: Run, trials: list[TrialRecord]) -> Latencies:
+    """The latencies of all trials together, from their merged histograms."""
+    if len(trials) == 1:
+        return Latencies(trials[0].response_ns, trials[0].service_ns, trials[0].least_ns, [])
     try:
-        found = _measured(run, trials)
-        units = Units(found.latencies, found.failed)
-    except (DriveFailed, ValueError):
-        return SettledLatencies()
-    intervals: dict[str, tuple[float, float | None]] = {}
-    unsettled: dict[str, Message] = {}
-    for name in names:
-        one = units.quantile(PER_MILLE[name] / 1000)
-        if one.low is not None and one.high is not None:
-            intervals[name] = (one.low, one.high if math.isfinite(one.high) else None)
-        if why := _unsettled(name, one, found.kind):
-            unsettled[name] = why
-    missing = None
-    if not intervals:
-        missing = message("quantile_interval_needs", needed=UNITS_MIN, units=units.number, unit=found.kind)
-    return SettledLatencies(
-        response_interval_ns=intervals,
-        interval_units=units.number,
-        interval_unit=found.kind,
-        no_interval=missing,
-        unsettled=unsettled,
-    )
+        return Latencies(run.response_ns(trials), run.service_ns(trials), run.least_ns(trials), [])
+    except DriveFailed as error:
+        return Latencies(None, None, None, [message("row.not_merged", error=str(error))])
 
 
-def row_fields(found: SettledLatencies, doubted: Sequence[str]) -> dict[str, Any]:
-    """What a row has of it; `doubted`: the figures that checks doubt."""
-    return {**dict(found), **_doubted(doubted, found.unsettled)}
-
-
-def _doubted(by_checks: Iterable[str], unsettled: Iterable[str]) -> dict[str, Any]:
-    every = list(dict.fromkeys([*by_checks, *unsettled]))
-    return {"doubted": every, "latencies_doubted": bool(every)}
-
-
-def _unsettled(name: str, one: UnitQuantile, kind: IntervalUnit) -> Message | None:
-    """Why a quantile does not describe the condition; None where nothing speaks against it."""
-    if one.is_of_one_unit:
-        return message(
-            "quantile_one_unit",
-            quantile=name,
-            unit=kind,
-            units=one.units,
-            share=one.share_of_one,
-            without_ns=one.without_one,
-        )
-    if one.low is not None and one.high is not None and one.high >= UNSETTLED_TIMES * one.low:
-        high_ns = one.high if math.isfinite(one.high) else None
-        return message(
-            "quantile_apart",
-            quantile=name,
-            unit=kind,
-            units=one.units,
-            most=one.units_of_most,
-            low_ns=one.low,
-            high_ns=high_ns,
-        )
-    return None
-
-
-def _measured(run: Run, trials: Sequence[TrialRecord]) -> _Measured:
-    """The units of these trials. Raises DriveFailed, and ValueError for histograms that differ in their buckets."""
-    if len(trials) >= UNITS_MIN:
-        whole = [buckets_of(read_histogram(run.path, trial.trial, RESPONSE)) for trial in trials]
-        return _Measured("trial", whole, failed_of(trials, whole, RESPONSE))
-    parts = [_slices(run, trial) if slices_of(trial) else _intervals(run, trial) for trial in trials]
-    latencies = [one for part in parts for one in part.latencies]
-    return _Measured(parts[0].kind, latencies, [one for part in parts for one in part.failed])
-
-
-def _slices(run: Run, trial: TrialRecord) -> _Measured:
-    """Of a trial that took turns: a unit a slice, where each has a histogram of its own, else the fewer that there are.
-
-    What ended between slices stands in a histogram over all of them: it goes to its last one.
-    """
-    slices = slices_of(trial)
-    found = read_round_histograms(run.path, trial.trial, RESPONSE)
-    spans: list[tuple[int, int]] = []
-    for span in sorted(found, key=lambda span: span[1] - span[0]):
-        if not any(span[0] <= other[1] and other[0] <= span[1] for other in spans):
-            spans.append(span)
-    spans.sort()
-    joined = {span: [found[span]] for span in spans}
-    for span in found.keys() - joined.keys():
-        joined[max((one for one in spans if one[1] <= span[1]), default=spans[-1])].append(found[span])
-    latencies = [buckets_of(merge(joined[span])) for span in spans]
-    failed = [failed_in(slices, span, one, RESPONSE) for span, one in zip(spans, latencies, strict=True)]
-    each = all(first == last for first, last in spans)
-    return _Measured("slice" if each else "part", latencies, failed)
-
-
-def _intervals(run: Run, trial: TrialRecord) -> _Measured:
-    """Of a trial in one stretch: a unit an interval. Failures stand in the interval in which they were counted."""
-    found = read_interval_histograms(run.path, trial.trial, RESPONSE)
-    if not found:
-        return _Measured("part", [], [])
-    longest_s = max(length_s for _, length_s in found)
-    starts: list[float] = []
-    groups: list[list[HdrHistogram]] = []
-    for (start_s, length_s), histogram in found.items():
-        if groups and length_s < _WHOLE * longest_s:
-            groups[-1].append(histogram)
+def unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> dict[str, Message]:
+    """Quantiles that the data do not support, each with the reason."""
+    operations = sum(trial.counts.offered for trial in trials)
+    reasons: dict[str, Message] = {}
+    for name, per_mille in PER_MILLE.items():
+        if response is None or getattr(response, name) is not None:
+            continue
+        if measurable(per_mille, operations):
+            reasons[name] = message("quantile_failed")
         else:
-            starts.append(start_s)
-            groups.append([histogram])
-    latencies = [buckets_of(merge(group)) for group in groups]
-    failed = [0] * len(groups)
-    for line in run.intervals.get(trial.trial, ()):
-        if line.phase in ("measure", "drain"):
-            place = bisect_right(starts, line.start_s + _ROUNDED_S) - 1
-            failed[max(0, place)] += sum(line.errors.values()) + line.timeouts + line.dropped
-    rest = max(0, operations_of(trial, RESPONSE) - sum(one.total for one in latencies)) - sum(failed)
-    failed[-1] = max(0, failed[-1] + rest)
-    second = _SECOND_S[0] <= longest_s <= _SECOND_S[1]
-    return _Measured("second" if second else "part", latencies, failed)
+            needed = SAMPLES_BEYOND * 1000 // (1000 - per_mille)
+            reasons[name] = message("quantile_needs", quantile=name, needed=needed, operations=operations)
+    return reasons
 
 
-def neighbours_checked(rows: Sequence[Row], vary: dict[str, list[Level]]) -> list[Row]:
-    """The rows, with every quantile marked that is twenty times a neighbour's and has no interval.
+def is_of_latency(check: CheckResult) -> bool:
+    """Whether it doubts the latencies alone, and not the rate: users are missing from them, or requests left late."""
+    return check.name == schedule_lag.name or is_disturbed(check) or _is_of_waiting(check)
 
-    Neighbours differ in one factor, by adjacent levels. One with an interval needs no neighbour: where that reaches
-    down to a tenth of the figure it is marked already, and else it repeats.
+
+def is_disturbed(check: CheckResult) -> bool:
+    """Whether others had CPU time while a rate that was set was held."""
+    return check.reason is not None and check.reason.kind == TAKEN_AT_RATE
+
+
+def _is_of_waiting(check: CheckResult) -> bool:
+    return check.name == little.name and check.reason is not None and check.reason.kind == _BEGUN_EARLIER
+
+
+def _is_bounded(check: CheckResult, least: Quantiles | None) -> bool:
+    """Whether what a check doubts is what the latencies' own bound says."""
+    return check.name == schedule_lag.name and least is not None
+
+
+def some_waited(trials: Sequence[TrialRecord]) -> bool:
+    """Whether any of the trials has users whose operations ended in none of its histograms."""
+    return any(check.verdict == "suspect" and _is_of_waiting(check) for trial in trials for check in trial.checks)
+
+
+def time_of_all_users(trials: Sequence[TrialRecord]) -> Quantiles:
+    """The mean response time in ns by Little's law, N / X less the think time; no quantile."""
+    closed = [(model, trial) for trial in trials if (model := trial.facts.closed) is not None]  # no other has users
+    users_s = sum(model.users * trial.duration_s for model, trial in closed)
+    ended = sum(trial.throughput_per_s * trial.duration_s for _, trial in closed)
+    mean_s = users_s / ended - closed[0][0].think_time_ms / 1e3 if ended else None
+    return Quantiles(min=None, mean=None if mean_s is None else 1e9 * mean_s, max=None, **dict.fromkeys(PER_MILLE))
+
+
+def no_quantiles() -> dict[str, Message]:
+    """The reason for which such a row has none, by quantile."""
+    return {name: message("quantile_users_waited") for name in PER_MILLE}
+
+
+def doubted_figures(doubts: Iterable[tuple[TrialRecord, CheckResult]], least: Quantiles | None) -> list[str]:
+    """The figures that these checks, each of its trial, doubt; in the order of `Quantiles`.
+
+    `least`: the response times without what the driver may have added, which bound what lateness does.
     """
-    doubts: dict[int, dict[str, Message]] = {}
-    at_a_rate = [(place, row) for place, row in enumerate(rows) if row.at_fixed_rate is not None]
-    for (place, row), (_, other) in permutations(at_a_rate, 2):
-        if _are_neighbours(row, other, vary):
-            for name, why in _far_beyond(row, other).items():
-                doubts.setdefault(place, {}).setdefault(name, why)
-    return [_marked(row, doubts[place]) if place in doubts else row for place, row in enumerate(rows)]
+    found = {name for trial, check in doubts for name in _doubted(trial, check, least)}
+    return [name for name in FIGURES if name in found]
 
 
-def _are_neighbours(a: Row, b: Row, vary: dict[str, list[Level]]) -> bool:
-    differing = [name for name in vary if not same_level(a.condition[name], b.condition[name])]
-    if len(differing) != 1:
-        return False
-    name = differing[0]
-    return any(is_level(a.condition[name], two) and is_level(b.condition[name], two) for two in pairwise(vary[name]))
+def _doubted(trial: TrialRecord, check: CheckResult, least: Quantiles | None) -> Sequence[str]:
+    if _is_bounded(check, least) or check.name == connection_leak.name:  # which is about what is left on the server
+        return ()
+    if check.name == pool_wait.name:
+        return [name for name in FIGURES if _waits(trial, name)]
+    if check.name in (stalls.name, own_stalls.name) and check.measured is not None and trial.duration_s:
+        percent = check.measured if check.unit != "s" else 100 * check.measured / trial.duration_s
+        reached = {name for name, per_mille in PER_MILLE.items() if _STALL_REACHES * percent >= 100 - per_mille / 10}
+        return [name for name in FIGURES if name in reached or name in ("mean", "max")]
+    return FIGURES
 
 
-def _far_beyond(row: Row, other: Row) -> dict[str, Message]:
-    """The quantiles of a row without an interval that are so many times its neighbour's."""
-    found: dict[str, Message] = {}
-    here, there = row.at_fixed_rate, other.at_fixed_rate
-    if here is None or there is None or here.response_ns is None or there.response_ns is None:
-        return found
-    for name in PER_MILLE:
-        figure, less = getattr(here.response_ns, name), getattr(there.response_ns, name)
-        known = name in here.response_interval_ns or name in here.unsettled
-        if figure and less and not known and figure >= NEIGHBOUR_TIMES * less:
-            found[name] = message("quantile_neighbour", quantile=name, times=figure / less, neighbour=other.label)
-    return found
-
-
-def _marked(row: Row, doubts: dict[str, Message]) -> Row:
-    source = cast(Row | AtRate, row.at_fixed_rate)
-    changed = {"unsettled": {**source.unsettled, **doubts}, **_doubted(source.doubted, doubts)}
-    if isinstance(source, AtRate):
-        return row.model_copy(update={"at_rate": source.model_copy(update=changed)})
-    return row.model_copy(update=changed)
+def _waits(trial: TrialRecord, name: str) -> bool:
+    """Whether waiting for a connection is, at this quantile, more of the response time than the check allows."""
+    wait, response = getattr(trial.pool_wait_ns, name), getattr(trial.response_ns, name)
+    return bool(response) and wait is not None and 100 * wait > POOL_WAIT.valid * response

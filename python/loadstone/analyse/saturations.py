@@ -1,25 +1,48 @@
 """Where each condition saturates: from its trials to an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import groupby
+from math import exp, log
+from statistics import median
 
-from loadstone.analyse.limiting_parts import limiting_levels, limiting_rates
-from loadstone.analyse.ramp import ramp_of_trials
-from loadstone.analyse.saturation_answer import SaturationAnswer, Search, SearchPoint
+from loadstone.analyse.bottleneck import bottleneck_of, typical_load
+from loadstone.analyse.limiting_part import Bottleneck
+from loadstone.analyse.saturation_answer import (
+    Estimated,
+    Limiting,
+    PartShare,
+    RampAnswer,
+    RampStep,
+    SaturationAnswer,
+    SaturationPoint,
+    Search,
+    SearchPoint,
+)
 from loadstone.analyse.saturation_objectives import estimated, met_by_rates, met_in_sweeps
-from loadstone.analyse.saturation_points import level_points, rate_points, trials_of_sweeps
+from loadstone.errors import DriveFailed
 from loadstone.judge.saturation.closed_answer import ClosedAnswer, closed_answer
-from loadstone.judge.saturation.level_probes import search_trials
+from loadstone.judge.saturation.level_probes import failed_share, search_trials
 from loadstone.judge.saturation.rate_answer import rate_answer
 from loadstone.judge.saturation.rate_trials import RateStep
-from loadstone.judge.statistics.saturation_model import no_point
+from loadstone.judge.statistics.ramp_reading import RampStep as Step
+from loadstone.judge.statistics.ramp_reading import by_eye, kneedle, moving_average
+from loadstone.judge.statistics.saturation import TAIL_FROM
+from loadstone.judge.statistics.saturation_model import Sweep, no_point
+from loadstone.judge.validity.checks import BOUNDS
+from loadstone.judge.validity.reasons import counted_reasons, failed_checks
 from loadstone.message import Message, message
+from loadstone.plan.drive_plan import RampUp
 from loadstone.plan.labels import condition_label
+from loadstone.plan.saturation.level_plans import steps_of, users_at
 from loadstone.plan.saturation.saturation_settings import SaturationSettings
 from loadstone.record.plan_summary import PlannedLine
-from loadstone.record.reading import Run, read_histogram
-from loadstone.record.trial import TrialRecord
+from loadstone.record.reading import IntervalLine, Run, read_histogram
+from loadstone.record.trial import Quantiles, TrialRecord, TrialVerdict
 from loadstone.spec.levels import identity
+
+_NEAR_LIMIT = 0.95
+"""Rates from so much of the limit on show what the limit is."""
 
 
 def make_saturations(run: Run, judged: Sequence[TrialRecord]) -> list[SaturationAnswer]:
@@ -51,7 +74,7 @@ def _closed(
 ) -> SaturationAnswer:
     answer, found = closed_answer(trials, settings), closed_answer(trials, settings).saturation
     by_users: dict[int, list[TrialRecord]] = {}
-    for trial in trials_of_sweeps(trials) or search_trials(trials):
+    for trial in _trials_of_sweeps(trials) or search_trials(trials):
         if trial.saturation is not None and trial.saturation.users is not None:
             by_users.setdefault(trial.saturation.users, []).append(trial)
     required, sweeps = settings.required, answer.sweeps
@@ -71,11 +94,11 @@ def _closed(
         think_s=answer.think_s,
         unloaded_s=answer.unloaded_s,
         unloaded_users=answer.unloaded_users,
-        points=level_points(run, trials, sweeps),
+        points=_level_points(run, trials, sweeps),
         search=_search(answer),
         limiting=limiting_levels(by_users, found.users.value if found.users is not None else None),
         objective=None if required is None else met_in_sweeps(run, trials, sweeps, required),
-        ramp=ramp_of_trials(run, settings, trials, estimated(found.users)),
+        ramp=_ramp_of_trials(run, settings, trials, estimated(found.users)),
     )
 
 
@@ -103,7 +126,7 @@ def _open(
         think_s=0.0,
         unloaded_s=closed.unloaded_s,
         unloaded_users=closed.unloaded_users,
-        points=rate_points(run, steps),
+        points=_rate_points(run, steps),
         search=Search(points=[*_search(closed).points, *map(_located, located)], why=closed.why),
         limiting=limiting_rates([step.trial for step in steps], limit_per_s),
         objective=None if required is None else met_by_rates(None if answer is None else found, required),
@@ -126,3 +149,222 @@ def _seconds(trials: Sequence[TrialRecord]) -> float:
         return 0.0
     ends = [one.started_unix_ns / 1e9 + max((end for _, end in one.phases.values()), default=0.0) for one in trials]
     return round(max(ends) - min(one.started_unix_ns for one in trials) / 1e9, 3)
+
+
+def _level_points(run: Run, trials: Sequence[TrialRecord], sweeps: Sequence[Sweep]) -> list[SaturationPoint]:
+    """A point a level, over its sweeps; where there were no sweeps, of the search."""
+    by_users: dict[int, list[TrialRecord]] = {}
+    for trial in _trials_of_sweeps(trials) or search_trials(trials):
+        if trial.saturation is not None and trial.saturation.users is not None:
+            by_users.setdefault(trial.saturation.users, []).append(trial)
+    rates: dict[int, list[float]] = {}
+    for sweep in sweeps:
+        for probe in sweep:
+            rates.setdefault(probe.users, []).append(probe.goodput_per_s)
+    return [
+        _point(run, found, rates.get(users) or [one.goodput_per_s for one in found], users=users)
+        for users, found in sorted(by_users.items())
+    ]
+
+
+def _rate_points(run: Run, steps: Sequence[RateStep]) -> list[SaturationPoint]:
+    """A point a trial of the open model, in the order of their rates."""
+    found = [
+        _point(run, [step.trial], [step.trial.goodput_per_s], rate_per_s=step.trial.saturation.rate_per_s)
+        for step in steps
+        if step.trial.saturation is not None
+    ]
+    return sorted(found, key=lambda point: point.rate_per_s or 0.0)
+
+
+def _trials_of_sweeps(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """Those of them that are of a sweep and were driven."""
+    return [one for one in trials if one.saturation is not None and one.saturation.phase == "sweep" and one.phases]
+
+
+def _point(
+    run: Run,
+    trials: list[TrialRecord],
+    rates: Sequence[float],
+    *,
+    users: int | None = None,
+    rate_per_s: float | None = None,
+) -> SaturationPoint:
+    typical = exp(median(log(rate) for rate in rates)) if rates and min(rates) > 0 else 0.0
+    return SaturationPoint(
+        users=users,
+        rate_per_s=rate_per_s,
+        per_s=typical,
+        low=min(rates, default=0.0),
+        high=max(rates, default=0.0),
+        response_ns=_response(run, trials),
+        cpu=_cpu(trials),
+        errors=_failed(trials),
+        sweeps=len(rates),
+        verdict=_verdict(trials),
+        reasons=_reasons(trials),
+    )
+
+
+def _response(run: Run, trials: list[TrialRecord]) -> Quantiles | None:
+    if len(trials) == 1:
+        return trials[0].response_ns
+    try:
+        return run.response_ns(trials)
+    except DriveFailed:
+        return None
+
+
+def _failed(trials: Sequence[TrialRecord]) -> float:
+    offered = sum(trial.counts.offered for trial in trials)
+    return sum(failed_share(one) * one.counts.offered for one in trials) / offered if offered else 1.0
+
+
+def _cpu(trials: Sequence[TrialRecord]) -> dict[str, float]:
+    elapsed_s = sum(trial.duration_s for trial in trials)
+    parts = sorted({part for trial in trials for part in trial.cpu_s}) if elapsed_s else []
+    return {part: round(sum(trial.cpu_s.get(part, 0.0) for trial in trials) / elapsed_s, 4) for part in parts}
+
+
+def _verdict(trials: Sequence[TrialRecord]) -> TrialVerdict:
+    """What bounds the figure doubts none of it: the bound of the gain rule stands in the interval."""
+    for verdict in ("invalid", "suspect"):
+        if any(failed_checks(trial, (verdict,), without=BOUNDS) for trial in trials):
+            return verdict
+    return "valid"
+
+
+def _reasons(trials: list[TrialRecord]) -> list[Message]:
+    if len(trials) > 1:
+        return counted_reasons(trials, without=BOUNDS)
+    return [one.reason for trial in trials for one in failed_checks(trial, without=BOUNDS) if one.reason is not None]
+
+
+def limiting_levels(trials: Mapping[int, Sequence[TrialRecord]], point: float | None) -> Limiting | None:
+    """Of the closed model: at twice the saturation point and beyond; where there is none, at the most users.
+
+    At the point itself nothing need be full: some users wait there, and some servers, by chance. `trials` are those
+    that were driven, by users.
+    """
+    levels = sorted(trials)
+    if not levels:
+        return None
+    beyond = [users for users in levels if point is not None and users >= TAIL_FROM * point] or levels[-1:]
+    knee = min(levels, key=lambda users: abs(log(users / point))) if point else levels[-1]
+    found = bottleneck_of([trial for users in beyond for trial in trials[users]])
+    shares = [
+        _shares(trials[levels[0]]),
+        _shares(trials[knee]),
+        _shares([t for users in beyond for t in trials[users]]),
+    ]
+    return _limiting(found, shares, users=beyond[0], rate_per_s=None)
+
+
+def limiting_rates(trials: Sequence[TrialRecord], limit_per_s: float | None) -> Limiting | None:
+    """Of the open model: from nearly the limit on; where there is none, at the highest rates."""
+    rated = sorted(
+        ((one.saturation.rate_per_s or 0.0, one) for one in trials if one.saturation), key=lambda two: two[0]
+    )
+    if not rated:
+        return None
+    from_per_s = _NEAR_LIMIT * limit_per_s if limit_per_s else rated[-1][0]
+    near = [one for rate, one in rated if rate >= from_per_s] or [rated[-1][1]]
+    knee = near if limit_per_s is None else [one for rate, one in rated if from_per_s <= rate <= limit_per_s] or near
+    shares = [_shares([rated[0][1]]), _shares(knee), _shares(near)]
+    return _limiting(bottleneck_of(near), shares, users=None, rate_per_s=from_per_s)
+
+
+def _shares(trials: Sequence[TrialRecord]) -> Mapping[str, float]:
+    load = typical_load(trials)
+    return {} if load is None else load.shares
+
+
+def _limiting(
+    found: Bottleneck | None, shares: Sequence[Mapping[str, float]], *, users: int | None, rate_per_s: float | None
+) -> Limiting | None:
+    if found is None:
+        return None
+    unloaded, knee, beyond = shares
+    names = sorted({name for one in shares for name in one}, key=lambda name: -beyond.get(name, 0.0))
+    rows = [
+        PartShare(part=name, unloaded=unloaded.get(name), knee=knee.get(name), beyond=beyond.get(name))
+        for name in names
+    ]
+    runner_up = _runner_up(found, names)
+    return Limiting(
+        bottleneck=found,
+        users=users,
+        rate_per_s=rate_per_s,
+        runner_up=runner_up,
+        runner_up_share=None if runner_up is None else beyond.get(runner_up),
+        shares=rows,
+    )
+
+
+def _runner_up(found: Bottleneck, names: Sequence[str]) -> str | None:
+    """The fullest part that the line on the bottleneck does not name already."""
+    return next((name for name in names if name not in found.named), None)
+
+
+def _ramp_of_trials(
+    run: Run, settings: SaturationSettings, trials: Sequence[TrialRecord], found: Estimated | None
+) -> RampAnswer | None:
+    """The ramp among the trials of a condition; None where none was driven."""
+    ramp = settings.classical
+    driven = next((one for one in reversed(trials) if one.saturation and one.saturation.phase == "ramp"), None)
+    if ramp is None or driven is None:
+        return None
+    return _ramp_answer(run.intervals.get(driven.trial, ()), steps_of(ramp), ramp.users, found)
+
+
+def _ramp_answer(
+    lines: Sequence[IntervalLine], steps: RampUp, users: int, found: Estimated | None
+) -> RampAnswer | None:
+    """The answer from the intervals of the ramp's trial; None where it was not measured.
+
+    Args:
+        lines: of all operations of the trial.
+        steps: in which its users began.
+        users: all of them.
+        found: the saturation point by sweeps; None where there is none.
+    """
+    in_steps = groupby(_measured(lines), lambda line: _users(line, steps, users))
+    driven = [_step(then, list(of)) for then, of in in_steps]
+    if not driven:
+        return None
+    eye, knee = by_eye(driven), kneedle(driven)
+    figures = None if found is None else [found.value, found.low, found.high]
+    return RampAnswer(
+        steps=with_averages(driven),
+        eye_users=None if eye is None else eye.users,
+        eye_per_s=None if eye is None else eye.per_s,
+        knee_users=None if knee is None else knee.users,
+        knee_per_s=None if knee is None else knee.per_s,
+        message=message("ramp_differs", users=figures, eye_users=None if eye is None else eye.users),
+    )
+
+
+def with_averages(driven: Sequence[Step]) -> list[RampStep]:
+    """The steps, each with the moving average at it."""
+    averages = moving_average([step.per_s for step in driven])
+    return [
+        RampStep(users=one.users, from_s=one.from_s, to_s=one.to_s, per_s=one.per_s, average_per_s=average)
+        for one, average in zip(driven, averages, strict=True)
+    ]
+
+
+def _measured(lines: Sequence[IntervalLine]) -> list[IntervalLine]:
+    return sorted((one for one in lines if one.phase == "measure" and one.duration_s > 0), key=lambda one: one.start_s)
+
+
+def _users(line: IntervalLine, steps: RampUp, users: int) -> int:
+    """Who was active in the middle of an interval: users begin as they were planned."""
+    return users_at(steps, users, line.start_s + line.duration_s / 2)
+
+
+def _step(users: int, lines: Sequence[IntervalLine]) -> Step:
+    """One step; of several operations all together."""
+    times = {line.index: line.duration_s for line in lines}
+    last = lines[-1]
+    ok = sum(line.ok for line in lines)
+    return Step(users, lines[0].start_s, last.start_s + last.duration_s, ok / sum(times.values()))

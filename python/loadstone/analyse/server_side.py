@@ -1,12 +1,17 @@
-"""What servers, applications and the machine reported of a row's trials: rows stored, and monitors' figures."""
+"""What was observed beside a row's load: by servers, applications, the machine, receivers and the generator itself."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from loadstone.analyse.model import EndpointCounts
-from loadstone.drive.outcome import DriveRecord
+from loadstone.analyse.model import AtOnce, Deliveries, EndpointCounts
+from loadstone.drive.outcome import DriveRecord, ThreadCalls
+from loadstone.errors import DriveFailed
 from loadstone.record.facts import AvgMax, StoredFacts, TrialFacts
+from loadstone.record.histogram import decode, merge, quantiles_ns
+from loadstone.record.parts.part_kinds import declared
 from loadstone.record.trial import TrialRecord
+
+_SWITCHES = "voluntary_per_s"
 
 
 def server_side(trials: Sequence[TrialRecord]) -> dict[str, Any]:
@@ -14,7 +19,7 @@ def server_side(trials: Sequence[TrialRecord]) -> dict[str, Any]:
     known = [(trial, trial.facts) for trial in trials if trial.facts.plan is not None]
     return {
         "stored": _sum([stored_rows(facts) for _, facts in known]),
-        "answered": _sum([answered(facts) for _, facts in known]),
+        "answered": _sum([_answered(facts) for _, facts in known]),
         "ours": all(facts.placement is not None for _, facts in known),
         "stored_keys": _sum([stored_keys(facts) for _, facts in known]),
         "seen": _averages([(facts, trial.duration_s) for trial, facts in known]),
@@ -79,7 +84,7 @@ def stored_rows(facts: TrialFacts) -> int | None:
     return _sum([None if one.before is None or one.after is None else one.after - one.before for one in facts.stored])
 
 
-def answered(facts: TrialFacts) -> int | None:
+def _answered(facts: TrialFacts) -> int | None:
     """Correct replies of what is counted, in the whole drive as the count is; None where nothing was counted."""
     return sum(one.answered for one in facts.stored) if facts.stored else None
 
@@ -117,3 +122,73 @@ def _together(figures: Iterable[tuple[AvgMax, float]]) -> AvgMax:
     weight = sum(length_s for _, length_s in known)
     average = sum(figure.avg * length_s for figure, length_s in known) / weight if weight else known[0][0].avg
     return AvgMax(avg=average, max=max(figure.max for figure, _ in known))
+
+
+def at_once(trials: Sequence[TrialRecord]) -> AtOnce | None:
+    """Over these trials; None where the generator did not count it in all of them."""
+    known = [(trial, trial.facts.drive) for trial in trials if trial.facts.drive is not None]
+    calls = [thread.calls for _, drive in known for thread in drive.threads]
+    counted = [one for one in calls if one is not None]
+    elapsed_s = sum(trial.duration_s for trial, _ in known)
+    if not counted or len(counted) < len(calls) or elapsed_s <= 0:
+        return None
+    total = ThreadCalls(
+        **{name: sum(getattr(one, name) for one in counted) for name in ThreadCalls.model_fields}  # of all threads
+    )
+    wakes = [(rate, trial.duration_s) for trial, _ in known if (rate := _server_wakeups(trial.facts)) is not None]
+    return AtOnce(
+        wakeups_per_s=total.wakeups / elapsed_s,
+        replies_a_wakeup=total.replies / total.wakeups if total.wakeups else None,
+        requests_a_send=total.requests / total.sends if total.sends else None,
+        server_wakeups_per_s=_mean(wakes) if len(wakes) == len(known) else None,
+    )
+
+
+def _server_wakeups(facts: TrialFacts) -> float | None:
+    """How often a second the threads of the servers that execute commands began to run; None: not observed.
+
+    Within slices by the kernel's count of the main thread; else by what monitors saw of all threads.
+    """
+    servers = [part for part, kind in facts.kinds.items() if declared(kind).store]
+    slices = () if facts.drive is None else facts.drive.slices
+    if slices:
+        found = [one.parts[part].main_runs for one in slices for part in servers if part in one.parts]
+        runs = [number for number in found if number is not None]
+        measured_s = sum(one.end_s - one.begin_s for one in slices)
+        return sum(runs) / measured_s if runs and len(runs) == len(found) and measured_s > 0 else None
+    switched = [facts.seen[part][_SWITCHES].avg for part in servers if _SWITCHES in facts.seen.get(part, {})]
+    return sum(switched) if switched else None
+
+
+def _mean(weighted: Sequence[tuple[float, float]]) -> float | None:
+    weights = sum(weight for _, weight in weighted)
+    return sum(value * weight for value, weight in weighted) / weights if weights > 0 else None
+
+
+def deliveries(trials: Sequence[TrialRecord]) -> Deliveries | None:
+    """Over these trials; None where one of them had no receivers."""
+    drives = [trial.facts.drive for trial in trials if trial.facts.drive is not None]
+    found = [drive.receivers for drive in drives if drive.receivers is not None]
+    measured_s = sum(drive.measure_s for drive in drives)
+    if not found or len(found) < len(trials) or measured_s <= 0:
+        return None
+    summaries = [one.delivery_ns for one in found if one.delivery_ns.count]
+    count = sum(one.count for one in summaries)
+    try:
+        merged = merge(decode(one.delivery_histogram) for one in found)
+    except DriveFailed:
+        return None
+    return Deliveries(
+        per_s=sum(one.window_delivered for one in found) / measured_s,
+        expected=sum(one.expected for one in found),
+        delivered=sum(one.delivered for one in found),
+        missing=sum(one.missing for one in found),
+        disconnected=sum(one.disconnected for one in found),
+        delivery_ns=quantiles_ns(
+            merged,
+            sum(max(one.expected, one.delivered) for one in found),
+            least=min((one.min for one in summaries), default=None),
+            mean=sum(one.mean * one.count for one in summaries) / count if count else None,
+            greatest=max((one.max for one in summaries), default=None),
+        ),
+    )

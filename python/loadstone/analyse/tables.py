@@ -6,23 +6,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from loadstone.analyse.at_once import at_once
 from loadstone.analyse.bottleneck import bottleneck_of
-from loadstone.analyse.deliveries import deliveries
-from loadstone.analyse.doubted_figures import doubted_figures
 from loadstone.analyse.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
-from loadstone.analyse.merged_latencies import has_a_rate, merged_latencies, saturates, unmeasurable
 from loadstone.analyse.model import MachineSpeed, ResultTable, Row, SettledLatencies
-from loadstone.analyse.row_latencies import neighbours_checked, row_fields, settled
-from loadstone.analyse.server_side import server_side, users_of
-from loadstone.analyse.waiting_users import (
+from loadstone.analyse.row_latencies import (
+    doubted_figures,
+    has_a_rate,
     is_disturbed,
     is_of_latency,
+    merged_latencies,
     no_quantiles,
+    saturates,
     some_waited,
     time_of_all_users,
+    unmeasurable,
 )
+from loadstone.analyse.server_side import at_once, deliveries, server_side, users_of
+from loadstone.analyse.settled import neighbours_checked, row_fields, settled
 from loadstone.bounds.replies import example_of
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import row_slices

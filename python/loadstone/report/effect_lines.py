@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from loadstone.analyse.effects_answer import EffectCell, EffectsAnswer, EffectTerm
+from loadstone.analyse.model import EffectCell, EffectsAnswer, EffectTerm
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report import verdicts

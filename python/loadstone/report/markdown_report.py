@@ -3,8 +3,17 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from loadstone.analyse.effects_answer import EffectsAnswer
-from loadstone.analyse.model import Analysis, CheckSummary, Comparison, CrashTable, Family, ResultTable, Row, TrialView
+from loadstone.analyse.model import (
+    Analysis,
+    CheckSummary,
+    Comparison,
+    CrashTable,
+    EffectsAnswer,
+    Family,
+    ResultTable,
+    Row,
+    TrialView,
+)
 from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message

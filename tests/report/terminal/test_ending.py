@@ -10,8 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.verdicts import verdict
 
-from loadstone.analyse.effects_answer import EffectsAnswer, EffectTerm
-from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
+from loadstone.analyse.model import Analysis, CrashRow, CrashTable, EffectsAnswer, EffectTerm, Row
 from loadstone.judge.verdict import Bound
 from loadstone.live.live_panel import LiveFigures
 from loadstone.live.progress import RunProgress

@@ -3,8 +3,7 @@ depends on the other."""
 
 import altair as alt
 
-from loadstone.analyse.effects_answer import EffectsAnswer
-from loadstone.analyse.model import Family
+from loadstone.analyse.model import EffectsAnswer, Family
 from loadstone.report import effect_lines, verdicts
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme

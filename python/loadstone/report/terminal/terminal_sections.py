@@ -9,8 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analyse.effects_answer import EffectsAnswer
-from loadstone.analyse.model import Comparison, CrashRow, CrashTable, Family, LessonAnswer
+from loadstone.analyse.model import Comparison, CrashRow, CrashTable, EffectsAnswer, Family, LessonAnswer
 from loadstone.analyse.saturation_answer import PointKind, SaturationAnswer
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report import crashes as crash_text
