@@ -18,8 +18,8 @@ from statistics import mean, median
 from typing import Any
 
 from loadstone.conduct.links import median_interval
-from loadstone.deploy.link.line import Line
-from loadstone.deploy.link.link_settings import LinkSettings
+from loadstone.deploy.line import Line
+from loadstone.deploy.link_settings import LinkSettings
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext

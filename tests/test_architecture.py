@@ -70,7 +70,7 @@ DATA_TYPES = {
 """The modules of each stage that hold data types, and so may be imported by later stages."""
 CALLS = {("analyse", "judge"), ("live", "report")}
 """Stages that call what another one computes: the judge is pure, and the progress speaks as the report does."""
-ENGINE_USERS = {"drive.native", "deploy.null_program", "deploy.link.link_program"}
+ENGINE_USERS = {"drive.native", "deploy.null_program", "deploy.link_program"}
 IMPORTS_BY_NAME = {"registry", "report.write", "software.rooms"}
 """What imports a module by a name out of a table."""
 READ_CAUSES = {

@@ -21,7 +21,7 @@ DECLARATIONS = {"SOFTWARE", "in_containers", "is_users", "software_by_url", "sof
 DECLARATIONS |= {"METRICS", "PART_KINDS", "POOLS", "STUDY_COLUMNS"}
 """What every stage may ask the registry for: data."""
 LOADING = {
-    "deploy.diagnosis.doctor": {"doctor"},
+    "deploy.doctor": {"doctor"},
     "deploy.subjects.placeholders": {"room"},
     "plan.workload.recordings": {"read_recording"},
 }

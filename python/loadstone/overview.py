@@ -108,7 +108,7 @@ def _detectable(group: Group, blocks: int) -> float | None:
 
 def examine(console: Console) -> bool:
     """Print what `loadstone doctor` finds; False if something could be better."""
-    from loadstone.deploy.diagnosis import doctor  # only now: what it examines takes time to load
+    from loadstone.deploy import doctor  # only now: what it examines takes time to load
 
     facts = doctor.facts()
     for fact in facts:

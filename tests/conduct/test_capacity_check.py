@@ -15,7 +15,7 @@ from loadstone.software.redis import capacity
 from loadstone.software.redis.capacity import MemoryUse
 from loadstone.spec.load_settings import load_experiment
 
-from ..conftest import Rig, UsersRedis, check_of, experiment_text
+from .conftest import Rig, UsersRedis, check_of, experiment_text
 
 Start = Callable[..., UsersRedis]
 Open = Callable[[str], Rig]

@@ -16,9 +16,9 @@ from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
 from loadstone.record.crash import CrashRecord
 
-from ...fake_redis import FakeServer, numbered
-from ...fakes import DONE, FakeParts, FullFile
-from ..fake_rig import FakeRig
+from ..fake_redis import FakeServer, numbered
+from ..fakes import DONE, FakeParts, FullFile
+from .fake_rig import FakeRig
 
 Open = Callable[..., FakeRig]
 PATIENCE_S = 60.0

@@ -23,7 +23,7 @@ from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.software.redis.control import RedisControl
 from loadstone.spec.load_settings import load_experiment
 
-from ...fakes import FakeProgress
+from ..fakes import FakeProgress
 
 SET = '{name: set, commands: [{args: "SET {key} {value}", expect: ok}]}'
 DOCUMENT = '{name: set, writes: document, commands: [{args: "SET {key} {document}", expect: ok}]}'

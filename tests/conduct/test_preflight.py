@@ -14,9 +14,9 @@ from loadstone.errors import UserError
 from loadstone.plan.required import PlannedCrash, RequiredSubject
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial, RunPlan
 
-from ...fake_redis import FakeServer
-from ...fakes import FakeParts, FakeSubject
-from ..fake_rig import planned_run
+from ..fake_redis import FakeServer
+from ..fakes import FakeParts, FakeSubject
+from .fake_rig import planned_run
 
 EMBEDDED: dict[str, object] = {"kind": "embedded"}
 URL: dict[str, object] = {"kind": "url", "url": "redis://127.0.0.1:6379"}

@@ -24,7 +24,7 @@ PACKAGE = Path(__file__).parents[2] / "python" / "loadstone"
 WRITERS = {"output/terminal.py"}
 PROGRAMS = {
     "deploy/null_program.py",
-    "deploy/link/link_program.py",
+    "deploy/link_program.py",
     "deploy/processes/guard.py",
     "deploy/containers/container_guard.py",
     "report/charts/pen_program.py",

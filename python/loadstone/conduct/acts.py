@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from loadstone import registry
-from loadstone.deploy.clients.driver_manifest import read_driver_manifest
+from loadstone.deploy.driver_manifest import read_driver_manifest
 from loadstone.deploy.subjects.manifest import Build, Manifest, read_manifest
 from loadstone.deploy.subjects.schema import read_tables
 from loadstone.deploy.subjects.url import parse_subject_url

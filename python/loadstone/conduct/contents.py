@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from loadstone.bounds import pinned
-from loadstone.deploy.clients import driver_manifest
+from loadstone.deploy import driver_manifest
 from loadstone.deploy.subjects import manifest as subject_manifest
 from loadstone.deploy.subjects.build import pinned_as, source_hash
 from loadstone.deploy.subjects.manifest import Build

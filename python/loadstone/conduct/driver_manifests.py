@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.deploy.clients.driver_manifest import DriverManifest, read_driver_manifest
+from loadstone.deploy.driver_manifest import DriverManifest, read_driver_manifest
 from loadstone.deploy.subjects.requirements import require_programs
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Open, Plan

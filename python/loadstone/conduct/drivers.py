@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from loadstone.bounds import pinned
 from loadstone.conduct.driver_manifests import ChosenDriver, chosen_drivers
-from loadstone.deploy.clients.guarded_program import GuardedProgram, Guards
+from loadstone.deploy.client_program import GuardedProgram, Guards
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.build import built
 from loadstone.drive.driver import Driver

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from loadstone.deploy.control import Control
-from loadstone.deploy.link.line import Line
+from loadstone.deploy.line import Line
 from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.subject import Subject
 from loadstone.deploy.traces import Traces

@@ -6,7 +6,7 @@ It runs in a process of its own on the servers' CPUs (`deploy/null_program.py`).
 from collections.abc import Mapping
 from typing import Any
 
-from loadstone.deploy.processes.json_program import JsonProgram
+from loadstone.deploy.json_program import JsonProgram
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint

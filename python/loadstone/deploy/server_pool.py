@@ -12,8 +12,8 @@ from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.ledger import describe
 from loadstone.deploy.leftovers import remove_earlier
-from loadstone.deploy.link.line import Line
-from loadstone.deploy.link.link_settings import link_of
+from loadstone.deploy.line import Line
+from loadstone.deploy.link_settings import link_of
 from loadstone.deploy.placement import OWN_CPUS, own_cpus
 from loadstone.deploy.processes.paused import hold, release
 from loadstone.deploy.provider import OWN_HOST, DeployContext, ManyEndpoints, Remark, Server

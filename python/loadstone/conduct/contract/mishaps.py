@@ -13,7 +13,7 @@ from pathlib import Path
 
 from loadstone import registry
 from loadstone.conduct.contract.lab import SET, Lab, of, require
-from loadstone.deploy.clients.guarded_program import GuardedProgram
+from loadstone.deploy.client_program import GuardedProgram
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.build import built
 from loadstone.drive.driver import drive_alone

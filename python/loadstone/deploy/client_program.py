@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from loadstone.bounds.replies import shortened
-from loadstone.deploy.clients.driver_manifest import DriverManifest
+from loadstone.deploy.driver_manifest import DriverManifest
 from loadstone.deploy.log_file import log_of
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings

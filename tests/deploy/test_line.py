@@ -14,8 +14,8 @@ import redis
 
 from loadstone import registry
 from loadstone.deploy.deployed import Deployed
-from loadstone.deploy.link.line import Line
-from loadstone.deploy.link.link_settings import LinkSettings
+from loadstone.deploy.line import Line
+from loadstone.deploy.link_settings import LinkSettings
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import UserError

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "driver"
+EXAMPLES = Path(__file__).parents[1] / "examples" / "driver"
 
 
 def say(line: str) -> None:

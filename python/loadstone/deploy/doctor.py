@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from loadstone import registry
-from loadstone.deploy.diagnosis import doctor_applications
+from loadstone.deploy import doctor_applications
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.placement import place
 from loadstone.machine.busy_programs import busy_programs

@@ -8,8 +8,8 @@ import pytest
 from tests.servers import TLS_PASSWORD
 
 from loadstone import registry
-from loadstone.deploy.link.line import Line
-from loadstone.deploy.link.link_settings import LinkSettings
+from loadstone.deploy.line import Line
+from loadstone.deploy.link_settings import LinkSettings
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.drive.driver import drive_alone
@@ -50,7 +50,7 @@ def plan(endpoint: Endpoint) -> Plan:
 
 def lines_of_this_process() -> list[psutil.Process]:
     children = psutil.Process().children(recursive=True)
-    return [one for one in children if "loadstone.deploy.link.link_program" in one.cmdline()]
+    return [one for one in children if "loadstone.deploy.link_program" in one.cmdline()]
 
 
 def test_a_verified_connection_is_loaded_through_the_line(

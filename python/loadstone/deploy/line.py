@@ -6,9 +6,9 @@ The load and the applications connect to the line, loadstone's own control conne
 from collections.abc import Mapping
 from typing import Any
 
-from loadstone.deploy.link.link_settings import LinkSettings
+from loadstone.deploy.json_program import JsonProgram
+from loadstone.deploy.link_settings import LinkSettings
 from loadstone.deploy.processes.endings import ending_of_process
-from loadstone.deploy.processes.json_program import JsonProgram
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
@@ -30,7 +30,7 @@ class Line:
         self.settings = settings
         self._server = server
         self._cpus = context.generator_cpus
-        self._program = JsonProgram("loadstone.deploy.link.link_program")
+        self._program = JsonProgram("loadstone.deploy.link_program")
         self._port = 0
         self._led_to: tuple[str, int] | None = None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.busy_loops import LOOP
 
-from loadstone.deploy.diagnosis import doctor, doctor_applications
+from loadstone.deploy import doctor, doctor_applications
 from loadstone.deploy.fact import Fact
 from loadstone.machine import process_table
 from loadstone.machine.busy_programs import busy_programs

@@ -25,7 +25,7 @@ from loadstone.secrecy import references
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.references import resolve
 
-from ...servers import is_gone, wait_until
+from ..servers import is_gone, wait_until
 
 ROGUE = Path(__file__).with_name("rogue.py")
 SHARE = Plan.model_validate(

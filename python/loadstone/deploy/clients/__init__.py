@@ -1,1 +1,0 @@
-"""Client libraries' programs: built, started, and ended with everything that they started."""

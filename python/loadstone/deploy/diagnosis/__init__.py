@@ -1,1 +1,0 @@
-"""What this machine has of all that a run may need: `loadstone doctor`."""
