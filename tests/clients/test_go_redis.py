@@ -10,7 +10,7 @@ from tests.clients.loads import Drive, plan, require_all_correct
 from tests.servers import Certificates, UserRedis
 
 from loadstone.conduct.driver_manifests import chosen_driver
-from loadstone.drive.programs.faults import DriverRefused
+from loadstone.drive.programs.program import DriverRefused
 from loadstone.plan.endpoints import Endpoint, Tls
 
 FOLDER = Path(__file__).parents[2] / "clients" / "go-redis"

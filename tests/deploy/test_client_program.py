@@ -17,7 +17,7 @@ from loadstone.deploy.processes.log_filter import LEFT_OUT, LOG_BYTES_MAX, START
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.programs import plausible_record, program_driver
-from loadstone.drive.programs.faults import DriverBroken, DriverDied, DriverHung, DriverImplausible, DriverTooLarge
+from loadstone.drive.programs.program import DriverBroken, DriverDied, DriverHung, DriverImplausible, DriverTooLarge
 from loadstone.errors import DriveFailed
 from loadstone.machine import memory
 from loadstone.plan.drive_plan import Plan

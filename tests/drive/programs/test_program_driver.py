@@ -12,15 +12,15 @@ from hdrh.histogram import HdrHistogram
 
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.outcome import Interval
-from loadstone.drive.programs import message_lines, plausible_record, program_driver
-from loadstone.drive.programs.faults import (
+from loadstone.drive.programs import plausible_record, program_driver
+from loadstone.drive.programs.messages import MESSAGE, PlanMessage
+from loadstone.drive.programs.program import (
     DriverBroken,
     DriverDied,
     DriverHung,
     DriverImplausible,
     DriverRefused,
 )
-from loadstone.drive.programs.messages import MESSAGE, PlanMessage
 from loadstone.drive.programs.program_driver import ProgramDriver
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
@@ -189,7 +189,7 @@ def test_what_is_wrong_is_one_line_with_the_reason(
 
 
 def test_a_line_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message_lines, "LONGEST_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr("loadstone.drive.programs.program.LONGEST_LINE_BYTES", 1 << 20)
     with pytest.raises(DriverBroken, match="a line of more than 1 MB"):
         drive(READY, *[b"x" * 100_000] * 20)
 

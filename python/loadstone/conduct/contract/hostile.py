@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from loadstone.conduct.contract.lab import VALUE, Lab, of, require
 from loadstone.drive.driver import drive_alone
-from loadstone.drive.programs.faults import DriverRefused
+from loadstone.drive.programs.program import DriverRefused
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool, Timeouts
 from loadstone.plan.endpoints import Endpoint

@@ -17,9 +17,8 @@ from loadstone.deploy.client_program import GuardedProgram
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.build import built
 from loadstone.drive.driver import drive_alone
-from loadstone.drive.programs.faults import DriverDied, DriverRefused
-from loadstone.drive.programs.message_lines import MessageLines
 from loadstone.drive.programs.messages import Failed, PlanMessage, Ready
+from loadstone.drive.programs.program import DriverDied, DriverRefused, MessageLines
 from loadstone.machine import process_table
 from loadstone.plan.drive_plan import Plan, Timeouts
 

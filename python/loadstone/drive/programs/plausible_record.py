@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from loadstone.drive.outcome import Interval
-from loadstone.drive.programs.faults import DriverHung, DriverImplausible
 from loadstone.drive.programs.messages import ProgramCounts, ProgramIntervalOperation, RecordMessage
+from loadstone.drive.programs.program import DriverHung, DriverImplausible
 from loadstone.plan.drive_plan import Closed, Open, Plan
 
 PHASES = ("ramp_up", "warm_up", "measure", "drain")

@@ -9,11 +9,18 @@ from functools import partial
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.drive.programs.cpu_of_program import CpuOfProgram
-from loadstone.drive.programs.faults import DriverBroken, DriverHung, DriverImplausible, DriverRefused, DriverTooLarge
-from loadstone.drive.programs.message_lines import MessageLines
 from loadstone.drive.programs.messages import Failed, IntervalMessage, PlanMessage, Ready, RecordMessage, StopMessage
 from loadstone.drive.programs.plausible_record import Observed, Pace, require_plausible
-from loadstone.drive.programs.program import Launch, Program
+from loadstone.drive.programs.program import (
+    DriverBroken,
+    DriverHung,
+    DriverImplausible,
+    DriverRefused,
+    DriverTooLarge,
+    Launch,
+    MessageLines,
+    Program,
+)
 from loadstone.drive.programs.translation import Translation
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
@@ -58,7 +65,7 @@ class ProgramDriver:
     def drive(
         self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
     ) -> list[DriveRecord]:
-        """See `Driver.drive`. What is wrong with the program is one of `programs.faults`.
+        """See `Driver.drive`. What is wrong with the program is a fault of `programs.program`.
 
         Raises:
             DriveFailed: also in rounds: a program cannot be paused.

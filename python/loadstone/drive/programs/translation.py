@@ -22,7 +22,6 @@ from loadstone.drive.outcome import (
     ThreadRecord,
 )
 from loadstone.drive.programs.cpu_of_program import CpuOfProgram
-from loadstone.drive.programs.faults import DriverBroken
 from loadstone.drive.programs.messages import (
     IntervalMessage,
     ProgramIntervalOperation,
@@ -30,6 +29,7 @@ from loadstone.drive.programs.messages import (
     RecordMessage,
 )
 from loadstone.drive.programs.plausible_record import Counted
+from loadstone.drive.programs.program import DriverBroken
 from loadstone.plan.drive_plan import Plan
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
