@@ -25,7 +25,7 @@ from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.plan.drive_plan import Closed, Documents, Keys, Open, Phases, Plan, Pool, Verify
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.operations import Command, HttpRequest, Operation
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 
 BackEnd = Literal["io_uring", "epoll"]
 BACK_ENDS: tuple[BackEnd, ...] = ("io_uring", "epoll")

@@ -68,8 +68,10 @@ from loadstone.plan.run_plan import PlannedTrial  # noqa: E402
 from loadstone.record.observation import Drive, Observation, PartReadings, measure_phase  # noqa: E402
 from loadstone.record.trial import TrialRecord  # noqa: E402
 from loadstone.record.trial_record import make_trial_record  # noqa: E402
-from loadstone.software.redis.embedded import EmbeddedSettings  # noqa: E402
-from loadstone.software.redis.local import LocalRedis  # noqa: E402
+from loadstone.software.redis.local import (
+    EmbeddedSettings,  # noqa: E402
+    LocalRedis,  # noqa: E402
+)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from loadstone.plan.operations import Command, Operation
 from loadstone.software.host.metrics import HOST, OF_HOST
 from loadstone.software.host.monitor import HostMonitor
 from loadstone.software.host.processes import ProcessMonitor
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 
 VMSTAT = [metric.name for metric in OF_HOST if metric.part == HOST]
 """The columns of `vmstat`, in its order."""

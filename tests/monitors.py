@@ -8,8 +8,7 @@ import pytest
 from loadstone.deploy.provider import DeployContext
 from loadstone.observe.sample import Monitor
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.embedded import EmbeddedSettings
-from loadstone.software.redis.local import LocalRedis
+from loadstone.software.redis.local import EmbeddedSettings, LocalRedis
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 from peers.child import pinned_to
 from peers.load import Target
 

@@ -12,7 +12,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
 from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.run_plan import RunPlan
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 from loadstone.spec.built_in import names
 from loadstone.spec.load_settings import find
 

@@ -19,8 +19,7 @@ import pytest
 from loadstone.deploy.provider import DeployContext
 from loadstone.message import Message
 from loadstone.report.text.sentences import text
-from loadstone.software.redis.embedded import EmbeddedSettings
-from loadstone.software.redis.local import LocalRedis
+from loadstone.software.redis.local import EmbeddedSettings, LocalRedis
 
 PATIENCE_S = 180.0
 

@@ -35,7 +35,7 @@ from loadstone.software.mariadb.monitor import MariaDbMonitor
 from loadstone.software.memcached.monitor import MemcachedMonitor
 from loadstone.software.node.monitor import NodeMonitor
 from loadstone.software.postgresql.monitor import PostgresqlMonitor
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 from loadstone.software.redis.monitor import RedisMonitor
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana-dashboard.json"

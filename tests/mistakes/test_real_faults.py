@@ -34,8 +34,7 @@ from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.record.trial_record import make_trial_record
 from loadstone.report.text.sentences import text
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.embedded import EmbeddedSettings
-from loadstone.software.redis.local import LocalRedis
+from loadstone.software.redis.local import EmbeddedSettings, LocalRedis
 from loadstone.software.redis.monitor import snapshot
 
 pytestmark = pytest.mark.alone

@@ -15,7 +15,7 @@ from loadstone.plan.footprint import Footprint, disk_of, memory_of
 from loadstone.plan.required import RequiredData, RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 
 PREFIX = "loadstone:1a2b3c4d:b01-001:"
 COUNT = 16_400

@@ -35,7 +35,7 @@ from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import MariaDbSettings, find
 from loadstone.software.node.monitor import NodeMonitor
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 from loadstone.spec.load_settings import find as find_experiment
 
 NEST = Path(__file__).parents[2] / "subjects" / "nest"

@@ -28,7 +28,7 @@ from loadstone.software.postgresql import programs
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 from loadstone.spec.load_settings import find as find_experiment
 
 SPRING = Path(__file__).parents[2] / "subjects" / "spring"

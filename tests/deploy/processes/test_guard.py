@@ -17,12 +17,12 @@ from tests.servers import is_gone, wait_until
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.workspace import Workspace, sweep
 from loadstone.deploy.provider import DeployContext
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 
 PROGRAM = """
 import json, signal, sys, time
 from pathlib import Path
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 from loadstone.deploy.provider import DeployContext
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it (nohup), and this one, too (&)

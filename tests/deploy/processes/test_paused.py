@@ -23,7 +23,7 @@ from loadstone.machine import process_table
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import EmbeddedSettings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 BUSY = """

@@ -17,9 +17,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
 from loadstone.software.redis import local, packages
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.embedded import EmbeddedSettings
-from loadstone.software.redis.local import LocalRedis
-from loadstone.software.redis.process import ProcessSettings
+from loadstone.software.redis.local import EmbeddedSettings, LocalRedis, ProcessSettings
 
 
 @pytest.fixture

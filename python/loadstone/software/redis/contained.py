@@ -7,14 +7,13 @@ from loadstone.deploy.provider import ConfigValue, Module, ServerFacts
 from loadstone.deploy.settings_in_force import differences
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.local import check_config
-from loadstone.software.redis.requirements import READ_BACK, inspect_server
-from loadstone.software.redis.settings import SPELLING, config_text, why_it_ended
+from loadstone.software.redis.requirements import inspect_server
+from loadstone.software.redis.settings import READ_BACK, SPELLING, check_settings, config_text, why_it_ended
 
 
 def check(settings: Settings, modules: Sequence[Module]) -> None:  # noqa: ARG001 (the seam's signature)
     """Returns if a container of ours can be given these settings. Raises ValueError."""
-    check_config(settings)
+    check_settings(settings)
 
 
 class ContainedRedis:

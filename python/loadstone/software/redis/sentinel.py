@@ -25,8 +25,9 @@ from loadstone.software.redis.replicas import (
     require_replicas,
     with_readers,
 )
-from loadstone.software.redis.requirements import READ_BACK, inspect_server
+from loadstone.software.redis.requirements import inspect_server
 from loadstone.software.redis.session import LoginRefused, RedisSession
+from loadstone.software.redis.settings import READ_BACK
 from loadstone.software.redis.url import Watched
 from loadstone.software.redis.users_process import local_pid, local_pids, parts_of
 

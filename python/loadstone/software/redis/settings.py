@@ -1,7 +1,10 @@
-"""How a redis-server gets its settings, and how it says why it ended."""
+"""Settings of a redis-server: which are an experiment's, how they are written, what a server says of a wrong one."""
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
@@ -13,6 +16,51 @@ SPELLING = Spelling(
     units={"b": 1, "k": 10**3, "kb": 2**10, "m": 10**6, "mb": 2**20, "g": 10**9, "gb": 2**30},
     name=str.lower,
 )
+READ_BACK = (
+    "appendfsync",
+    "appendonly",
+    "auto-aof-rewrite-min-size",
+    "auto-aof-rewrite-percentage",
+    "databases",
+    "hz",
+    "io-threads",
+    "latency-monitor-threshold",
+    "loglevel",
+    "maxclients",
+    "maxmemory",
+    "maxmemory-policy",
+    "no-appendfsync-on-rewrite",
+    "save",
+    "slowlog-log-slower-than",
+)
+"""Settings that change what a measurement means: read back from every server that tells them."""
+OURS = frozenset(
+    {
+        *("bind", "port", "unixsocket", "protected-mode", "tls-port", "tls-key-file-pass"),
+        *("requirepass", "masterauth", "user", "aclfile", "rename-command"),
+        *("dir", "logfile", "pidfile", "daemonize", "supervised", "include", "loadmodule"),
+        *("cluster-enabled", "replicaof", "slaveof"),
+    }
+)
+"""Redis settings that loadstone itself decides, or that would make another kind of server."""
+
+
+def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
+    """The settings, if each can be handed to a server of ours.
+
+    Raises:
+        ValueError: one cannot; with the reason.
+    """
+    for name, value in settings.items():
+        if name.lower() in OURS:
+            raise ValueError(f"'{name}' is decided by loadstone; leave it out, or give a server of your own by URL")
+        if not re.fullmatch(r"[a-zA-Z0-9_.-]+", name) or re.search(r"[\r\n\0]", str(value)):
+            raise ValueError(f"'{name}: {value!r}' is not a line of a Redis configuration")
+    return settings
+
+
+Settings = Annotated[dict[str, ConfigValue], AfterValidator(check_settings)]
+"""Those of an experiment, for a server of ours."""
 
 
 def config_text(
@@ -31,8 +79,8 @@ def why_it_ended(log: Sequence[str]) -> str:
     refused = re.search(r">>> '(.*)'(?:\n(.*))?", "\n".join(lines))
     if refused is not None:
         line, reason = refused[1], refused[2] or ""
-        known = "" if "aborting" in reason or not reason else f" ({reason})"
-        return f"settings: this Redis does not take '{line}'{known}; correct the name or the value"
+        hint = "" if "aborting" in reason or not reason else f" ({reason})"
+        return f"settings: this Redis does not take '{line}'{hint}; correct the name or the value"
     last = next((line for line in reversed(lines) if "exiting" not in line.lower()), "nothing")
     return f"it ended while it started; its log: {last[:300]}"
 

@@ -23,8 +23,9 @@ from loadstone.software.redis.replicas import (
     require_replicas,
     with_readers,
 )
-from loadstone.software.redis.requirements import NODE_OF_A_CLUSTER, READ_BACK, inspect_server
+from loadstone.software.redis.requirements import NODE_OF_A_CLUSTER, inspect_server
 from loadstone.software.redis.sentinel import UsersPrimary
+from loadstone.software.redis.settings import READ_BACK
 from loadstone.software.redis.url import (
     Watched,
     is_sentinel_url,

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits
@@ -14,10 +14,9 @@ from loadstone.errors import ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint, even_slots
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.embedded import EmbeddedSettings
-from loadstone.software.redis.local import READY_S, LocalRedis, check_config
-from loadstone.software.redis.process import ProcessSettings
+from loadstone.software.redis.local import READY_S, EmbeddedSettings, LocalRedis, ProcessSettings
 from loadstone.software.redis.requirements import ask
+from loadstone.software.redis.settings import Settings
 
 POLL_S = 0.05
 NODE_TIMEOUT: Mapping[str, ConfigValue] = {"cluster-node-timeout": 60_000}
@@ -31,7 +30,7 @@ class ClusterSettings(ServerSettings):
     nodes: int = Field(default=3, ge=1, le=64)
     of: Literal["embedded", "process"] = "embedded"
     binary: str | None = Field(default=None, description="with `of: process`: a path, or a name on PATH")
-    settings: Annotated[dict[str, ConfigValue], AfterValidator(check_config)] = Field(default_factory=dict)
+    settings: Settings = Field(default_factory=dict)
     limits: Limits = Limits()
 
     def server(self, name: str) -> "RedisCluster":

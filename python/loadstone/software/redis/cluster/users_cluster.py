@@ -18,8 +18,9 @@ from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.cluster.topology import ClusterNode, endpoints_of, read_topology
 from loadstone.software.redis.probe import probe
 from loadstone.software.redis.replicas import ReadFrom, follows, require_as_many, require_replicas
-from loadstone.software.redis.requirements import READ_BACK, ask, explain
+from loadstone.software.redis.requirements import ask, explain
 from loadstone.software.redis.session import RedisSession
+from loadstone.software.redis.settings import READ_BACK
 from loadstone.software.redis.users_process import local_pid, local_pids, process_id
 
 
