@@ -20,8 +20,7 @@ from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom, UserError
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.software.mariadb import capacity
-from loadstone.software.mariadb.capacity import disk_room
+from loadstone.software.mariadb import control as mariadb_control
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import LocalMariaDb, MariaDbSettings, find
 from loadstone.software.mariadb.url import MariaDbUrlSettings
@@ -86,12 +85,12 @@ def test_a_full_table_of_ours_spoils_the_trial_alone(theirs: LocalMariaDb, contr
 
 
 def test_the_disk_of_a_server_that_is_here_is_queried(theirs: LocalMariaDb, control: MariaDbControl) -> None:
-    found = disk_room(control, theirs.pids["mariadb"])
+    found = control.disk_room(theirs.pids["mariadb"])
     disk = os.statvfs(found.folder)
     assert found.free_bytes is not None
     assert abs(found.free_bytes - disk.f_bavail * disk.f_frsize) < 0.2 * found.free_bytes
     assert not found.binary_log
-    assert disk_room(control, None).free_bytes is None, "from elsewhere nobody tells"
+    assert control.disk_room(None).free_bytes is None, "from elsewhere nobody tells"
 
 
 def test_a_process_that_may_not_be_looked_into_tells_nothing(tmp_path: Path) -> None:
@@ -104,7 +103,7 @@ def test_the_plugin_tells_of_disks_elsewhere(control: MariaDbControl) -> None:
     except Exception as error:
         pytest.skip(f"this MariaDB has no plugin DISKS: {error}")
     try:
-        found = disk_room(control, None)
+        found = control.disk_room(None)
     finally:
         control.query("UNINSTALL SONAME 'disks'")
     if found.free_bytes is None:
@@ -127,7 +126,7 @@ def test_the_disk_that_is_meant_is_the_one_mounted_deepest(disks: list[tuple[str
         def query(self, statement: str, *values: object) -> list[tuple[object, ...]]:  # noqa: ARG002 (the seam's)
             return list(disks)
 
-    assert capacity._free_by_plugin(Told(PLAN.endpoints[0]), "/var/lib/mysql/") == free
+    assert Told(PLAN.endpoints[0]).free_by_plugin("/var/lib/mysql/") == free
 
 
 @pytest.mark.fault("the plan does not fit into memory, `maxmemory` or disk")
@@ -136,7 +135,7 @@ def test_rows_that_cannot_fit_are_refused(url: str, monkeypatch: pytest.MonkeyPa
     server.start(DeployContext())
     try:
         require_room(server, [trial(1000)])
-        monkeypatch.setattr(capacity, "free_here", lambda *_: 3_000_000)
+        monkeypatch.setattr(mariadb_control, "free_here", lambda *_: 3_000_000)
         require_room(server, [trial(1000)])
         with pytest.raises(UserError) as refused:
             require_room(server, [trial(20_000)])

@@ -19,7 +19,6 @@ from loadstone.errors import ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.mariadb import local as mariadb_local
 from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.mariadb.facts import differences
 from loadstone.software.mariadb.local import LocalMariaDb, MariaDbSettings, find
 from loadstone.software.mariadb.url import MariaDbUrl, MariaDbUrlSettings, parse_mariadb_url
 from loadstone.software.sql import local as sql_local
@@ -154,9 +153,10 @@ def test_kill_9_is_observed_and_it_starts_again_with_its_rows(server: LocalMaria
 
 def test_a_number_taken_otherwise_than_queried_is_reported() -> None:
     got = {"innodb_buffer_pool_size": "67108864", "log_bin": "OFF", "sync_binlog": "1", "query_cache_type": "ON"}
+    control = MariaDbControl(Endpoint())
     requested = {"innodb-buffer-pool-size": "64M", "query_cache_type": True, "sync_binlog": 1}
-    assert differences(requested, got) == ["sync_binlog has no effect without a binary log (log_bin: true)"]
-    assert differences({"innodb_buffer_pool_size": 67108865}, got) == [
+    assert control.differences(requested, got) == ["sync_binlog has no effect without a binary log (log_bin: true)"]
+    assert control.differences({"innodb_buffer_pool_size": 67108865}, got) == [
         "innodb_buffer_pool_size is 67108864, not 67108865 as requested"
     ]
 

@@ -6,12 +6,11 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
-from loadstone.software.mariadb.facts import facts_of
-from loadstone.software.mariadb.session import MariaDbSession
+from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.url import parse_mariadb_url
 
 
-class Reported(MariaDbSession):
+class Reported(MariaDbControl):
     """A server that answers for its settings alone."""
 
     def __init__(self, version: str, comment: str, read_only: str = "OFF") -> None:
@@ -33,9 +32,9 @@ class Reported(MariaDbSession):
     ],
 )
 def test_it_is_recorded_as_what_it_is(version: str, comment: str, software: str, number: str) -> None:
-    found = facts_of(Reported(version, comment))
+    found = Reported(version, comment).facts()
     assert (found.software, found.version, found.role) == (software, number, "primary")
-    assert facts_of(Reported(version, comment, "ON")).role == "replica"
+    assert Reported(version, comment, "ON").facts().role == "replica"
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,7 @@ def test_it_is_recorded_as_what_it_is(version: str, comment: str, software: str,
 )
 def test_anything_else_is_refused_in_one_line(version: str, comment: str, part: str) -> None:
     with pytest.raises(UserError) as refused:
-        facts_of(Reported(version, comment))
+        Reported(version, comment).facts()
     assert part in str(refused.value)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 300

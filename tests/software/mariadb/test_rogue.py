@@ -14,8 +14,6 @@ from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb import client as mariadb_client
 from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.mariadb.data import write_to_table
-from loadstone.software.mariadb.facts import facts_of
 from loadstone.software.mariadb.url import MariaDbUrlSettings
 from tests import rogues
 
@@ -47,7 +45,7 @@ def control_of(server: Rogue) -> MariaDbControl:
 
 def load(server: Rogue, rows: Rows) -> None:
     with control_of(server) as control:
-        write_to_table(control, "post", rows, lambda _: None, lambda _: None)
+        control.write_table("post", rows, lambda _: None, lambda _: None)
 
 
 def answers_loads(reply: Callable[[str], list[bytes]]) -> Callable[[str], list[bytes]]:
@@ -178,7 +176,7 @@ def test_replies_that_are_not_the_protocol_are_one_line(packets: list[bytes]) ->
         lambda control: control.settings(["version"]),
         lambda control: control.status(),
         lambda control: control.tables(),
-        facts_of,
+        MariaDbControl.facts,
     ],
     ids=["rows", "count", "settings", "status", "tables", "facts"],
 )

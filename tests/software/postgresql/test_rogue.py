@@ -12,7 +12,6 @@ from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.postgresql import client as module
 from loadstone.software.postgresql.control import PostgresqlControl
-from loadstone.software.postgresql.facts import facts_of
 from loadstone.software.postgresql.monitor import PostgresqlMonitor
 
 from .rogue_postgresql import (
@@ -230,7 +229,7 @@ def test_numbers_that_are_none_raise_errors_of_ours_alone(data: bytes, kind: int
             lambda: control.count_rows("loadstone_post"),
             lambda: control.count("SELECT count(*) FROM loadstone_post"),
             lambda: list(PostgresqlMonitor("db", control).sample(1.0)),
-            lambda: facts_of(control),
+            control.facts,
             lambda: control.tables(),
             control.start,
         ):
@@ -250,7 +249,7 @@ def test_a_version_that_is_a_text_of_an_attacker_stays_short() -> None:
         return steps[step] + READY
 
     with rogue(answer) as server, control_of(server) as control:
-        version = facts_of(control).version
+        version = control.facts().version
     assert len(version) <= 40
     assert version.isprintable()
 

@@ -1,7 +1,7 @@
 """On a server of the user's nothing is removed or emptied that is not provably ours, whatever its dialect."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -37,7 +37,7 @@ class Scripted(SqlSession):
         self.sent.append(statement)
         return []
 
-    def patient(self) -> "Scripted":
+    def patient(self) -> Self:
         return self
 
     def has_database(self) -> bool:

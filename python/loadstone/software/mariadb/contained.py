@@ -6,9 +6,7 @@ from loadstone.deploy.containers.contained import ANYWHERE, Contents, Settings
 from loadstone.deploy.provider import ConfigValue, Module, ServerFacts
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.mariadb.facts import READ_BACK, differences, facts_of
 from loadstone.software.mariadb.local import check_settings, init_text, options_text, why_it_ended
-from loadstone.software.mariadb.session import canonical
 from loadstone.software.sql.session import DATABASE
 
 
@@ -50,9 +48,7 @@ class ContainedMariaDb:
     def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[str]]:
         """See `Contained.read_back`."""
         with self.control(endpoint, 5.0) as control:
-            facts = facts_of(control)
-            got = control.settings({*READ_BACK, *map(canonical, settings)})
-        return facts, got, differences(settings, got)
+            return control.read_back(settings)
 
     def why_it_ended(self, log: Sequence[str]) -> str:
         """See `Contained.why_it_ended`."""

@@ -19,7 +19,7 @@ from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb.client import MariaDbClient, Untrusted
 from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.software import Software
-from loadstone.software.sql.session import PATIENCE_S, SqlSession
+from loadstone.software.sql.session import SqlSession
 
 GONE = (CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
 REFUSED = (ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR)
@@ -50,10 +50,10 @@ class MariaDbSession(SqlSession):
     SETTINGS: ClassVar[str] = "SHOW GLOBAL VARIABLES"
     TABLES: ClassVar[str] = "SHOW TABLES"
 
-    def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0, *, loads: bool = False) -> None:
-        """`loads`: whether `load` will be used."""
+    def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0) -> None:
         super().__init__(endpoint, database, timeout_s)
-        self._loads = loads
+        self._loads = False
+        """Whether the server is offered uploads: by a connection that `load` made."""
         self._connection: MariaDbClient | None = None
 
     @typed("rows of a MariaDB")
@@ -81,13 +81,12 @@ class MariaDbSession(SqlSession):
         """
         try:
             with self._lock:
+                if not self._loads:
+                    self._drop()
+                    self._loads = True
                 self._connected().load(statement, content)
         except (pymysql.Error, OSError) as error:
             raise self._failed(error) from error
-
-    def patient(self, *, loads: bool = False) -> "MariaDbSession":
-        """Another connection to the same database, for statements that may take minutes."""
-        return MariaDbSession(self.endpoint, self.database, PATIENCE_S, loads=loads)
 
     def status(self) -> dict[str, int | float | str]:
         """SHOW GLOBAL STATUS, numbers as numbers. Counters count since the server's start."""

@@ -1,23 +1,32 @@
-"""The control of a PostgreSQL; see `sql.control`."""
+"""What loadstone asks of a PostgreSQL, and has it do: where it differs from other servers that speak SQL."""
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from loadstone.deploy.capacity import says_full
+from loadstone.bounds.replies import read_as, shortened
+from loadstone.deploy.capacity import disk_shortage, free_here, says_full
 from loadstone.deploy.control import Start
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.deploy.row_files import Rows, Tell
-from loadstone.errors import ServerRefused
+from loadstone.errors import LoadstoneError, ServerRefused, UserError
+from loadstone.plan.footprint import disk_of
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.software.postgresql import capacity
 from loadstone.software.postgresql.confinement import new_tables, require_counting, tables_changed
-from loadstone.software.postgresql.data import write_to_table
 from loadstone.software.postgresql.declared import POSTGRESQL
-from loadstone.software.postgresql.facts import READ_BACK, differences, facts_of
-from loadstone.software.postgresql.session import DISK_FULL, PostgresqlSession
-from loadstone.software.postgresql.start import start_of
+from loadstone.software.postgresql.session import DISK_FULL, PostgresqlSession, canonical
 from loadstone.software.sql.confinement import Grammar
 from loadstone.software.sql.control import SqlControl
+
+VERSION_MAX = 40
+"""So many characters of its version are recorded."""
+CHUNK_BYTES = 64 * 1024
+ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
+ESCAPES = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+OPEN = "/proc/self/fd/"
+"""How a path begins that leads through a folder that a process has open."""
 
 
 class PostgresqlControl(PostgresqlSession, SqlControl):
@@ -25,28 +34,96 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
 
     software: ClassVar[str] = POSTGRESQL.name
     grammar: ClassVar[Grammar] = Grammar(require_counting, tables_changed, new_tables)
-    read_back: ClassVar[tuple[str, ...]] = READ_BACK
+    RECORDED: ClassVar[tuple[str, ...]] = (
+        *("shared_buffers", "effective_cache_size", "work_mem", "wal_buffers", "max_wal_size", "min_wal_size"),
+        *("fsync", "synchronous_commit", "full_page_writes", "wal_level", "wal_sync_method", "commit_delay"),
+        *("checkpoint_timeout", "checkpoint_completion_target", "autovacuum", "max_connections", "jit"),
+        *("default_transaction_isolation", "server_encoding", "data_checksums", "huge_pages"),
+    )
 
     def facts(self) -> ServerFacts:
-        """See `SqlControl.facts`."""
-        return facts_of(self)
+        """Version and role. Raises UserError if it is no PostgreSQL."""
+        reported = self.settings(("server_version", "server_version_num", "in_hot_standby"))
+        if not reported.get("server_version_num", "").isdecimal():
+            raise UserError(f"server {self.endpoint.label}: it is no PostgreSQL; give the URL of a PostgreSQL")
+        role = "replica" if reported.get("in_hot_standby", "off") == "on" else "primary"
+        version = shortened(reported.get("server_version", "").partition(" ")[0], VERSION_MAX)
+        return ServerFacts(POSTGRESQL.name, version, "standalone", role, details={"database": self.database})
 
-    def differences(self, requested: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
+    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[str]:
         """See `SqlControl.differences`."""
-        return differences(requested, got)
+        lines = super().differences(requested, reported)
+        if reported.get("fsync") == "off" and "synchronous_commit" in map(canonical, requested):
+            lines.append("synchronous_commit keeps nothing safe without fsync (fsync: true)")
+        return lines
 
     def start(self) -> Start:
-        """By the moment at which it started."""
-        return start_of(self)
+        """By the moment of its start, to the microsecond; without one where it does not answer."""
+        try:
+            rows = self.query("SELECT pg_postmaster_start_time()::text")
+            with read_as(self.endpoint.label, "pg_postmaster_start_time()", "its start"):
+                return Start(str(rows[0][0]))
+        except LoadstoneError:
+            return Start(None)
 
-    def write_table(self, table: str, rows: Rows, tell: Tell, claim: Callable[[int], None]) -> bool:
-        """See `SqlControl.write_table`."""
-        return write_to_table(self, table, rows, tell, claim)
+    def load_rows(self, table: str, rows: Rows, tell: Tell) -> None:
+        """By COPY."""
+        done = 0
+        for part in rows.parts:
+            content = part.read_bytes()
+            self.copy_in(f'COPY "{table}" ({self.quoted_names(rows.columns)}) FROM STDIN', _chunks(content))
+            done = min(rows.count, done + content.count(b"\n"))
+            tell(done)
+        self._count_on(table, rows.columns)
+        self.query(f'ANALYZE "{table}"')
+
+    def _count_on(self, table: str, columns: Sequence[str]) -> None:
+        """The numbers that the table gives to later rows begin after those that were written: COPY counts none."""
+        for column in columns:
+            ((sequence,),) = self.table(1, "SELECT pg_get_serial_sequence($1, $2)", f'"{table}"', column)
+            if sequence is not None:
+                largest = f'MAX("{column}")'
+                self.query(
+                    f'SELECT setval($1::regclass, GREATEST({largest}, 1), {largest} >= 1) FROM "{table}"', sequence
+                )
+
+    def crc32_sum(self, table: str, columns: Sequence[str]) -> int:
+        """See `SqlControl.crc32_sum`; before version 18 PostgreSQL cannot compute it, so the rows are read."""
+        total = 0
+
+        def take(line: bytes) -> None:
+            nonlocal total
+            text = line.removesuffix(b"\n")
+            if b"\\" in text:
+                text = ESCAPED.sub(lambda escaped: ESCAPES.get(escaped[1], escaped[1]), text)
+            total += zlib.crc32(text)
+
+        self.copy_out(f'COPY (SELECT {self.quoted_names(columns)} FROM "{table}") TO STDOUT', take)
+        return total
 
     def is_full(self, error: BaseException) -> bool:
         """Whether its disk is full."""
         return (isinstance(error, ServerRefused) and error.code == DISK_FULL) or says_full(error)
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
-        """By the disk under its files."""
-        return capacity.shortage(self, trials, server, pid)
+        """By the disk under its files, where it runs on this machine: no statement reports how much is free there.
+
+        The write-ahead log has every row once more.
+        """
+        with PostgresqlSession(self.endpoint, self.database if self.has_database() else "") as anywhere:
+            try:
+                rows = anywhere.query("SELECT current_setting('data_directory')")
+            except UserError:  # which only users may read who may read all settings
+                return ""
+        folder = str(rows[0][0]) if rows and rows[0] else ""
+        if pid is not None and folder.startswith(OPEN):  # one of ours, see `programs.reached_by`
+            folder = os.path.realpath(folder.replace("self", str(pid), 1))
+        free = free_here(pid, folder) if pid is not None and folder.startswith("/") else None
+        return disk_shortage(folder, free, disk_of(trials, server, binary_log=True))
+
+
+def _chunks(content: bytes) -> Iterator[bytes]:
+    """A backslash means something to COPY, and to no row."""
+    view = memoryview(content)
+    for start in range(0, len(content), CHUNK_BYTES):
+        yield bytes(view[start : start + CHUNK_BYTES]).replace(b"\\", b"\\\\")

@@ -16,7 +16,7 @@ from loadstone.plan.endpoints import Endpoint
 from loadstone.software.postgresql.client import MAINTENANCE, PostgresqlClient, Untrusted
 from loadstone.software.postgresql.declared import POSTGRESQL
 from loadstone.software.software import Software
-from loadstone.software.sql.session import PATIENCE_S, SqlSession
+from loadstone.software.sql.session import SqlSession
 
 BYTES = {"b": 1} | {f"{unit}b": 1024**power for power, unit in enumerate("kmgt", start=1)}
 MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 86400 * 10**6}
@@ -66,10 +66,6 @@ class PostgresqlSession(SqlSession):
     def copy_out(self, statement: str, take: Callable[[bytes], object]) -> None:
         """Run a COPY TO STDOUT; `take` is called with each line, its end included."""
         self._run(lambda connection: connection.copy_out(statement, take))
-
-    def patient(self) -> "PostgresqlSession":
-        """Another connection to the same database, for statements that may take minutes."""
-        return PostgresqlSession(self.endpoint, self.database, PATIENCE_S)
 
     def units(self) -> dict[str, str]:
         """The unit of a bare number of each setting that has one."""

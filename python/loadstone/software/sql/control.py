@@ -1,9 +1,10 @@
-"""The control of a server that speaks SQL: what the common code needs of its session (`deploy.control`)."""
+"""What loadstone asks of a server that speaks SQL, and has it do (`deploy.control`): all that the dialects share."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
+from loadstone.deploy import settings_in_force
 from loadstone.deploy.control import WriteRows
 from loadstone.deploy.ledger import Kind, Made, Outcome, Place
 from loadstone.deploy.provider import ConfigValue, ServerFacts
@@ -11,10 +12,12 @@ from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
 from loadstone.plan.required import RequiredData
-from loadstone.software.sql import row_writing
 from loadstone.software.sql import traces as sql_traces
 from loadstone.software.sql.confinement import ConfinedSql, Grammar
 from loadstone.software.sql.session import DATABASE, SqlSession, statements_in
+
+Claim = Callable[[int], None]
+"""Called with how many other rows a table holds, before it is changed; raises UserError where they must stay."""
 
 
 class SqlControl(SqlSession):
@@ -22,7 +25,7 @@ class SqlControl(SqlSession):
 
     removable: ClassVar[tuple[Kind, ...]] = sql_traces.REMOVABLE
     grammar: ClassVar[Grammar]
-    read_back: ClassVar[tuple[str, ...]]
+    RECORDED: ClassVar[tuple[str, ...]]
     """Settings that decide about speed and durability, recorded with every trial."""
 
     @abstractmethod
@@ -30,12 +33,12 @@ class SqlControl(SqlSession):
         """Version and role. Raises UserError if it is a server of another kind."""
 
     @abstractmethod
-    def differences(self, requested: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
-        """What the server took otherwise than requested, and what has no effect: a line each."""
+    def load_rows(self, table: str, rows: Rows, tell: Tell) -> None:
+        """Write all rows into an empty table of ours. Raises LoadstoneError if the server does not take one."""
 
     @abstractmethod
-    def write_table(self, table: str, rows: Rows, tell: Tell, claim: Callable[[int], None]) -> bool:
-        """See `row_writing.WriteTable`. Raises LoadstoneError if the table is not ours, or does not take a row."""
+    def crc32_sum(self, table: str, columns: Sequence[str]) -> int:
+        """As `Rows.crc32_sum`, of the rows that a table holds."""
 
     def keys(self) -> None:
         """None: it has tables."""
@@ -43,9 +46,58 @@ class SqlControl(SqlSession):
     def snapshot(self) -> None:
         """None: its figures are what the monitor reads."""
 
+    def read_back(self, requested: Mapping[str, ConfigValue]) -> tuple[ServerFacts, dict[str, str], list[str]]:
+        """What the server is, its settings, and a line for each that is not in force as it was requested."""
+        facts = self.facts()
+        reported = self.settings({*self.RECORDED, *map(self.spelling.name, requested)})
+        return facts, reported, self.differences(requested, reported)
+
+    def differences(self, requested: Mapping[str, ConfigValue], reported: Mapping[str, str]) -> list[str]:
+        """What the server took otherwise than requested, and what has no effect: a line each."""
+        return settings_in_force.differences(requested, reported, self.spelling)
+
     def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
-        """What makes the table hold exactly these rows."""
-        return row_writing.row_writing(self, self.write_table, data, rows, traces, ours=ours)
+        """What makes the table hold exactly these rows, and no rows of the user's in their place."""
+        table = data.table
+        if table is None:
+            raise UserError(f"'{data.server}' is {self.declared.one}: name a 'table', and leave 'commands' out")
+
+        def claim(there: int) -> None:
+            if ours or traces.filled_table(table) or traces.made_table(table):
+                return
+            if there:
+                raise UserError(
+                    f"table '{table}' was there before and holds {there:,} other rows, which are not touched; "
+                    "empty or remove it, or name another database in the server's URL"
+                )
+            sql_traces.note_tables(self, traces, [Made("table_filled", table)])
+
+        return lambda tell: self.write_table(table, rows, tell, claim)
+
+    def write_table(self, table: str, rows: Rows, tell: Tell, claim: Claim) -> bool:
+        """Make a table hold exactly these rows; whether anything had to be written.
+
+        Raises:
+            LoadstoneError: the table is not ours, it is missing, or the server does not take a row.
+        """
+        self.require_our_table(table)
+        for column in rows.columns:
+            self.require_name(column)
+        with self.patient() as writer:
+            there = writer.count_rows(table)
+            if there == rows.count and writer.crc32_sum(table, rows.columns) == rows.crc32_sum:
+                return False
+            claim(there)
+            if there:
+                writer.truncate(table)
+            writer.load_rows(table, rows, tell)
+            written = writer.count_rows(table)
+            if written != rows.count:
+                raise UserError(
+                    f"table '{table}' holds {written:,} rows of {rows.count:,} that were written; "
+                    "make the values of its unique columns differ, e.g. with {number}"
+                )
+        return True
 
     def place(self, server: str) -> Place:
         """Where its database is."""

@@ -109,9 +109,7 @@ class OwnSqlServer(OwnServer):
     def _read_back(self) -> None:
         requested = self._settings.settings
         with self.control() as control:
-            facts, name = control.facts(), control.spelling.name
-            self.settings_read_back = control.settings({*control.read_back, *map(name, requested)})
-            lines = control.differences(requested, self.settings_read_back)
+            facts, self.settings_read_back, lines = control.read_back(requested)
         limits = limits_in_force(self._settings.limits, self.limited)
         self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), limits=limits)
         for line in lines:

@@ -73,10 +73,6 @@ class SqlSession(ABC):
         """The rows that one statement gives; `values` take the places that the server has for them."""
 
     @abstractmethod
-    def patient(self) -> "SqlSession":
-        """Another connection to the same database, for statements that may take minutes."""
-
-    @abstractmethod
     def has_database(self) -> bool:
         """Whether the server has our database."""
 
@@ -124,6 +120,10 @@ class SqlSession(ABC):
     def by_way_of(self, endpoint: Endpoint) -> Self:
         """See `deploy.control.Questions`."""
         return type(self)(endpoint, self.database, self._timeout_s)
+
+    def patient(self) -> Self:
+        """Another connection to the same database, for statements that may take minutes."""
+        return type(self)(self.endpoint, self.database, PATIENCE_S)
 
     def ping(self) -> None:
         """Returns if the server answers."""
@@ -213,7 +213,7 @@ class SqlSession(ABC):
         names = list(tables)
         for table in names:
             self.require_our_table(table)
-        return ", ".join(map(self.quoted, names))
+        return self.quoted_names(names)
 
     def is_our_database(self) -> bool:
         """Whether all tables of the database are ours, by its name."""
@@ -244,6 +244,11 @@ class SqlSession(ABC):
         """A name as it stands in a statement. Raises UserError if it may not."""
         cls.require_name(name)
         return f"{cls.QUOTE}{name}{cls.QUOTE}"
+
+    @classmethod
+    def quoted_names(cls, names: Iterable[str]) -> str:
+        """Names with commas between, as they stand in a statement. Raises UserError if one may not."""
+        return ", ".join(map(cls.quoted, names))
 
 
 def statements_in(script: str) -> list[str]:

@@ -102,7 +102,7 @@ class UsersSqlServer(ABC):
                     control.close()
                     control.database = ""
                 self.facts = replace(control.facts(), details={"database": self._database})
-                self.settings_read_back = control.settings(control.read_back)
+                self.settings_read_back = control.settings(control.RECORDED)
             if not context.only_asking:
                 with self.control() as control:
                     self._make_database(control)
