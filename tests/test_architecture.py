@@ -81,8 +81,10 @@ READ_CAUSES = {
 JOINERS = {"cli", "conduct", "run"}
 """What joins stages: no stage knows of it."""
 GOALS_MAY = {"figures", "goals", "judge", "message", "plan", "spec"}
-GOALS_MAY_OF_RECORD = {"record.crash", "record.look", "record.trial"}
+GOALS_MAY_OF_RECORD = {"record.crash", "record.look", "record.reading", "record.trial"}
 """What a goal may know: what is planned, what was measured, and how it is judged."""
+ANSWERS = {"goals.answer", "goals.crash"}
+"""The modules of goals that say what they answer: the analysis and the report may import them."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -153,9 +155,15 @@ def test_a_goal_knows_nothing_of_servers_engines_and_files() -> None:
     assert wrong == []
 
 
-def test_no_stage_knows_of_a_goal() -> None:
-    stages = [path for path in MODULES if name_of(path).split(".")[0] in STAGES]
-    assert [name_of(path) for path in stages if any(name.split(".")[0] == "goals" for name in imports_of(path))] == []
+def test_a_stage_knows_of_goals_what_they_answer() -> None:
+    """And only those that come after the records: goals stand between the judge and the analysis."""
+    users = {
+        name_of(path): {name for name in imports_of(path) if name.split(".")[0] == "goals"}
+        for path in MODULES
+        if name_of(path).split(".")[0] in STAGES
+    }
+    assert {name.split(".")[0] for name, used in users.items() if used} == {"analyse", "report"}
+    assert {name: used for name, used in users.items() if not all(is_data(one, ANSWERS) for one in used)} == {}
 
 
 def test_the_engine_is_imported_in_three_files() -> None:

@@ -210,7 +210,7 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], 
     found = bool(analysis.saturations)  # some rows: the budget did not reach them
     nothing = not found and bool(rows) and all(row.verdict == "missing" for row in rows)
     refused = [row for row in rows if row.verdict == "invalid"]
-    broken = any(row.broken for table in analysis.crashes for row in table.rows)
+    broken = any(section.alarms for section in analysis.sections)
     pointless = any(one.kind == "none" for one in analysis.saturations)
     invalid = bool(refused) or pointless or broken or any(one.primary.kind == "invalid" for one in compared)
     status = MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else UNWRITTEN_STATUS if unwritten else 0

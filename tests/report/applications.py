@@ -7,13 +7,12 @@ from typing import Any
 from loadstone.analyse.model import (
     Analysis,
     Bottleneck,
-    CrashRow,
-    CrashTable,
     FactorView,
     LessonAnswer,
     ResultTable,
     Row,
 )
+from loadstone.goals.crash import CrashRow, CrashTable
 from loadstone.message import as_written
 from loadstone.record.facts import AvgMax
 from loadstone.record.trial import Quantiles

@@ -7,7 +7,6 @@ from pathlib import Path
 from loadstone.analyse.answers import answer_conclusions, planned_by
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
-from loadstone.analyse.crash_tables import make_crash_tables
 from loadstone.analyse.effects import effects_of
 from loadstone.analyse.fixed_rates import own_load
 from loadstone.analyse.headline import answer_question, budget_too_short, comparison_line, headline
@@ -18,6 +17,7 @@ from loadstone.analyse.notes import meanings_of, notes_of, published_sources
 from loadstone.analyse.saturations import make_saturations, saturation_headline
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
+from loadstone.goals.crash import Crash
 from loadstone.judge.validity.check import Check
 from loadstone.judge.validity.checks import CHECKS, forbidding
 from loadstone.judge.validity.trial_verdict import judge_trial
@@ -85,7 +85,7 @@ def analyse_run(run: Run) -> Analysis:
         lessons=learn(
             Outcome(run.experiment, under_own_load, tables, families, checks, run.plan.scale, effects, saturations)
         ),
-        crashes=make_crash_tables(run),
+        crashes=Crash.answer(run),
         speed=machine_speed(judged),
         scale=run.plan.scale,
         saturations=saturations,

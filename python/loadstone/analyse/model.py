@@ -5,6 +5,8 @@ from typing import Literal
 from loadstone.analyse.limiting_part import Bottleneck as Bottleneck
 from loadstone.analyse.limiting_part import Part as Part
 from loadstone.analyse.saturation_answer import SaturationAnswer
+from loadstone.goals.answer import Section
+from loadstone.goals.crash import CrashTable, crash_section
 from loadstone.judge.verdict import Bound, Level, Piece, Verdict
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
@@ -211,48 +213,6 @@ class LessonAnswer(Piece):
     now: Recorded
     """One or two sentences with figures."""
     verdict: LessonVerdict
-
-
-class CrashRow(Piece):
-    """One condition under which a server was killed."""
-
-    condition: dict[str, Level]
-    label: str
-    times: int
-    acknowledged: int
-    """Writes that were answered as stored, all tries together; of keys that were overwritten: the keys."""
-    writes: int = 0
-    """All writes that were answered as stored: more than `acknowledged` where keys were overwritten."""
-    looked_up: bool = False
-    """Every acknowledged key was looked up; else writes were counted, which gives bounds."""
-    present: int = 0
-    """Of the acknowledged ones, there after the restart; where they were looked up."""
-    unacknowledged_present: int = 0
-    """There after the restart, sent and never acknowledged; where they were looked up."""
-    lost_min: int
-    """Of the acknowledged ones, lost for certain."""
-    lost_max: int
-    """Lost at most: had everything that was in flight been stored in their place. Where they were looked up it is
-    more than `lost_min` only if several writes of a key were in flight at once."""
-    lost_worst: int
-    """The most of one try (`lost_min`)."""
-    restart_s: float
-    """The longest time until it served again, in seconds."""
-    promised: int | None = None
-    """How many a try may lose at most, by the experiment; None: nothing is promised."""
-    broken: bool = False
-    """A try lost more than is promised, for certain."""
-    lost_keys: list[str] = []
-    """Some of the lost ones, by name."""
-    problems: list[Recorded] = []
-    """Tries without a result: why, one sentence each."""
-
-
-class CrashTable(Piece):
-    name: str
-    title: str
-    note: str
-    rows: list[CrashRow]
 
 
 Ended = Literal[Reason, "interrupted", "two separate runs"]
@@ -499,3 +459,8 @@ class Analysis(Piece):
     """Titles of factors; a factor without an entry is called by its name."""
     saturations: list[SaturationAnswer] = []
     """Where each condition saturates, where the experiment searches for it."""
+
+    @property
+    def sections(self) -> list[Section]:
+        """What goals beside tables, comparisons and saturation points have to say."""
+        return [crash_section(self.crashes)] if self.crashes else []

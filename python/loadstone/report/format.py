@@ -1,6 +1,9 @@
 """Figures as people read them. What is not known prints as a dash, never as zero."""
 
+from collections.abc import Callable, Mapping
+
 from loadstone.figures import digits
+from loadstone.goals.answer import Cell, Unit
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.message import Message
 from loadstone.output.terminal import plain as plain
@@ -55,6 +58,11 @@ def of_it_ours(figure_ns: float, own_ns: float | None) -> str:
     if own_ns is None or own_ns <= OWN_SHOWN_FROM * figure_ns:
         return ""
     return f" (≤ {duration(own_ns)} ours)"
+
+
+def cell(figure: Cell) -> str:
+    """A figure of a section, or what is said in its place."""
+    return sentence(figure.said) if figure.said is not None else _WRITTEN[figure.unit](figure.value)
 
 
 def _three_digits(value: float, decimals: int) -> str:
@@ -194,3 +202,13 @@ def quantity(value: float | None, unit: str) -> str:
             return number(value)
     one = value == 1 and len(unit) > 3 and unit.endswith("s")
     return f"{number(value)} {unit[:-1] if one else unit}"
+
+
+_WRITTEN: Mapping[Unit, Callable[[float | None], str]] = {
+    "count": count,
+    "seconds": seconds,
+    "ns": duration,
+    "per_s": rate,
+    "share": percent,
+}
+"""How a figure of a section is written."""

@@ -7,7 +7,6 @@ from loadstone.analyse.model import (
     Analysis,
     CheckSummary,
     Comparison,
-    CrashTable,
     EffectsAnswer,
     Family,
     ResultTable,
@@ -15,9 +14,10 @@ from loadstone.analyse.model import (
     TrialView,
 )
 from loadstone.analyse.saturation_answer import SaturationAnswer
+from loadstone.goals.answer import Section
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message
-from loadstone.report import crashes, effect_lines, glossary, study, summary, verdicts
+from loadstone.report import effect_lines, glossary, study, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
 from loadstone.report.charts.chart import NOT_DRAWN, Chart
@@ -67,7 +67,8 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
         yield from (f"Published figures: {sentence(analysis.published_source)}. They are context, not a target.", "")
     for table in analysis.tables:
         yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
-    yield from _crash_lines(analysis.crashes)
+    for section in analysis.sections:
+        yield from _section(section)
     yield from _conclusions(analysis)
     yield from _lesson_lines(analysis)
     yield from _observed_lines(analysis, anchors)
@@ -192,24 +193,23 @@ def _observed(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
     yield ""
 
 
-def _crash_lines(tables: list[CrashTable]) -> Iterator[str]:
-    """What was lost when a server was killed."""
-    if not tables:
-        return
-    yield from (f"## {crashes.heading()}", "")
-    yield from (line for alarm in crashes.alarms(tables) for line in (f"**{text(alarm)}**", ""))
-    for table in tables:
+def _section(section: Section) -> Iterator[str]:
+    """What a goal found: its alarms, and a table with what could not be measured below it."""
+    yield from (f"## {sentence(section.heading)}", "")
+    yield from (line for alarm in section.alarms for line in (f"**{sentence(alarm)}**", ""))
+    for table in section.tables:
         yield from (f"### {text(table.title)}", "")
         if table.note:
             yield from (text(table.note), "")
-        yield f"| {' | '.join(crashes.headers())} |"
-        yield f"|---|{'---:|' * (len(crashes.headers()) - 1)}"
-        for row in table.rows:
-            yield f"| {' | '.join(map(text, (row.label, *crashes.cells(row))))} |"
+        yield f"| {' | '.join(sentence(column.head) for column in table.columns)} |"
+        yield f"|---|{'---:|' * (len(table.columns) - 1)}"
+        for line in table.lines:
+            yield f"| {' | '.join(map(text, (line.label, *map(fmt.cell, line.cells))))} |"
         yield ""
-        problems = [f"- {text(row.label)}: {sentence(said)}" for row in table.rows for said in row.problems]
+        problems = [f"- {text(line.label)}: {sentence(said)}" for line in table.lines for said in line.problems]
         yield from (*problems, "") if problems else ()
-    yield from (crashes.reading(), "")
+    if section.reading is not None:
+        yield from (sentence(section.reading), "")
 
 
 def _lesson_lines(analysis: Analysis) -> Iterator[str]:

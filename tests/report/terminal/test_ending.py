@@ -10,7 +10,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.verdicts import verdict
 
-from loadstone.analyse.model import Analysis, CrashRow, CrashTable, EffectsAnswer, EffectTerm, Row
+from loadstone.analyse.model import Analysis, EffectsAnswer, EffectTerm, Row
+from loadstone.goals.crash import CrashRow, CrashTable
 from loadstone.judge.verdict import Bound
 from loadstone.live.live_panel import LiveFigures
 from loadstone.live.progress import RunProgress

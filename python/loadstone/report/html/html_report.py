@@ -11,8 +11,8 @@ import jinja2
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
 from loadstone.message import Message
-from loadstone.report import crashes, glossary, saturation_view, study, summary, verdicts
 from loadstone.report import format as fmt
+from loadstone.report import glossary, saturation_view, study, summary, verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.html.sections import (
@@ -64,7 +64,7 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "plain": fmt.plain, "sentence": fmt.sentence, "unbroken": _unbroken,
+        "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "unbroken": _unbroken,
         "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
         "seconds": fmt.seconds, "check_title": summary.check_title, "figure": summary.figure,
     }  # fmt: skip
@@ -136,7 +136,6 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "rate": goodput_name(analysis),
         "meaning": glossary.meaning,
         "anchors": anchors,
-        "crashes": crashes,
         "study": study,
         "observed": observed,
         "minor": MINOR,

@@ -25,7 +25,7 @@ from loadstone.report.summary import example_lines, failure_lines, stall_lines
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, end_columns, is_at_rate, most_telling, suspect_lines
 from loadstone.report.tables.study_columns import TPS, rate_of_run
-from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, crashes, saturations
+from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, saturations, sections
 from loadstone.report.trust import different_rows, trust_text
 from loadstone.runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
 
@@ -33,7 +33,7 @@ LINES_MAX = 25
 ROWS_MAX = 12
 VERDICT_LINES_MIN = 7
 """So many lines the verdicts may have where there is little room; rows of the table give way first."""
-_CRASH_LINES_MIN = 6
+_SECTION_LINES_MIN = 6
 FAILURES_MAX = 3
 """Lines of errors by kind, and of examples of replies."""
 _MEANINGS_MAX = 4
@@ -61,9 +61,9 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     width = console.width
     head, foot = _head(analysis), _foot(analysis, report, folder)
     room = LINES_MAX - sum(_height(console, part) for part in [*head, *foot])
-    most = min(room - 3, max(_CRASH_LINES_MIN, room - VERDICT_LINES_MIN))
-    crashed = _fitting(list(crashes(analysis.crashes, width, short=True)), console, most)
-    room -= sum(_height(console, part) for part in crashed)
+    most = min(room - 3, max(_SECTION_LINES_MIN, room - VERDICT_LINES_MIN))
+    others = _fitting(list(sections(analysis.sections, width, short=True)), console, most)
+    room -= sum(_height(console, part) for part in others)
     effects = _fitting(_effects(analysis), console, room - _table_lines_min(analysis))
     room -= sum(_height(console, part) for part in effects)
     saturated = _fitting(list(saturations(analysis.saturations, short=True)), console, room)
@@ -75,7 +75,7 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     room -= sum(_height(console, part) for part in compared)
     failed = _failed(analysis, console, max(0, room - _table_lines_min(analysis)))
     figures = _figures(analysis, width, room - sum(_height(console, part) for part in failed))
-    return [*head, *effects, *saturated, *compared, *crashed, *figures, *failed, *foot]
+    return [*head, *effects, *saturated, *compared, *others, *figures, *failed, *foot]
 
 
 def _failures(analysis: Analysis, width: int) -> list[RenderableType]:

@@ -21,7 +21,7 @@ from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, columns_for, full_load_line
 from loadstone.report.terminal.ending import ROW_STYLES, print_ending
-from loadstone.report.terminal.terminal_sections import crashes, effects, families, lessons, saturations
+from loadstone.report.terminal.terminal_sections import effects, families, lessons, saturations, sections
 from loadstone.report.trust import bound_lines, trust_text
 
 _LABEL_MAX = 40
@@ -78,7 +78,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     rows = [row for table in analysis.tables for row in table.rows]
     if analysis.published_source and any(row.published or row.published_columns for row in rows):
         yield Text(f"Published: {fmt.sentence(analysis.published_source)}; context, not a target.", style="dim")
-    yield from crashes(analysis.crashes, width)
+    yield from sections(analysis.sections, width)
     if analysis.answers:
         yield Text()
         yield Text("The author's conclusions", style="bold")

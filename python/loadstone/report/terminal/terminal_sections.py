@@ -1,4 +1,4 @@
-"""Sections of the terminal's report: lost writes, lessons, effects, verdicts of comparisons, saturation points."""
+"""Sections of the terminal's report: what goals found, lessons, effects, verdicts of comparisons, saturation points."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,10 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analyse.model import Comparison, CrashRow, CrashTable, EffectsAnswer, Family, LessonAnswer
+from loadstone.analyse.model import Comparison, EffectsAnswer, Family, LessonAnswer
 from loadstone.analyse.saturation_answer import PointKind, SaturationAnswer
+from loadstone.goals.answer import Section, SectionTable
 from loadstone.judge.verdict import VerdictKind
-from loadstone.report import crashes as crash_text
 from loadstone.report import effect_lines, verdicts
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
@@ -42,47 +42,40 @@ _WITH_LIMIT_MAX = 3
 """Of more conditions than that each has one line."""
 
 
-def crashes(tables: Sequence[CrashTable], width: int, *, short: bool = False) -> Iterator[RenderableType]:
-    """What was lost when a server was killed; `short`: a line a condition."""
-    if not tables:
-        return
-    yield Text()
-    yield Text(crash_text.heading(), style="bold")
-    yield from (Text(fmt.plain(alarm), style="bold red") for alarm in crash_text.alarms(tables))
-    for table in tables:
-        if short:
-            yield from map(_short, table.rows)
-            continue
-        yield Text(fmt.plain(table.title))
-        yield _crashes(table.rows, width)
-        for row in table.rows:
-            yield from (
-                Text(f"  ! {fmt.plain(row.label)}: {fmt.sentence(said)}", style="yellow") for said in row.problems
-            )
-    if not short:
-        yield Text(crash_text.reading(), style="dim")
+def sections(found: Sequence[Section], width: int, *, short: bool = False) -> Iterator[RenderableType]:
+    """What goals have to say under a heading of their own; `short`: a line a condition."""
+    for section in found:
+        yield Text()
+        yield Text(fmt.sentence(section.heading), style="bold")
+        yield from (Text(fmt.sentence(alarm), style="bold red") for alarm in section.alarms)
+        for table in section.tables:
+            if short:
+                yield from (Text(f"  {fmt.plain(line.label)}: {fmt.sentence(line.short)}") for line in table.lines)
+                continue
+            yield Text(fmt.plain(table.title))
+            yield _section_table(table, width)
+            for line in table.lines:
+                yield from (
+                    Text(f"  ! {fmt.plain(line.label)}: {fmt.sentence(said)}", style="yellow") for said in line.problems
+                )
+        if not short and section.reading is not None:
+            yield Text(fmt.sentence(section.reading), style="dim")
 
 
-def _short(row: CrashRow) -> Text:
-    return Text(f"  {fmt.plain(row.label)}: {crash_text.short(row)}")
-
-
-def _crashes(rows: list[CrashRow], width: int) -> Table:
+def _section_table(table: SectionTable, width: int) -> Table:
     """A line a condition; on a narrow terminal without the columns at the end."""
-    longest = max((cell_len(fmt.plain(row.label)) for row in rows), default=0)
-    label = max(len("condition"), min(_LABEL_MAX, longest, width // _LABEL_SHARE))
-    columns = [
-        [header, *(crash_text.cells(row)[place] for row in rows)]
-        for place, header in enumerate(list(crash_text.headers())[1:])
-    ]
+    first, *heads = [fmt.sentence(column.head) for column in table.columns]
+    longest = max((cell_len(fmt.plain(line.label)) for line in table.lines), default=0)
+    label = max(len(first), min(_LABEL_MAX, longest, width // _LABEL_SHARE))
+    columns = [[head, *(fmt.cell(line.cells[place]) for line in table.lines)] for place, head in enumerate(heads)]
     while len(columns) > 1 and label + sum(2 + max(map(cell_len, column)) for column in columns) > width:
         columns.pop()
     grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    grid.add_column("condition", no_wrap=True, overflow="ellipsis", width=label)
+    grid.add_column(first, no_wrap=True, overflow="ellipsis", width=label)
     for column in columns:
         grid.add_column(column[0], justify="right", no_wrap=True)
-    for number, row in enumerate(rows, 1):
-        grid.add_row(Text(fmt.plain(row.label)), *(column[number] for column in columns))
+    for number, line in enumerate(table.lines, 1):
+        grid.add_row(Text(fmt.plain(line.label)), *(column[number] for column in columns))
     return grid
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.crash_tables import make_crash_tables
-from loadstone.analyse.model import CrashRow
+from loadstone.goals.crash import Crash as CrashGoal
+from loadstone.goals.crash import CrashRow
 from loadstone.record.crash import CrashRecord
 from loadstone.record.reading import Run, read_run
 from loadstone.report.text.sentences import text
@@ -37,7 +37,7 @@ def crash(idle: str, number: int, **changes: Any) -> CrashRecord:
 
 
 def rows(run: Run, *crashes: CrashRecord) -> list[CrashRow]:
-    (table,) = make_crash_tables(replace(run, crashes=crashes))
+    (table,) = CrashGoal.answer(replace(run, crashes=crashes))
     assert (table.title, table.note) == ("Writes lost", "Killed under load.")
     return table.rows
 
@@ -128,5 +128,5 @@ def test_a_range_breaks_no_promise(run: Run) -> None:
 
 
 def test_without_a_try_there_is_no_table(run: Run) -> None:
-    assert make_crash_tables(run) == []
-    assert make_crash_tables(replace(run, crashes=(crash("few", 1, name="another"),))) == []
+    assert CrashGoal.answer(run) == []
+    assert CrashGoal.answer(replace(run, crashes=(crash("few", 1, name="another"),))) == []
