@@ -59,7 +59,7 @@ from loadstone.drive.driver import drive_alone  # noqa: E402
 from loadstone.drive.native import NativeDriver  # noqa: E402
 from loadstone.drive.outcome import Interval  # noqa: E402
 from loadstone.judge.statistics.signed_rank import signed_rank  # noqa: E402
-from loadstone.judge.validity.gain import bound_of  # noqa: E402
+from loadstone.judge.validity.bounds import bound_of  # noqa: E402
 from loadstone.observe.sample import Sample  # noqa: E402
 from loadstone.observe.sampler import Sampler  # noqa: E402
 from loadstone.observe.watch import Watch  # noqa: E402
@@ -68,10 +68,7 @@ from loadstone.plan.run_plan import PlannedTrial  # noqa: E402
 from loadstone.record.observation import Drive, Observation, PartReadings, measure_phase  # noqa: E402
 from loadstone.record.trial import TrialRecord  # noqa: E402
 from loadstone.record.trial_record import make_trial_record  # noqa: E402
-from loadstone.software.redis.local import (
-    EmbeddedSettings,  # noqa: E402
-    LocalRedis,  # noqa: E402
-)
+from loadstone.software.redis.local import EmbeddedSettings, LocalRedis  # noqa: E402
 
 
 @dataclass(frozen=True)

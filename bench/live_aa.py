@@ -21,8 +21,7 @@ from pathlib import Path
 from pairwise import Design, claims_a_difference, counted, counts_text, judged_alone, pair_of, table, unchecked
 from scipy.stats import binomtest
 
-from loadstone.judge.validity.checks import BOUNDS
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import BOUNDS, judge_trial
 from loadstone.judge.verdict import Verdict
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord

@@ -13,7 +13,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch

@@ -30,7 +30,7 @@ from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.url import parse_subject_url
 from loadstone.drive.outcome import read_interval, read_record
 from loadstone.errors import LoadstoneError
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.plan.endpoints import Endpoint
 from loadstone.record import reading
 from loadstone.record.file_names import ENVIRONMENT, EXPERIMENT, INTERVALS, PLAN, SAMPLES, TRIALS

@@ -20,7 +20,7 @@ from loadstone.analyse.objectives import (
 from loadstone.errors import UserError
 from loadstone.judge.compare.blocks import PairDesign
 from loadstone.judge.compare.exploration import METRICS as EXPLORED_METRICS
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.message import Message, as_written, message
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.names_of_runs import run_names

@@ -10,7 +10,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from tests.changed_facts import with_drive, with_facts, written
 
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.plan.contrast import Contrast
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.run_plan import Group, Pair

@@ -12,7 +12,7 @@ import pytest
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.model import Analysis
 from loadstone.errors import UserError
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.report.text.sentences import text
 
 

@@ -22,7 +22,7 @@ from loadstone.judge.statistics.two_sample import (
     rank_sum_distribution,
     two_sample,
 )
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.record.reading import read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text

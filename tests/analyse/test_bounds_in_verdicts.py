@@ -11,7 +11,7 @@ from tests.changed_facts import with_facts, written
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.model import Comparison, Row
 from loadstone.analyse.tables import make_tables
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.percents import up_to_percent
 from loadstone.record.reading import Run
 from loadstone.report.text.sentences import text

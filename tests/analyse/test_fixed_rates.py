@@ -10,7 +10,7 @@ from tests.changed_facts import with_drive, with_facts, with_model, written
 
 from loadstone.analyse.analysis import analyse_run
 from loadstone.analyse.model import Analysis, Row
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.plan.drive_plan import Open
 from loadstone.record.plan_summary import AtRateLine, PlannedLine
 from loadstone.record.trial import TrialRecord

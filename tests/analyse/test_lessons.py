@@ -10,7 +10,7 @@ from loadstone.analyse.analysis import summarise_checks
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.model import Bottleneck, LessonAnswer, ResultTable, Row
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.record.facts import AvgMax
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.report.text.sentences import text

@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.analyse.model import Row
 from loadstone.analyse.tables import make_tables
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text

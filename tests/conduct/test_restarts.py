@@ -198,7 +198,7 @@ def test_a_mariadb_that_answers_nonsense_tells_no_uptime(rows: list[tuple[Any, .
     ],
 )
 def test_what_is_a_restart(synthetic: Any, start: PartStart, verdict: str) -> None:
-    from loadstone.judge.validity.trial_verdict import judge_trial
+    from loadstone.judge.validity.checks import judge_trial
 
     trial = synthetic.make_trial(starts={"db": start})
     alone = with_facts(trial, servers={})
@@ -210,7 +210,7 @@ def test_what_is_a_restart(synthetic: Any, start: PartStart, verdict: str) -> No
 )
 def test_the_same_processes_are_no_restart_whatever_the_clock_does(synthetic: Any) -> None:
     """A process that can be observed decides; uptimes follow the server's clock, which may be set back."""
-    from loadstone.judge.validity.trial_verdict import judge_trial
+    from loadstone.judge.validity.checks import judge_trial
 
     start = PartStart(before="process 7, tick 1", after="process 7, tick 1", uptime_before_s=100, uptime_after_s=1)
     assert check_of(judge_trial(synthetic.make_trial(starts={"db": start})), "restarted").verdict == "valid"
@@ -222,7 +222,7 @@ def test_the_same_processes_are_no_restart_whatever_the_clock_does(synthetic: An
     area="servers",
 )
 def test_another_server_behind_one_address_is_named_and_its_counters_are_not_compared(synthetic: Any) -> None:
-    from loadstone.judge.validity.trial_verdict import judge_trial
+    from loadstone.judge.validity.checks import judge_trial
 
     trial = synthetic.make_trial()
     servers = written(trial)["servers"]
@@ -238,7 +238,7 @@ def test_another_server_behind_one_address_is_named_and_its_counters_are_not_com
 
 
 def test_every_part_that_was_restarted_is_named(synthetic: Any) -> None:
-    from loadstone.judge.validity.trial_verdict import judge_trial
+    from loadstone.judge.validity.checks import judge_trial
 
     other = PartStart(before="a", after="b")
     found = check_of(

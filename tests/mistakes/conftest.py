@@ -11,7 +11,7 @@ import pytest
 
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.model import Comparison
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.plan.run_plan import Group, Pair, PlannedTrial, RunPlan
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan

@@ -11,7 +11,7 @@ import pytest
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.observation import Drive, Observation, measure_phase

@@ -19,8 +19,7 @@ from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
 from loadstone.goals.crash import Crash
 from loadstone.judge.validity.check import Check
-from loadstone.judge.validity.checks import CHECKS, forbidding
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import CHECKS, forbidding, judge_trial
 from loadstone.plan.labels import label_of
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import CheckResult, TrialRecord

@@ -24,9 +24,8 @@ from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.statistics.two_sample import two_sample
-from loadstone.judge.validity.checks import BOUNDS, forbidding
-from loadstone.judge.validity.gain import bound_over
-from loadstone.judge.validity.reasons import failed_checks
+from loadstone.judge.validity.bounds import bound_over
+from loadstone.judge.validity.checks import BOUNDS, failed_checks, forbidding
 from loadstone.judge.verdict import Bound, Verdict
 from loadstone.message import Message, message
 from loadstone.plan.at_rate import AT_RATE_GROUP

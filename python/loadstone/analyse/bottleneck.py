@@ -5,12 +5,21 @@ from dataclasses import dataclass
 from statistics import median
 
 from loadstone.analyse.limiting_part import Bottleneck, Part
-from loadstone.judge.validity.cpus import CpuUse, server_cpus
+from loadstone.judge.validity.bounds import lost_by_driver
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
-from loadstone.judge.validity.gain import lost_by_driver
-from loadstone.judge.validity.headroom import Disk, disk_of, free_cpu
 from loadstone.judge.validity.link_delay import busy_lines
-from loadstone.judge.validity.utilisation import Busy, busy_parts, of_its_time, typical, unobserved_servers
+from loadstone.judge.validity.utilisation import (
+    Busy,
+    CpuUse,
+    Disk,
+    busy_parts,
+    disk_of,
+    free_cpu,
+    of_its_time,
+    server_cpus,
+    typical,
+    unobserved_servers,
+)
 from loadstone.message import Message, message
 from loadstone.record.facts import DRIVER
 from loadstone.record.trial import TrialRecord

@@ -8,8 +8,7 @@ from loadstone.analyse.row_latencies import doubted_figures, merged_latencies, u
 from loadstone.analyse.settled import row_fields, settled
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.full_speed import capacity_of
-from loadstone.judge.validity.checks import BOUNDS, forbidding
-from loadstone.judge.validity.reasons import counted_reasons, failed_checks
+from loadstone.judge.validity.checks import BOUNDS, counted_reasons, failed_checks, forbidding
 from loadstone.message import Message, message
 from loadstone.plan.at_rate import AT_RATE_GROUP, FixedRate
 from loadstone.record.reading import Run

@@ -7,7 +7,7 @@ from typing import Any
 from loadstone.analyse.completion import is_complete, is_finished, needed_trials
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.analyse.model import ResultTable, Row
-from loadstone.judge.validity.keys import hit_rate
+from loadstone.judge.validity.data import hit_rate
 from loadstone.message import Message, as_written, message
 from loadstone.plan.units import each_of, unit_of
 from loadstone.record.facts import LinkFacts

@@ -13,7 +13,7 @@ from loadstone.errors import DriveFailed
 from loadstone.judge.validity.bounds import TAKEN_AT_RATE
 from loadstone.judge.validity.load import POOL_WAIT, little, pool_wait
 from loadstone.judge.validity.standing_still import own_stalls, stalls
-from loadstone.judge.validity.stores import connection_leak
+from loadstone.judge.validity.surroundings import connection_leak
 from loadstone.judge.validity.time import schedule_lag
 from loadstone.message import Message, message
 from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable

@@ -29,8 +29,7 @@ from loadstone.judge.statistics.ramp_reading import RampStep as Step
 from loadstone.judge.statistics.ramp_reading import by_eye, kneedle, moving_average
 from loadstone.judge.statistics.saturation import TAIL_FROM
 from loadstone.judge.statistics.saturation_model import Sweep, no_point
-from loadstone.judge.validity.checks import BOUNDS
-from loadstone.judge.validity.reasons import counted_reasons, failed_checks
+from loadstone.judge.validity.checks import BOUNDS, counted_reasons, failed_checks
 from loadstone.message import Message, message
 from loadstone.plan.drive_plan import RampUp
 from loadstone.plan.labels import condition_label

@@ -30,10 +30,8 @@ from loadstone.judge.compare.round_figures import row_slices
 from loadstone.judge.compare.trend import rise_over, rise_within
 from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.signed_rank import signed_rank
-from loadstone.judge.validity.bounds import GAIN
-from loadstone.judge.validity.checks import BOUNDS, forbidding
-from loadstone.judge.validity.gain import bound_over
-from loadstone.judge.validity.reasons import counted_reasons, failed_checks
+from loadstone.judge.validity.bounds import GAIN, bound_over
+from loadstone.judge.validity.checks import BOUNDS, counted_reasons, failed_checks, forbidding
 from loadstone.judge.validity.standing_still import server_stalls
 from loadstone.judge.verdict import Bound
 from loadstone.message import Message, message

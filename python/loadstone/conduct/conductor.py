@@ -14,7 +14,7 @@ from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed, OutOfRoom, ServerGone, UserError
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.machine import steady_clock
 from loadstone.plan.block import Block
 from loadstone.plan.drive_plan import Plan

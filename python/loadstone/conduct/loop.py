@@ -11,8 +11,7 @@ from loadstone.drive.outcome import Interval
 from loadstone.goals.budget import Budget
 from loadstone.goals.goal import Asked, Goal, History, Judged, Kill, Measure, Shown, Tell, TimeLeft, Turn
 from loadstone.goals.registry import GOALS
-from loadstone.judge.validity.checks import forbidding
-from loadstone.judge.validity.reasons import failed_checks
+from loadstone.judge.validity.checks import failed_checks, forbidding
 from loadstone.live.live_panel import LiveFigures
 from loadstone.machine import steady_clock
 from loadstone.message import Message

@@ -1,6 +1,6 @@
 """From an observation to the record of a trial, not judged yet.
 
-`judge.validity.trial_verdict.judge_trial` adds checks and verdict, from the facts that are put together here.
+`judge.validity.checks.judge_trial` adds checks and verdict, from the facts that are put together here.
 """
 
 from collections.abc import Mapping, Sequence

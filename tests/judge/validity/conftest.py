@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.record.trial import CheckResult, TrialRecord
 
 

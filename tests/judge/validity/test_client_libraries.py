@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.judge.validity.gain import bound_of
+from loadstone.judge.validity.bounds import bound_of
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from tests.scripts import checked
 
-from loadstone.judge.validity.checks import CHECKS
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.checks import CHECKS, judge_trial
 from loadstone.record.trial import TrialRecord
 
 ROOT = Path(__file__).parents[3]

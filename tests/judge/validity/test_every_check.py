@@ -11,8 +11,7 @@ import pytest
 
 from loadstone.judge import validity
 from loadstone.judge.validity.check import Check
-from loadstone.judge.validity.checks import CHECKS
-from loadstone.judge.validity.trial_verdict import judge_trial, verdict_of
+from loadstone.judge.validity.checks import CHECKS, judge_trial, verdict_of
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.report.text.sentences import text
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.judge.validity.gain import bound_of
-from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.judge.validity.bounds import bound_of
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text
 

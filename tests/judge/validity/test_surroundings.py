@@ -1,4 +1,4 @@
-"""Machine and server."""
+"""What servers did beside the load, and what they had left."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from loadstone.judge.validity.checks import judge_trial
+from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text
 
 ResultOf = Callable[..., Any]
@@ -37,3 +39,63 @@ def test_the_servers_cpu_is_information(result_of: ResultOf, injectors: ModuleTy
     assert found.verdict == "valid"
     assert found.measured == pytest.approx(100 * share)
     assert text(found.reason).startswith("Server-bound") is bound
+
+
+@pytest.mark.parametrize(("bytes_per_s", "verdict"), [(0.0, "valid"), (1.0, "suspect"), (5e9, "suspect")])
+def test_temporary_files(clean: dict[str, Any], injectors: ModuleType, bytes_per_s: float, verdict: str) -> None:
+    line = injectors.injected(clean, injectors.spills(bytes_per_s))
+    trial = judge_trial(TrialRecord.model_validate(line))
+    found = next(check for check in trial.checks if check.name == "temporary_files")
+    assert (found.verdict, found.measured) == (verdict, bytes_per_s)
+    assert verdict == "valid" or text(found.reason).startswith("db wrote ")
+
+
+def test_temporary_files_are_not_asked_for_where_no_store_reports_them(clean: dict[str, Any]) -> None:
+    trial = judge_trial(TrialRecord.model_validate(clean))
+    assert "temporary_files" not in [check.name for check in trial.checks]
+
+
+@pytest.mark.parametrize(
+    ("thirds", "verdict"),
+    [
+        ((0, 0, 0), "valid"),
+        ((0, 2, 4), "valid"),
+        ((0, 10, 20), "suspect"),
+        ((0, 20, 20), "valid"),  # a pool that filled, and then stood
+        ((20, 0, 20), "valid"),
+        ((20, 10, 0), "valid"),
+        ((0, 20, 31), "suspect"),
+    ],
+)
+def test_connections_that_rise_all_the_time(
+    result_of: ResultOf, injectors: ModuleType, thirds: tuple[float, ...], verdict: str
+) -> None:
+    found = result_of("connection_leak", injectors.becomes_http, injectors.opens_connections(*thirds))
+    assert found.verdict == verdict
+
+
+def test_connections_of_the_load_itself_are_no_leak(result_of: ResultOf, injectors: ModuleType) -> None:
+    def opens_more(line: dict[str, Any]) -> None:
+        for number, point in enumerate(line["facts"]["series"]):
+            point["connections"] += number // 2 * 10
+
+    rises = injectors.opens_connections(0, 10, 20)
+    assert result_of("connection_leak", rises).verdict == "suspect"
+    assert result_of("connection_leak", rises, opens_more).verdict == "valid"
+    assert result_of("connection_leak", rises, opens_more, injectors.becomes_http).verdict == "suspect"
+
+
+def test_connections_that_could_not_be_followed_are_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
+    unseen = injectors.setting("facts.server_connections", {})
+    assert result_of("connection_leak", unseen).verdict == "unknown"
+    nobody = injectors.setting("facts.servers", {}), injectors.setting("facts.kinds", {})
+    assert result_of("connection_leak", injectors.becomes_http, unseen, *nobody) is None
+
+
+def test_connections_that_the_load_gave_up_are_no_leak(result_of: ResultOf, injectors: ModuleType) -> None:
+    """After timeouts each is made again, and a server that stands still counts the old ones, too."""
+    rises = injectors.opens_connections(0, 30, 60)
+    assert result_of("connection_leak", rises).verdict == "suspect"
+    assert result_of("connection_leak", rises, injectors.setting("facts.drive.connections.lost", 60)).verdict == "valid"
+    gave_up = injectors.setting("facts.drive.connections.lost", 10)
+    assert result_of("connection_leak", rises, gave_up).verdict == "suspect", "more than those"

@@ -14,7 +14,7 @@ from loadstone.judge.metrics import less_is_better
 from loadstone.judge.statistics.decision import refused, verdicts_of_pairs
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.validity.gain import gain_over
+from loadstone.judge.validity.bounds import gain_over
 from loadstone.judge.verdict import Verdict
 from loadstone.plan.looks import level
 from loadstone.plan.rounds import BETWEEN_S, unit_of

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from loadstone.judge.compare.blocks import GroupBlocks, PairDesign
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.validity import accounting, application
-from loadstone.judge.validity.checks import BOUNDS, forbidding
-from loadstone.judge.validity.reasons import OF_MEANING, counted_reasons
+from loadstone.judge.validity import accounting, data, parts
+from loadstone.judge.validity.checks import BOUNDS, OF_MEANING, counted_reasons, forbidding
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import identity
@@ -19,10 +18,10 @@ from loadstone.spec.levels import identity
 EXACT = tuple(
     check.name
     for check in (
-        application.settings,
+        parts.settings,
         accounting.conservation,
         accounting.server_counter,
-        application.stored_rows,
+        data.stored_rows,
         accounting.replies,
     )
 )

@@ -17,9 +17,8 @@ from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.round_figures import contrast_slices
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.trend_test import trend
-from loadstone.judge.validity.bounds import FAR
+from loadstone.judge.validity.bounds import FAR, bound_over
 from loadstone.judge.validity.checks import forbidding
-from loadstone.judge.validity.gain import bound_over
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message, message
 from loadstone.plan.labels import condition_label

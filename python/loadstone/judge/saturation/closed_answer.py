@@ -7,8 +7,7 @@ from loadstone.judge.saturation.level_probes import measured_again, probe_of, se
 from loadstone.judge.statistics.saturation import TAIL_FROM, best_level, closed_saturation, least_cycle
 from loadstone.judge.statistics.saturation_model import Estimate, Probe, Saturation, Sweep, at_least, no_point
 from loadstone.judge.statistics.saturation_range import RangeSearch, search_range
-from loadstone.judge.validity.bounds import FAR
-from loadstone.judge.validity.gain import bound_over
+from loadstone.judge.validity.bounds import FAR, bound_over
 from loadstone.judge.verdict import up_to
 from loadstone.message import Message, message
 from loadstone.plan.saturation.saturation_settings import SaturationSettings

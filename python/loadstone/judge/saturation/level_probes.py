@@ -5,9 +5,8 @@ from statistics import fmean
 
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.saturation_model import Probe, Sweep
-from loadstone.judge.validity.bounds import GAIN
+from loadstone.judge.validity.bounds import GAIN, bound_over, limits_of
 from loadstone.judge.validity.evidence import evidence_of
-from loadstone.judge.validity.gain import bound_over, limits_of
 from loadstone.message import Message, message
 from loadstone.record.trial import TrialRecord
 

@@ -1,17 +1,293 @@
-"""How wrong the rate may be at most: by the generator, and by what others took of the CPUs."""
+"""How wrong a rate can be at most: what a generator that costs nothing would gain, and what others took.
 
-from collections.abc import Mapping
+The gain rule. U is the busy share of the fullest thing on the server's side, G the share of the time that the driver's
+thread ran or waited for a CPU. A generator that costs nothing would take away G of each cycle, and the server could
+not do more than 1/U times what it did: the rate would rise by at most min(1/U, 1/(1 - G)) - 1. That takes the cost of
+an operation as fixed. It is not quite: below U = .95 part of it is waking up, which a busier server does less often
+(`WAKING`); and a server that a driver at its limit feeds has few operations at a time, which cost more (`STARVED`).
+Waiting for a disk is no part of U: a store that brings all requests that are there to the disk at once waits less for
+each, the more of them come together (50 connections with `appendfsync always`: 42,600 a second of a generator that
+answers each reply at once, 56,100 to 86,800 of redis-benchmark, which takes all replies of an fsync and then sends).
+What others took is bounded by the CPU time that they had. Time for which they kept the driver from running is theirs,
+and not the generator's: both shares are of the time without it. Sources and proof: `docs/checks.md`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 
 from loadstone.judge.validity.check import Finding, Limit, Measured, Unknown, check
-from loadstone.judge.validity.cpus import server_cpus
-from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.gain import AT_THE_DISK, limits_of
-from loadstone.judge.verdict import up_to
+from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
+from loadstone.judge.validity.link_delay import lost_to_links
+from loadstone.judge.validity.standing_still import stalled_share, stopped_share
+from loadstone.judge.validity.utilisation import Busy, CpuUse, busy_parts, generator_cpus, server_cpus
+from loadstone.judge.verdict import UNBOUNDED, Bound, up_to
 from loadstone.message import message
 from loadstone.plan.at_rate import AT_RATE_GROUP
-from loadstone.record.facts import OTHERS
+from loadstone.record.facts import DRIVER, OTHERS, PartCpu
+from loadstone.record.trial import TrialRecord
 from loadstone.software.metric import PROGRAM
+
+FULL = 0.9
+"""From this busy share on a side limits the rate, and time that others took is missing from it in proportion."""
+SATURATED = 0.95
+WAKING = 2.5
+"""S: by so much the server's cost of an operation falls, per unit of busy share below `SATURATED`, until it is full."""
+STARVING, STARVED_AT = 0.96, 0.985
+"""S: between these shares of its time a driver comes to its limit, and the server's operations come one by one."""
+STARVED = 0.2
+"""S: by so much an operation then costs the server more than it must, and beyond it by its idle share below .95."""
+SHARED_WRITES, AT_THE_DISK = 1.3, 0.05
+"""S: where the server waits for its disk for at least such a share of the time, requests that come together share its
+writes to the file as well as the waiting (18 runs beside redis-benchmark, 50 and 200 connections: 1.0 to 1.25)."""
+DISPLACED = 1.15
+"""S: CPU time that others take costs so much of the server's: switches, and caches that they leave behind."""
+UNEXPLAINED = 0.1
+"""CPU time of the servers' CPUs that no process is found for counts as taken by others beyond this share: ticks of
+10 ms and interrupts explain less."""
+LEFT_MIN = 0.05
+"""With less of the time than that left to it a driver says nothing of the server."""
+OBSERVED_MIN = 0.8
+"""With less of the work observed than that nothing is known of a row."""
+QUEUED = 1.0
+"""So many threads of an application that wait for its own pool on average: the pool is full."""
+ONE_USER = 1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What limited one trial. Shares of the time; None: it could not be observed."""
+
+    server: float | None
+    """U: the fullest thing on the server's side, everything that is not idle counted but for waiting for a disk."""
+    disk: float
+    """For how much of the time beside it a server of one thread waited for its disk."""
+    generator: float | None
+    """G: the driver's hottest thread, of the time that others left to it."""
+    gain: float | None
+    """By how much the rate would rise at most with a generator that costs nothing; None: not known."""
+    taken: float | None
+    """By how much it would rise at most had others taken nothing."""
+    round_trip: bool
+    """One user: a round trip, and no capacity."""
+
+
+def limits_of(found: TrialEvidence) -> Limits:
+    """What limited the rate of a trial, and how wrong the rate can be for it."""
+    cpus, parts = server_cpus(found), busy_parts(found)
+    server, lost = _fullest(found, cpus, parts), lost_by_driver(found)
+    disk = _disk_share(found)
+    generator = _driver(found, lost)
+    one = found.closed is not None and found.closed.users == ONE_USER and found.plan.pipeline_depth == 1
+    return Limits(
+        server=server,
+        disk=disk,
+        generator=generator,
+        gain=None if found.open is not None or one else _gain(found, server, disk, generator, lost),
+        taken=_taken(found, None if server is None else min(1.0, server + disk), cpus, lost),
+        round_trip=one,
+    )
+
+
+def bound_of(trial: TrialRecord) -> Bound | None:
+    """The bound of one trial's rates; None of one that was not driven."""
+    found = evidence_of(trial)
+    if found is None:
+        return None
+    limited = limits_of(found)
+    # The rate was set, and is held to its schedule; or the driver is part of what is measured.
+    gain = 0.0 if found.open is not None or found.client is not None else limited.gain
+    taken = 0.0 if found.kept_rate else limited.taken
+    return Bound(generator=gain, taken=taken, round_trip=limited.round_trip)
+
+
+def bound_over(trials: Sequence[TrialRecord]) -> Bound | None:
+    """The bound of a rate over several trials: what each could have done more, weighed by what it did."""
+    bounds = [(trial, bound) for trial in trials if (bound := bound_of(trial)) is not None]
+    if not bounds:
+        return None
+    work = [trial.goodput_per_s * trial.duration_s for trial, _ in bounds]
+    return Bound(
+        generator=_weighed([bound.generator for _, bound in bounds], work),
+        taken=_weighed([bound.taken for _, bound in bounds], work),
+        round_trip=all(bound.round_trip for _, bound in bounds),
+    )
+
+
+def gain_over(trials: Sequence[TrialRecord]) -> float:
+    """By how much a rate over several trials would rise at most without the generator; 0 where that is not known."""
+    bound = bound_over(trials)
+    return 0.0 if bound is None else bound.generator or 0.0
+
+
+def _weighed(shares: Sequence[float | None], work: Sequence[float]) -> float | None:
+    """The mean by work; None where it is not known of too much of the work."""
+    known = [(share, done) for share, done in zip(shares, work, strict=True) if share is not None]
+    total, everything = sum(done for _, done in known), sum(work)
+    if not everything:
+        return max((share for share, _ in known), default=None)
+    if total < OBSERVED_MIN * everything:
+        return None
+    return round(sum(share * done for share, done in known) / total, 6)
+
+
+def _gain(
+    found: TrialEvidence, server: float | None, disk: float, generator: float | None, lost: float
+) -> float | None:
+    factors = []
+    if server:
+        server = min(1.0, server / max(LEFT_MIN, 1 - lost))
+        shared = SHARED_WRITES if disk >= AT_THE_DISK else 1.0
+        factors.append(max(1.0, shared * _cheaper(server, generator or 0.0) / server))
+    if generator is not None:
+        # A line to a server is on the generator's side: what it added in excess is missing from the rate as well.
+        freed = 1 / (1 - generator) if generator < 1 else 1 + UNBOUNDED
+        factors.append(freed * (1 + lost_to_links(found)))
+    closed = found.closed
+    if closed is not None and closed.think_time_ms > 0 and found.completed and found.drive.measure_s > 0:
+        factors.append(closed.users / (closed.think_time_ms / 1e3) / (found.completed / found.drive.measure_s))
+    return round(min(UNBOUNDED, max(0.0, min(factors) - 1)), 6) if factors else None
+
+
+def _disk_share(found: TrialEvidence) -> float:
+    return max((part.disk_share or 0.0 for part in found.server_parts.values()), default=0.0)
+
+
+def _cheaper(server: float, generator: float) -> float:
+    """How many times as much an operation costs the server as when it is saturated, at most."""
+    idle = max(0.0, SATURATED - server)
+    starved = min(1.0, max(0.0, (generator - STARVING) / (STARVED_AT - STARVING)))
+    return (1 + WAKING * idle) * (1 + starved * (STARVED + idle))
+
+
+def _fullest(found: TrialEvidence, cpus: CpuUse | None, parts: Mapping[str, Busy]) -> float | None:
+    """The fullest of threads, quotas, pools and the CPUs together."""
+    shares = [part.cores / part.cpus for part in parts.values() if part.cpus]
+    shares += [part.mean_share / part.cpu_limit for part in found.server_parts.values() if part.cpu_limit]
+    shares += [ready for part in found.server_parts.values() if (ready := _ready(found, part)) is not None]
+    shares += [full for part in parts.values() if (full := _full_pool(part)) is not None]
+    if cpus is not None and cpus.busy is not None:
+        shares.append(cpus.busy - (found.own_share if _shared(found) else 0.0) - _left_by_server(found, cpus))
+    # While it stood still no generator could have had an answer of it.
+    return min(1.0, max(shares) + stalled_share(found)) if shares else None
+
+
+def _left_by_server(found: TrialEvidence, cpus: CpuUse) -> float:
+    """What others had of its CPU while a server of one thread did not want it: to the server it was idle."""
+    alone = _one_thread(found)
+    if alone is None or not cpus.observed or cpus.number > 1:
+        return 0.0
+    return max(0.0, cpus.others - (alone.wait_share or 0.0))
+
+
+def _one_thread(found: TrialEvidence) -> PartCpu | None:
+    """The only part on the server's side, if it has one thread whose waiting is known and the CPU is its own."""
+    parts = list(found.server_parts.values())
+    alone = len(parts) == 1 and parts[0].main_thread_share is not None and parts[0].wait_share is not None
+    return parts[0] if alone and not _shared(found) else None
+
+
+def _ready(found: TrialEvidence, part: PartCpu) -> float | None:
+    """The share of the time that the part's only thread ran or was ready to.
+
+    On a CPU that the generator shares it waits for the generator, which is no work of its own.
+    """
+    if part.main_thread_share is None:
+        return None
+    waited = 0.0 if _shared(found) else part.wait_share or 0.0
+    return part.main_thread_share + waited
+
+
+def _full_pool(part: Busy) -> float | None:
+    """How full the application's own pool is for which its threads queue; None where none do."""
+    queued = [pool for pool, waiting in part.waiting.items() if waiting >= QUEUED]
+    return max((part.filled[pool] for pool in queued if pool in part.filled), default=None)
+
+
+def _shared(found: TrialEvidence) -> bool:
+    return found.facts.placement is not None and found.facts.placement.shared
+
+
+def _driver(found: TrialEvidence, lost: float) -> float | None:
+    """G: the hottest thread; of several threads that take turns on fewer CPUs their sum for each CPU.
+
+    Of the time that others left to it. What they took is no time that it ran, nor, but for what was stolen, one that
+    it did not wait; where the kernel counts stolen time as run, G is too large, and the bound too wide.
+    """
+    threads = [thread for thread in found.drive.threads if thread.wall_s > 0]
+    if not threads:
+        return None
+    waits = 0.0 if _shared(found) else 1.0  # on a shared CPU it waits for the server, which is no cost of its own
+    hottest = max((t.working_s + waits * (t.waited_s or 0.0)) / t.wall_s for t in threads)
+    placed = found.facts.placement
+    cpus = len(placed.generator_cpus) if placed is not None and placed.generator_cpus else len(threads)
+    together = sum(t.working_s / t.wall_s for t in threads) / cpus if len(threads) > cpus else 0.0
+    held = (found.facts.host.throttled_s or 0.0) / max(t.wall_s for t in threads)
+    held += stopped_share(found.facts)
+    own = max(hottest, together) + held - _waited_for_others(found)
+    return min(1.0, max(0.0, own) / max(LEFT_MIN, 1 - lost))
+
+
+def _taken(found: TrialEvidence, server: float | None, cpus: CpuUse | None, by_driver: float) -> float | None:
+    """What others took: of a side that was full in proportion, otherwise of the whole cycle."""
+    if cpus is None:
+        return None
+    on_servers = _lost_by_servers(found, cpus)
+    if server is None or server < FULL:
+        return _more(on_servers + by_driver)
+    if on_servers >= server:
+        return UNBOUNDED
+    idle = min(1 / server, 1 / max(LEFT_MIN, 1 - by_driver))
+    return round(min(UNBOUNDED, idle / (1 - on_servers / server) - 1), 6)
+
+
+def _more(lost: float) -> float:
+    """What was lost of the time as a share of what was had."""
+    return round(min(UNBOUNDED, lost / (1 - lost)), 6) if lost < 1 else UNBOUNDED
+
+
+def _lost_by_servers(found: TrialEvidence, cpus: CpuUse) -> float:
+    """The share of the servers' time that was stolen or went to others.
+
+    A part of one thread loses to others no more than the time for which that thread waited for a CPU; it may have run
+    on the CPU from which most was stolen.
+    """
+    parts, alone = list(found.server_parts.values()), _one_thread(found)
+    if alone is not None:
+        waited = alone.wait_share or 0.0
+        others = max(cpus.worst_others, _unexplained(found, cpus, parts)) if cpus.observed else waited
+        return min(1.0, cpus.worst_stolen + DISPLACED * min(others, waited))
+    return min(1.0, cpus.stolen + DISPLACED * max(cpus.others, _unexplained(found, cpus, parts)))
+
+
+def _unexplained(found: TrialEvidence, cpus: CpuUse, parts: Sequence[PartCpu]) -> float:
+    """CPU time of the servers' CPUs that neither the condition's parts nor any process found had."""
+    if cpus.busy is None or not parts:
+        return 0.0
+    ours = sum(part.mean_share for part in parts) / cpus.number
+    ours += found.own_share / cpus.number if _shared(found) else 0.0
+    allowed = UNEXPLAINED if cpus.observed else 0.0
+    return max(0.0, cpus.busy - cpus.stolen - ours - allowed)
+
+
+def lost_by_driver(found: TrialEvidence) -> float:
+    """The share of the time for which others kept the driver from running: stolen, or waited for while they ran."""
+    cpus = generator_cpus(found)
+    return 0.0 if cpus is None else min(1.0, cpus.worst_stolen + _waited_for_others(found))
+
+
+def _waited_for_others(found: TrialEvidence) -> float:
+    """The share of the time for which the driver waited for its CPU while other programs had it.
+
+    Older runs do not know who used its CPU: all of its waiting counts, unless its own threads waited for each other.
+    """
+    cpus, part = generator_cpus(found), found.facts.parts.get(DRIVER)
+    if cpus is None or part is None or part.wait_share is None:
+        return 0.0
+    if cpus.observed:
+        return min(part.wait_share, cpus.worst_others)
+    return 0.0 if len(found.drive.threads) > cpus.number else part.wait_share
+
 
 GAIN = Limit(10, inf, "%", "J: the figure is printed with its bound, and a comparison's interval is widened by it")
 TAKEN = Limit(10, inf, "%", "J: the figure is printed with its bound")

@@ -1,13 +1,177 @@
-"""How full each server and subject of a trial was, its replicas taken together."""
+"""How full the machine was in one trial: its disk, its CPUs, and each server and subject."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import fmean, median
 
 from loadstone import registry
+from loadstone.bounds.numbers import whole_number
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.record.facts import AvgMax, PartCpu, cpus_in_force
+from loadstone.record.facts import HOST, AvgMax, PartCpu, cpus_in_force
 from loadstone.software.part_kind import PartKind, Pool
+
+WAITING = 0.4
+"""J: from so much of one CPU's time on, the disk is what a store waits for."""
+
+
+WAITING_THREAD = 0.25
+"""J: a server of one thread that waits for its disk for so much of the time does nothing else then."""
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A server that waits for the disk."""
+
+    share: float
+    """Time that CPUs had nothing to do but wait for it, of one CPU."""
+    server: str
+    wait_share: float
+    """The same of all CPUs, as vmstat's `wa` has it."""
+    fsyncs_per_s: float | None
+    """None where they are not known."""
+    of_thread: bool = False
+    """Whether `share` is that of the server's only thread; then `wait_share` is not known."""
+
+
+def disk_of(found: TrialEvidence) -> Disk | None:
+    """The server that waits for the disk; None where none does, or it cannot be observed.
+
+    By its own thread, where it has one and that was looked at; else by what the CPUs waited.
+    """
+    if (thread := _thread_at_the_disk(found)) is not None:
+        return thread
+    wait = found.facts.seen.get(HOST, {}).get("wa")
+    placed = found.facts.placement
+    if wait is None or placed is None:
+        return None
+    cpus = len({*placed.server_cpus, *placed.generator_cpus}) or 1
+    share = wait.avg / 100 * cpus
+    writer = _writer(found)
+    if share < WAITING or writer is None:
+        return None
+    server, fsyncs_per_s = writer
+    return Disk(share, server, wait.avg / 100, fsyncs_per_s)
+
+
+def _thread_at_the_disk(found: TrialEvidence) -> Disk | None:
+    parts = [(part.disk_share or 0.0, name) for name, part in found.server_parts.items() if found.server_of(name)]
+    share, name = max(parts, default=(0.0, ""))
+    if share < WAITING_THREAD:
+        return None
+    server = found.server_of(name) or name
+    fsyncs = found.facts.seen.get(name, {}).get(found.kind_of(server).fsyncs or "")
+    return Disk(share, server, 0.0, None if fsyncs is None else fsyncs.avg, of_thread=True)
+
+
+def free_cpu(found: TrialEvidence) -> float:
+    """CPU time of the machine that no one used, waiting for the disk included, as a share; 1 if not known."""
+    idle, wait = found.facts.host.idle_share, found.facts.seen.get(HOST, {}).get("wa")
+    return 1.0 if idle is None else idle + (wait.avg / 100 if wait is not None else 0.0)
+
+
+def _writer(found: TrialEvidence) -> tuple[str, float | None] | None:
+    """The store with most work on the disk, and its fsyncs; where none reports it, one that always writes a file."""
+    observed = [store for store in found.stores if store in found.facts.seen]
+    busiest, name = max(((_disk_work(found, store), store) for store in observed), default=(0.0, ""))
+    if busiest > 0:
+        fsyncs = found.facts.seen[name].get(found.kind_of(name).fsyncs or "")
+        return name, None if fsyncs is None else fsyncs.avg
+    kept = (store for store in observed if found.kind_of(store).disk_file in found.facts.seen[store])
+    server = next(kept, None)
+    return None if server is None else (server, None)
+
+
+def _disk_work(found: TrialEvidence, store: str) -> float:
+    """Reads, writes and fsyncs a second."""
+    figures = found.facts.seen[store]
+    return sum(figures[name].avg for name in found.kind_of(store).disk_rates if name in figures)
+
+
+@dataclass(frozen=True)
+class CpuUse:
+    """One side's CPUs, as shares of the time of one of them; None: it was not observed."""
+
+    number: int
+    busy: float | None
+    """Everything that is not idle, stolen time included, on average over the CPUs."""
+    stolen: float
+    """What the host gave to other machines, on average."""
+    others: float
+    """What processes took that are none of the condition's, on average."""
+    worst_stolen: float
+    """Of the CPU from which most was stolen."""
+    worst_others: float
+    """Of the CPU of which other programs took most."""
+    observed: bool
+    """Whether others were observed at all."""
+
+
+def server_cpus(found: TrialEvidence) -> CpuUse | None:
+    """The CPUs of servers and subjects; of those on this host that no one placed all that are watched.
+
+    None where the servers are not observed at all.
+    """
+    placed = found.facts.placement
+    if placed is not None:
+        if not placed.server_cpus:
+            return None
+        return _of(found, placed.server_cpus) or _from_totals(found, placed.server_cpus, placed.generator_cpus)
+    watched = [int(part[3:]) for part in found.facts.seen if part[:3] == "cpu" and whole_number(part[3:]) is not None]
+    on_this_host = bool(found.server_parts)
+    return _of(found, watched) if on_this_host and watched else None
+
+
+def generator_cpus(found: TrialEvidence) -> CpuUse | None:
+    """The CPUs of the driver's threads; None where they are the servers', too, or not known."""
+    placed = found.facts.placement
+    cpus = found.plan.cpus if placed is None else () if placed.shared else placed.generator_cpus
+    if not cpus:
+        return None
+    return _of(found, cpus) or _stolen_only(found, cpus)
+
+
+def _of(found: TrialEvidence, cpus: Sequence[int]) -> CpuUse | None:
+    """From what was observed of each CPU; None of a run that was made before that was recorded.
+
+    In a phase of less than half a second the kernel's ticks say nothing, and only who else ran is known.
+    """
+    figures = [found.facts.seen.get(f"cpu{cpu}", {}) for cpu in cpus]
+    ticks = all("busy" in one and "stolen" in one for one in figures)
+    if not figures or not (ticks or all("others" in one for one in figures)):
+        return None
+    return CpuUse(
+        number=len(cpus),
+        busy=fmean(_share(one, "busy") for one in figures) if ticks else None,
+        stolen=fmean(_share(one, "stolen") for one in figures),
+        others=fmean(_share(one, "others") for one in figures),
+        worst_stolen=max(_share(one, "stolen") for one in figures),
+        worst_others=max(_share(one, "others") for one in figures),
+        observed=all("others" in one for one in figures),
+    )
+
+
+def _share(figures: Mapping[str, AvgMax], name: str) -> float:
+    return min(1.0, max(0.0, figures[name].avg / 100)) if name in figures else 0.0
+
+
+def _from_totals(found: TrialEvidence, servers: Sequence[int], generator: Sequence[int]) -> CpuUse | None:
+    """From the machine's totals, as older runs have them: what the driver's side did not use was the servers'."""
+    everything = len({*servers, *generator})
+    stolen = min(1.0, (found.facts.host.steal_share or 0.0) * everything / len(servers))
+    if found.facts.host.idle_share is None:
+        return CpuUse(len(servers), None, stolen, 0.0, stolen, 0.0, observed=False) if stolen else None
+    busy = min(1.0, max(0.0, (everything * (1 - free_cpu(found)) - found.own_share) / len(servers)))
+    stolen = min(stolen, busy)
+    return CpuUse(len(servers), busy, stolen, 0.0, stolen, 0.0, observed=False)
+
+
+def _stolen_only(found: TrialEvidence, cpus: Sequence[int]) -> CpuUse | None:
+    """Older runs have one share of stolen time for all CPUs: it is counted on the servers' side, and once."""
+    return (
+        CpuUse(len(cpus), None, 0.0, 0.0, 0.0, 0.0, observed=False)
+        if found.facts.host.steal_share is not None
+        else None
+    )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What reads found, and how many keys there are."""
+"""What reads found, how many keys there are, and how many rows an application stored."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -153,3 +153,50 @@ def test_reads_store_nothing(result_of: ResultOf, injectors: ModuleType) -> None
     assert result_of("key_count", injectors.becomes_reads, unloaded).verdict == "valid"
     found = result_of("key_count", injectors.becomes_reads, unloaded, grows_by(injectors, 1))
     assert found.verdict == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("answered", "unknown", "grown", "verdict", "measured"),
+    [
+        (100, 0, 100, "valid", 0),
+        (100, 0, 99, "invalid", 1),
+        (100, 0, 101, "invalid", 1),
+        (100, 5, 105, "valid", 0),
+        (100, 5, 100, "valid", 0),
+        (100, 5, 106, "invalid", 1),
+        (100, 5, 90, "invalid", 10),
+        (0, 0, 0, "valid", 0),
+    ],
+)
+def test_rows_are_what_was_answered_and_at_most_what_was_sent(
+    result_of: ResultOf, injectors: ModuleType, answered: int, unknown: int, grown: int, verdict: str, measured: int
+) -> None:
+    counted = injectors.stores(answered=answered, unknown=unknown, before=1000, after=1000 + grown)
+    found = result_of("stored_rows", counted)
+    assert (found.verdict, found.measured) == (verdict, measured)
+    assert bool(found.reason) == (verdict == "invalid")
+
+
+def test_rows_that_are_missing_and_rows_too_many_are_distinguished(result_of: ResultOf, injectors: ModuleType) -> None:
+    missing = result_of("stored_rows", injectors.stores(after=2400))
+    assert text(missing.reason) == (
+        "redis has 1,400 more for 1,464 correct replies of set, too few: writes were lost, or one replaced another."
+    )
+    assert "too many" in text(result_of("stored_rows", injectors.stores(after=3000)).reason)
+
+
+def test_counting_keys_would_have_said_something_else(result_of: ResultOf, injectors: ModuleType) -> None:
+    found = result_of("stored_rows", injectors.stores(keys_before=0, keys_after=4392))
+    assert found.verdict == "valid"
+    assert text(found.reason) == (
+        "redis has 1,464 rows more, as answered, and 4,392 keys more: counting keys is not counting rows."
+    )
+    assert text(result_of("stored_rows", injectors.stores(keys_before=0, keys_after=1464)).reason) == ""
+
+
+def test_what_could_not_be_counted_is_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
+    found = result_of("stored_rows", injectors.stores(after=None))
+    assert (found.verdict, text(found.reason)) == ("unknown", "What redis holds could not be counted.")
+    not_ours = injectors.setting("facts.placement", None)
+    assert result_of("stored_rows", injectors.stores(after=3000), not_ours).verdict == "unknown"
+    assert result_of("stored_rows", injectors.stores(), not_ours).verdict == "valid"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from loadstone.judge.validity.bounds import DISPLACED, Limits, bound_of, bound_over, limits_of
+from loadstone.judge.validity.checks import judge_trial
 from loadstone.judge.validity.evidence import evidence_of
-from loadstone.judge.validity.gain import DISPLACED, Limits, bound_of, bound_over, limits_of
-from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.record.trial_record import failed_trial_record

@@ -1,14 +1,16 @@
-"""Whether the data were what the design says: what reads found, and how many keys there are."""
+"""Whether the data were what the design says: what reads found, how many keys there are, and how many rows."""
 
 from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, Unknown, check, share
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.message import Message, message
 from loadstone.plan.units import READS, reads_keys
+from loadstone.record.facts import StoredFacts
 from loadstone.record.keys_added import keys_added
 
 HIT_RATE = Limit(1, 5, "%", "J: a read that finds nothing is cheaper; `workload.misses` sets another share")
 ALL = 99.5
 """J: per cent of the reads from which on nothing was found: a few keys may be written meanwhile."""
+STORED_ROWS = Limit(0, 0, "rows", "X: rows are counted, not keys, by the experiment's own query")
 KEY_COUNT = Limit(0, 0, "keys", "X: a difference means that other clients wrote or removed keys")
 
 
@@ -93,3 +95,61 @@ def _planned(evidence: TrialEvidence) -> tuple[int, int] | None:
     if own is None or company is None:
         return own
     return None if company.keys is None else (own[0] + company.keys[0], own[1] + company.keys[1])
+
+
+@check(STORED_ROWS)
+def stored_rows(evidence: TrialEvidence) -> Finding | None:
+    """Rows or entities that a server has more, against the operations that were answered as stored.
+
+    Failed and unanswered operations may have been stored or not.
+    """
+    counts = evidence.facts.stored
+    if not counts:
+        return None
+    uncounted = sorted({count.server for count in counts if _grown(count) is None})
+    if uncounted:
+        return Unknown(message("check.stored_rows.not_counted", servers=uncounted))
+    astray = [(off, count) for count in counts if (off := _off(count))]
+    measured = sum(abs(off) for off, _ in astray)
+    rows = [_astray(off, count) for off, count in astray]
+    if measured and not evidence.ours:
+        return Unknown(message("check.stored_rows.not_ours", rows=rows), measured)
+    keys = [_other_keys(count) for count in counts if _has_other_keys(count)]
+    if keys and not measured:
+        return Judged("valid", measured, STORED_ROWS.valid, message("check.stored_rows.astray", rows=keys))
+    return Measured(measured, message("check.stored_rows.astray", rows=rows))
+
+
+def _grown(count: StoredFacts) -> int | None:
+    return None if count.before is None or count.after is None else count.after - count.before
+
+
+def _off(count: StoredFacts) -> int:
+    """How far the growth lies outside of what the operations can have stored; negative: too few."""
+    grown = _grown(count) or 0
+    return min(0, grown - count.answered) + max(0, grown - count.answered - count.unknown)
+
+
+def _astray(off: int, count: StoredFacts) -> Message:
+    return message(
+        "check.stored_rows.of_one",
+        server=count.server,
+        grown=_grown(count) or 0,
+        answered=count.answered,
+        operation=count.operation,
+        perhaps=count.unknown,
+        too_few=off < 0,
+    )
+
+
+def _has_other_keys(count: StoredFacts) -> bool:
+    keys = _grown_keys(count)
+    return keys is not None and keys != _grown(count)
+
+
+def _grown_keys(count: StoredFacts) -> int | None:
+    return None if count.keys_before is None or count.keys_after is None else count.keys_after - count.keys_before
+
+
+def _other_keys(count: StoredFacts) -> Message:
+    return message("check.stored_rows.keys", server=count.server, rows=_grown(count), keys=_grown_keys(count))

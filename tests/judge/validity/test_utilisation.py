@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.judge.validity.cpus import CpuUse, generator_cpus, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
+from loadstone.judge.validity.utilisation import CpuUse, generator_cpus, server_cpus
 from loadstone.record.trial import TrialRecord
 
 Line = dict[str, Any]
