@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from simulated import share_of
 
 from loadstone.judge.statistics.decision import verdicts_of_pairs
-from loadstone.judge.statistics.rounds.contrast_slices import ContrastSlices
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.slices import ContrastSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS

@@ -19,10 +19,9 @@ from simulated import Share, options, share_of
 from slices import NOISES, ROUND_S, SLICE_S, Floats, SliceNoise, Slices, simulated
 
 from loadstone.judge.statistics.decision import doubted, verdict_of, verdict_of_blocks
-from loadstone.judge.statistics.rounds.carried_bias import carried_bias
-from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, carry_over
-from loadstone.judge.statistics.rounds.pair_slices import PairSlices
+from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, carried_bias, carry_over
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import DECIDED, Verdict
 from loadstone.plan.looks import LOOK_ALPHA, LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS

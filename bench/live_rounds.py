@@ -36,8 +36,8 @@ from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.drive.outcome import DriveRecord
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.judge.statistics.decision import verdict_of
-from loadstone.judge.statistics.rounds.pair_slices import PairSlices
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import DECIDED, Verdict
 from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Verify

@@ -18,10 +18,17 @@ from noise import SCENARIOS, Noise, rates
 from numpy.typing import NDArray
 from simulated import Share, options, share_of
 
-from loadstone.judge.statistics.decision import EQUIVALENT, FASTER, MIXED, UNDECIDED, classify, cut_at_zero
+from loadstone.judge.statistics.decision import (
+    EQUIVALENT,
+    FASTER,
+    MIXED,
+    UNDECIDED,
+    classify,
+    cut_at_zero,
+    holm_rejected,
+)
 from loadstone.judge.statistics.drift_guard import guard_holds, stall_counts, total_log_ratio
 from loadstone.judge.statistics.effect import robust_spread
-from loadstone.judge.statistics.holm import holm_rejected
 from loadstone.judge.statistics.signed_rank import critical_rank, p_value, signed_rank, walsh_averages
 from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA, LOOK_ALPHA, LOOKS, keeps_last, looks, looks_left
 from loadstone.spec.experiment import RATE_MARGIN

@@ -29,8 +29,8 @@ from loadstone.judge.statistics.rounds.latency_groups import (
     round_quantile_evidence,
     strict_level,
 )
-from loadstone.judge.statistics.rounds.pair_slices import PairSlices
 from loadstone.judge.statistics.rounds.round_interval import round_interval
+from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS
 from loadstone.plan.rounds import sequential_rounds

@@ -22,10 +22,9 @@ from slices import NOISES, ROUND_S, SLICE_S, WANDERS, SliceNoise, Slices, record
 
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence
-from loadstone.judge.statistics.rounds.lost_slices import lost_alike
-from loadstone.judge.statistics.rounds.pair_slices import PairSlices
-from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.round_evidence import lost_alike, round_evidence
 from loadstone.judge.statistics.rounds.row_rate import row_rate
+from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import DECIDED, Verdict
 from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS

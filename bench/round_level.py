@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfc, ndtri
 
-from loadstone.judge.statistics.rounds.effective_rounds import rounds_in_one, stretch_of
+from loadstone.judge.statistics.rounds.round_interval import rounds_in_one, stretch_of
 from loadstone.judge.statistics.signed_rank import distribution
 from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS
 

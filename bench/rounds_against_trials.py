@@ -28,8 +28,8 @@ from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.drive.rounds import RoundsOptions
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
-from loadstone.judge.statistics.rounds.pair_slices import PairSlices
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint

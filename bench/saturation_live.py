@@ -36,8 +36,7 @@ from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.judge.statistics.saturation import TAIL_FROM
-from loadstone.judge.statistics.saturation_peak import Usl
+from loadstone.judge.statistics.saturation import TAIL_FROM, Usl
 from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.operations import HttpRequest, Operation

@@ -15,8 +15,7 @@ import numpy as np
 from loadstone.analyse.model import Comparison, Ended
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.exploration import Explored, repeated, settings_by
-from loadstone.judge.compare.pairs import Pair, PairBlock, refusal_of
-from loadstone.judge.compare.published import exploratory, published
+from loadstone.judge.compare.pairs import Pair, PairBlock, exploratory, published, refusal_of
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.statistics.decision import refused, verdict_of, verdicts_of_pairs
 from loadstone.judge.statistics.drift_guard import guard_holds, stall_counts

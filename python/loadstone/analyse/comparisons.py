@@ -16,8 +16,7 @@ from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
 from loadstone.judge.compare.contrasts import judge_contrasts
 from loadstone.judge.compare.exploration import Explored, explore
 from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundHistogramReader
-from loadstone.judge.compare.pairs import Pair
-from loadstone.judge.compare.published import block_points, published
+from loadstone.judge.compare.pairs import Pair, block_points, published
 from loadstone.judge.compare.sides import differing, place_of
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.effect import forecast

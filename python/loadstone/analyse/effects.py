@@ -7,8 +7,7 @@ from loadstone.analyse.completion import newest_look
 from loadstone.analyse.model import EffectCell, EffectsAnswer, EffectTerm
 from loadstone.judge.compare.carried import with_carry_over
 from loadstone.judge.compare.cases import GroupCase, judge_group
-from loadstone.judge.compare.contrasts import JudgedContrast, LeftOut, judge_contrasts
-from loadstone.judge.compare.effect_cells import Cell, cells_of
+from loadstone.judge.compare.contrasts import Cell, JudgedContrast, LeftOut, cells_of, judge_contrasts
 from loadstone.judge.compare.sides import effect_names, effect_sides
 from loadstone.message import Message, message
 from loadstone.plan.labels import condition_label

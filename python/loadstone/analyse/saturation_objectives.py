@@ -6,8 +6,7 @@ from hdrh.histogram import HdrHistogram
 
 from loadstone.analyse.saturation_answer import Estimated, ObjectiveAnswer
 from loadstone.errors import DriveFailed
-from loadstone.judge.saturation.level_probes import sweep_blocks, sweep_rounds_of
-from loadstone.judge.saturation.objective_met import LevelLatency, Met, met_up_to
+from loadstone.judge.closed_saturation import LevelLatency, Met, met_up_to, sweep_blocks, sweep_rounds_of
 from loadstone.judge.statistics.saturation_model import Estimate, Saturation, Sweep
 from loadstone.message import Message, message
 from loadstone.record.histogram import merge

@@ -21,10 +21,8 @@ from loadstone.analyse.saturation_answer import (
 )
 from loadstone.analyse.saturation_objectives import estimated, met_by_rates, met_in_sweeps
 from loadstone.errors import DriveFailed
-from loadstone.judge.saturation.closed_answer import ClosedAnswer, closed_answer
-from loadstone.judge.saturation.level_probes import failed_share, search_trials
-from loadstone.judge.saturation.rate_answer import rate_answer
-from loadstone.judge.saturation.rate_trials import RateStep
+from loadstone.judge.closed_saturation import ClosedAnswer, closed_answer, failed_share, search_trials
+from loadstone.judge.open_saturation import RateStep, rate_answer
 from loadstone.judge.statistics.ramp_reading import RampStep as Step
 from loadstone.judge.statistics.ramp_reading import by_eye, kneedle, moving_average
 from loadstone.judge.statistics.saturation import TAIL_FROM

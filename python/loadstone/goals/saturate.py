@@ -33,7 +33,7 @@ from loadstone.goals.saturate_closed import (
     search_so_far,
 )
 from loadstone.goals.saturate_open import RateSearch, length_s, measure_rate, rate_search
-from loadstone.judge.saturation.closed_answer import closed_answer
+from loadstone.judge.closed_saturation import closed_answer
 from loadstone.judge.statistics.saturation_open import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.judge.statistics.saturation_range import SWEEPS_MIN
 from loadstone.message import message

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal
 
 from loadstone.goals.goal import Measure, Shown
-from loadstone.judge.saturation.level_probes import measured_again, search_probes, sweep_blocks, sweeps_of
+from loadstone.judge.closed_saturation import measured_again, search_probes, sweep_blocks, sweeps_of
 from loadstone.judge.statistics.saturation import closed_saturation
 from loadstone.judge.statistics.saturation_model import Estimate, Probe, Saturation
 from loadstone.judge.statistics.saturation_range import RangeSearch, search_range, sweep_orders

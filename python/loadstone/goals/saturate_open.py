@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadstone.goals.goal import Measure, Shown
-from loadstone.judge.saturation.rate_trials import Histogram, RateStep, rate_steps, replayed
+from loadstone.judge.open_saturation import Histogram, RateStep, rate_steps, replayed
 from loadstone.judge.statistics.saturation_open import (
     BLOCK_STEPS,
     BLOCKS,

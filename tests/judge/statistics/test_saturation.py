@@ -9,9 +9,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from loadstone.judge.statistics.saturation import best_level, closed_saturation, least_cycle
+from loadstone.judge.statistics.saturation import (
+    Usl,
+    best_level,
+    closed_saturation,
+    fit_usl,
+    least_cycle,
+    peaks,
+    usl_fits,
+)
 from loadstone.judge.statistics.saturation_model import Probe, Sweep, at_least, typical
-from loadstone.judge.statistics.saturation_peak import Usl, fit_usl, peaks, usl_fits
 from loadstone.judge.statistics.saturation_range import grid, search_range, sweep_orders
 from loadstone.report.text.sentences import text
 

@@ -4,7 +4,8 @@ Where nothing does, a difference of processes that were started once must be ste
 
 Three things are looked at: the slices after another condition's against those after their own, over all conditions; the
 same for a pair that is about to be called different, since that may be claimed long before the first is sure; and what
-a condition's own parts do while it is paused.
+a condition's own parts do while it is paused: what strikes all conditions alike in the long run, such as an fsync every
+second or a checkpoint, leaves no trace in the order of the slices, but it uses CPU, and the driver reads it.
 
 What that does to the level of the verdicts: a look that warns takes verdicts away and gives none, so in equal
 conditions false ones become no more often where nothing carries over. The check warns by chance in `CARRY_ALPHA` of the
@@ -17,23 +18,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from loadstone.drive.outcome import Slice
 from loadstone.judge.compare import pair_checks
+from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.cases import GroupCase, JudgedPair
 from loadstone.judge.compare.contrasts import JudgedContrast
 from loadstone.judge.compare.pairs import EXACT
-from loadstone.judge.compare.paused_parts import PAUSED_MAX, busiest_while_paused
-from loadstone.judge.compare.round_figures import SlicesInTime, slices_in_time
+from loadstone.judge.compare.round_figures import SlicesInTime, slices_in_time, slices_of
 from loadstone.judge.compare.steadiness import unsteady
 from loadstone.judge.statistics.decision import doubted, not_steady, without_verdict
-from loadstone.judge.statistics.rounds.carried_bias import Bias, weighted_bias
-from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, CarryOver, carry_over
+from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, Bias, CarryOver, carry_over, weighted_bias
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.accounting import errors
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message, message
-from loadstone.record.trial import CheckResult
+from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import identity
 
+PAUSED_MAX = 0.05
+"""J: of the CPU time a second that a condition's own parts use in their slices. An idle Redis uses .002 of it."""
 NOT_OF_SLICES = (*EXACT, errors.name)
 """Checks that fail however long slices are. What others find may be due to what reaches over, such as operations that
 wait for its end."""
@@ -86,7 +89,7 @@ def _verdicts(case: GroupCase, claims: Sequence[_Claim]) -> tuple[list[Verdict],
     found = _of_all(case, slices)
     biases = [_of_claim(slices, one) for one in claims]
     sure = [bias for bias in biases if bias is not None and bias.p_value < CARRY_ALPHA]
-    share = busiest_while_paused(case.blocks, case.judged)
+    share = _busiest_while_paused(case.blocks, case.judged)
     if found is not None and found.warn:
         check, shift = pair_checks.carry_over(found.p_value, found.alpha, found.largest), found.largest
     elif sure:
@@ -154,3 +157,29 @@ def _without(one: _Claim, why: Message, longer_s: float | None) -> Verdict:
         return one.verdict
     minutes = None if longer_s is None else longer_s / 60
     return without_verdict(why, one.verdict.blocks, one.settings, minutes)
+
+
+def _busiest_while_paused(group: GroupBlocks, judged: Sequence[int]) -> float | None:
+    """The largest share, over the conditions; None where no condition has parts of its own."""
+    by_condition: dict[str, list[TrialRecord]] = {}
+    for block in judged:
+        for condition, trial in group.trials[block].items():
+            by_condition.setdefault(condition, []).append(trial)
+    slices = [[turn for trial in trials for turn in slices_of(trial).values()] for trials in by_condition.values()]
+    shares = [_paused_share(of_condition) for of_condition in slices]
+    return max((share for share in shares if share is not None), default=None)
+
+
+def _paused_share(slices: Sequence[Slice]) -> float | None:
+    """CPU a second while paused over that within the windows."""
+    paused_s = paused_cpu_s = window_s = window_cpu_s = 0.0
+    for one in slices:
+        own = [part for part in one.parts.values() if part.paused_cpu_s is not None]
+        if own and one.paused_s:
+            paused_s += one.paused_s
+            paused_cpu_s += sum(part.paused_cpu_s or 0.0 for part in own)
+            window_s += one.end_s - one.begin_s
+            window_cpu_s += sum(part.cpu_s or 0.0 for part in own)
+    if not paused_s or not window_s or not window_cpu_s:
+        return None
+    return (paused_cpu_s / paused_s) / (window_cpu_s / window_s)

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 
 from loadstone.judge.compare import pair_checks, round_figures
 from loadstone.judge.compare.blocks import GroupBlocks, GroupDesign, PairDesign
-from loadstone.judge.compare.declared import Declared, declared_as
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.measure import measure
 from loadstone.judge.compare.pairs import Pair, PairBlock, pair_of
-from loadstone.judge.compare.sides import side_names
+from loadstone.judge.compare.sides import Declared, declared_as, side_names
 from loadstone.judge.metrics import less_is_better
 from loadstone.judge.statistics.decision import refused, verdicts_of_pairs
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence

@@ -1,8 +1,12 @@
-"""The judging of a factorial: main effects and interactions, from the same rounds or blocks as its pairs.
+"""The judging of a factorial: main effects, interactions and combinations, from the rounds or blocks of its pairs.
 
 An effect rests on pairs (`plan.contrast`): at each combination of the other factors' levels, a place, on one or two. A
 place whose pair has no verdict because of a check is left out, and what remains is judged: the others are averages over
 fewer places, which their sentences name.
+
+For a picture of the effects every combination is held against the mean of all. In rounds the machine's slow noise is
+the same for all combinations, so a combination's ratio to the mean of them all has a narrow interval, where its rate
+has a wide one.
 """
 
 import math
@@ -10,21 +14,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+import numpy as np
+
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.blocks import ContrastDesign
 from loadstone.judge.compare.cases import GroupCase, JudgedPair
+from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import contrast_slices, slices_of
 from loadstone.judge.compare.sides import effect_sides
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.statistics.decision import refused, verdicts_of_pairs
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence, block_evidence
-from loadstone.judge.statistics.rounds.round_evidence import round_evidence
-from loadstone.judge.statistics.rounds.start_evidence import start_evidence
+from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
+from loadstone.judge.statistics.rounds.round_interval import round_interval
 from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.statistics.signed_rank import signed_rank
+from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import Verdict
 from loadstone.message import message
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 
 _Block = Mapping[str, TrialRecord]
 """Of one block the trial of each condition, by its identity."""
@@ -168,3 +177,62 @@ def _verdict(one: JudgedContrast, found: Verdict) -> Verdict:
     """INVALID where no place is left, or a check of the effect itself fails; else what the statistics say."""
     refusal = one.left_out[0].check if not one.weights else one.evidence.refusal
     return found if refusal is None else refused(refusal, 0, one.settings)
+
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination, with its typical figure and the 95 % interval of that beside the mean of all combinations."""
+
+    condition: Condition
+    figure: float | None
+    low: float | None
+    high: float | None
+    refusal: CheckResult | None
+    """Why it has no figure."""
+
+
+def cells_of(case: GroupCase) -> list[Cell]:
+    """The combinations in the order of the pairs; what a check forbids has no figure."""
+    conditions = {identity(one): one for pair in case.design.pairs for one in (pair.a, pair.b)}
+    trials = {key: [case.blocks.trials[block][key] for block in case.judged] for key in conditions}
+    refusals = {key: refusal_of(members) for key, members in trials.items()}
+    usable = [key for key, members in trials.items() if members and refusals[key] is None]
+    blocks = [
+        case.blocks.trials[block]
+        for block in case.judged
+        if not any(forbidding(case.blocks.trials[block][key]) for key in usable)
+    ]
+    return [
+        _cell(case.design.metric, condition, blocks, usable)
+        if (key := identity(condition)) in usable and blocks
+        else Cell(condition, None, None, None, refusals[key])
+        for condition in conditions.values()
+    ]
+
+
+def _cell(
+    metric: str, condition: Condition, blocks: Sequence[Mapping[str, TrialRecord]], usable: Sequence[str]
+) -> Cell:
+    key = identity(condition)
+    weights = {one: (one == key) - 1 / len(usable) for one in usable}
+    try:
+        if all(slices_of(block[one]) for block in blocks for one in usable):
+            slices = contrast_slices(blocks, weights, metric)
+            ratios = slices.log_ratios
+            centre = float(np.log(np.median(slices.done / slices.seconds, axis=1)).mean())
+            found = round_interval(ratios, LEVEL)
+            low, high, estimate = found.low, found.high, found.estimate
+        else:
+            logs = np.array([[math.log(figure(block[one], metric) or 0) for one in usable] for block in blocks])
+            ratios = logs @ np.array(list(weights.values()))
+            centre = float(np.median(logs, axis=0).mean())
+            ranks = signed_rank(ratios, LEVEL)
+            estimate = float(ranks.estimate)
+            low, high = (None if end is None else float(end) for end in (ranks.low, ranks.high))
+    except ValueError:
+        return Cell(condition, None, None, None, None)
+    ends = [None if end is None else math.exp(centre + end) for end in (low, high)]
+    return Cell(condition, math.exp(centre + estimate), ends[0], ends[1], None)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.measure import measure
-from loadstone.judge.compare.pairs import Pair, PairBlock
-from loadstone.judge.compare.published import exploratory
+from loadstone.judge.compare.pairs import Pair, PairBlock, exploratory
 from loadstone.judge.metrics import figure, is_rate, less_is_better
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.settings import Settings

@@ -20,8 +20,7 @@ from loadstone.judge.statistics.pair_evidence import (
     quantile_evidence,
 )
 from loadstone.judge.statistics.rounds.latency_groups import latencies_of_groups, round_quantile_evidence
-from loadstone.judge.statistics.rounds.round_evidence import round_evidence
-from loadstone.judge.statistics.rounds.start_evidence import start_evidence
+from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.message import as_written, message
 from loadstone.record.reading import LatencyKind

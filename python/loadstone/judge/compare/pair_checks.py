@@ -8,7 +8,7 @@ import numpy as np
 from loadstone.judge.compare.latencies import operations_of
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.trend import RISE_MIN, rise_within
-from loadstone.judge.statistics.order_effect import WARN_BELOW, order_effect
+from loadstone.judge.statistics.two_sample import WARN_BELOW, order_effect
 from loadstone.judge.validity import bounds
 from loadstone.message import Message, message
 from loadstone.percents import log_percent

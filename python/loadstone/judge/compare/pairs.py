@@ -1,19 +1,22 @@
-"""The trials of a pair, block by block: which may be used, and what forbids a verdict.
+"""The trials of a pair, block by block: which may be used, what forbids a verdict, and what the analysis keeps of one.
 
 A block is left out because of the checks of its trials only, never because of its result.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from loadstone.judge.compare.blocks import GroupBlocks, PairDesign
+from loadstone.judge.metrics import figure, tail_of
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity import accounting, data, parts
 from loadstone.judge.validity.checks import BOUNDS, OF_MEANING, counted_reasons, forbidding
+from loadstone.judge.verdict import BlockPoint, Side, Verdict
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import Condition, identity
 
 EXACT = tuple(
     check.name
@@ -158,3 +161,46 @@ def _suspect(blocks: Sequence[PairBlock]) -> list[Message]:
 
 def _later(later: Sequence[PairBlock]) -> list[Message]:
     return [message("blocks_after_last_look", blocks=len(later))] if later else []
+
+
+def published(found: Verdict, pair: PairDesign, points: Sequence[BlockPoint] = ()) -> Verdict:
+    """The verdict on a pair's primary metric, as the analysis holds it."""
+    sides = {"a": _side(found.a, pair.a), "b": _side(found.b, pair.b)}
+    return found.model_copy(update={**sides, "points": list(points)})
+
+
+def exploratory(found: Verdict, pair: PairDesign) -> Verdict:
+    """The verdict on another metric of a pair: labelled, and without the blocks that the primary one shows."""
+    return published(found, pair).model_copy(update={"role": "exploratory"})
+
+
+def _side(side: Side, condition: Condition) -> Side:
+    return side.model_copy(update={"condition": condition})
+
+
+def block_points(blocks: Sequence[PairBlock], metric: str, *, ratios: bool) -> list[BlockPoint]:
+    """Every block with the figures of the metric; an invalid trial has none. Without `ratios` no ratio is given.
+
+    A quantile of merged histograms uses blocks that are too short to have it by themselves.
+    """
+    return [_point(block, metric, ratios=ratios) for block in sorted(blocks, key=lambda block: block.block)]
+
+
+def _point(block: PairBlock, metric: str, *, ratios: bool) -> BlockPoint:
+    a, b = (_usable_figure(trial, metric) for trial in (block.a, block.b))
+    known = bool(a and b)
+    why = block.why if block.why or known or tail_of(metric) else message("block_without_figure")
+    return BlockPoint(
+        block=block.block,
+        trial_a=block.a.trial,
+        trial_b=block.b.trial,
+        a=a,
+        b=b,
+        log_ratio=math.log(b / a) if ratios and a and b else None,
+        used=why is None,
+        why=why,
+    )
+
+
+def _usable_figure(trial: TrialRecord, metric: str) -> float | None:
+    return None if forbidding(trial) else figure(trial, metric)

@@ -8,8 +8,7 @@ import numpy as np
 from loadstone.drive.outcome import Slice
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.pairs import PairBlock
-from loadstone.judge.statistics.rounds.contrast_slices import ContrastSlices
-from loadstone.judge.statistics.rounds.pair_slices import PairSlices, log_rates
+from loadstone.judge.statistics.rounds.slices import ContrastSlices, PairSlices, log_rates
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.record.trial import TrialRecord
 

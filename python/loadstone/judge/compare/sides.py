@@ -1,12 +1,34 @@
-"""What the two conditions of a pair are called, and what they have in common."""
+"""What a group of conditions was declared as, and what the two sides of a pair or an effect are called."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from loadstone.judge.compare.blocks import ContrastDesign, GroupDesign, PairDesign
-from loadstone.judge.compare.declared import Declared, declared_as
 from loadstone.plan.labels import condition_label
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level, same_level
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What both kinds have in common."""
+
+    name: str
+    question: str
+    note: str
+    at: tuple[str, ...]
+    """Factors whose levels are named with each pair, usual ones, too."""
+
+
+def declared_as(experiment: Experiment, name: str) -> Declared | None:
+    """The comparison, or the effects, of this name; None if there are none."""
+    for comparison in experiment.comparisons:
+        if comparison.name == name:
+            return Declared(name, comparison.question, comparison.note, tuple(comparison.at))
+    for effects in experiment.effects:
+        if effects.name == name:
+            return Declared(name, effects.question, effects.note, effects.factors)
+    return None
 
 
 def differing(pair: PairDesign) -> list[str]:

@@ -2,6 +2,10 @@
 
 Sources: equivalence by an interval inside the margin, Schuirmann 1987; ratios with intervals over
 repeated runs, Kalibera & Jones 2013; the guard and the levels are ours, by simulation.
+
+Several comparisons at once are decided by Holm's step-down procedure (Holm 1979, A simple sequentially rejective
+multiple test procedure); directions may be claimed with it (Shaffer 1980). The interval that agrees with it is the one
+at alpha / m, cut off at zero where only Holm rejects (Guilbaud 2008; Strassburger & Bretz 2008).
 """
 
 import math
@@ -9,11 +13,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from loadstone.judge.statistics.effect import blocks_needed, detectable_effect
 from loadstone.judge.statistics.histograms import LatencyBlocks
-from loadstone.judge.statistics.holm import holm_rejected
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence, quantile_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
@@ -21,6 +24,23 @@ from loadstone.judge.verdict import Side, Verdict, VerdictKind
 from loadstone.message import Message
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.record.trial import CheckResult
+
+
+def holm_adjusted(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Adjusted p-values of the m comparisons along the last axis: real where <= alpha."""
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, axis=-1, kind="stable")
+    factors = np.arange(p.shape[-1], 0, -1)
+    steps = np.maximum.accumulate(np.take_along_axis(p, order, axis=-1) * factors, axis=-1)
+    adjusted = np.empty_like(p)
+    np.put_along_axis(adjusted, order, np.minimum(steps, 1.0), axis=-1)
+    return adjusted
+
+
+def holm_rejected(p_values: ArrayLike, alpha: float) -> NDArray[np.bool_]:
+    """Which of the m comparisons along the last axis differ, with a family-wise error of alpha."""
+    return holm_adjusted(p_values) <= alpha
+
 
 UNDECIDED, EQUIVALENT, FASTER, MIXED = range(4)
 """Codes of `classify`, which works on arrays."""

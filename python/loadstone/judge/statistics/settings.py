@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.judge.statistics.rounds.effective_rounds import stretch_of
+from loadstone.judge.statistics.rounds.round_interval import stretch_of
 from loadstone.judge.statistics.signed_rank import fewest_blocks
 from loadstone.plan.looks import BLOCKS_MIN, LOOK_ALPHA, ROUNDS_MIN, next_look, next_round_look
 from loadstone.spec.experiment import RATE_MARGIN

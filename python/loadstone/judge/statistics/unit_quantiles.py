@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loadstone.judge.statistics.histograms import Buckets, Counts, rank_of, table_of
-from loadstone.judge.statistics.rounds.effective_rounds import rounds_in_one
+from loadstone.judge.statistics.rounds.round_interval import rounds_in_one
 
 UNITS_MIN = 8
 """Fewer units give no interval, as slices of a row's rate (`row_rate`)."""

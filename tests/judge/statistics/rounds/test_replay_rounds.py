@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import binom
 
 from loadstone.judge.statistics.decision import verdict_of
-from loadstone.judge.statistics.rounds.pair_slices import PairSlices
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.plan.looks import FIXED_ALPHA, ROUND_LOOK_ALPHA, ROUND_LOOKS
 

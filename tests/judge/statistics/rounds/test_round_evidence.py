@@ -5,13 +5,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
-from loadstone.judge.statistics.rounds.pair_slices import PairSlices
-from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.round_evidence import (
+    Total,
+    lost_alike,
+    lost_slices,
+    round_evidence,
+    start_evidence,
+    total_allows_equivalence,
+    total_of,
+)
+from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
-from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS
+from loadstone.plan.looks import LOOK_ALPHA, LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS
+from loadstone.plan.rounds import ROUNDS_A_START
 
 SETTINGS = Settings(
     unit="round", alpha=ROUND_LOOK_ALPHA, trial_s=0.1, overhead_s=0.027, budget_minutes=1.5, names=("old", "new")
@@ -106,3 +116,120 @@ def test_very_many_rounds_are_merged_and_judged_alike() -> None:
     assert evidence.low is not None
     assert evidence.low > 0
     assert evidence.spread == pytest.approx(0.1, rel=0.2)
+
+
+BY_STARTS = Settings(unit="block", alpha=LOOK_ALPHA, names=("old", "new"))
+
+
+def blocks(count: int, ratio: float, *, start_sd: float = 0.02, sd: float = 0.1, seed: int = 1) -> list[PairSlices]:
+    rng = np.random.default_rng(seed)
+    seconds = np.full(ROUNDS_A_START, 0.085)
+    found = []
+    for _ in range(count):
+        starts = np.exp(rng.normal(0, start_sd, 2))
+        a, b = 5000 * np.exp(rng.normal(0, sd / math.sqrt(2), (2, ROUNDS_A_START)))
+        found.append(PairSlices(a * starts[0], seconds, b * starts[1] * ratio, seconds))
+    return found
+
+
+def test_a_difference_is_found_with_its_direction_and_counted_in_blocks() -> None:
+    found = verdict_of(start_evidence(blocks(12, 1.15), BY_STARTS), BY_STARTS)
+    assert (found.kind, found.winner, found.blocks, found.unit) == ("faster", "b", 12, "block")
+    assert found.estimate == pytest.approx(math.log(1.15), abs=0.04)
+    assert found.a.typical == pytest.approx(5000 / 0.085, rel=0.05)
+
+
+def test_equal_servers_are_equivalent() -> None:
+    assert verdict_of(start_evidence(blocks(40, 1.0), BY_STARTS), BY_STARTS).kind == "equivalent"
+
+
+def test_the_interval_holds_what_differs_from_start_to_start_however_exact_the_rounds_are() -> None:
+    evidence = start_evidence(blocks(18, 1.0, start_sd=0.05, sd=0.001), BY_STARTS)
+    assert evidence.low is not None
+    assert evidence.high is not None
+    assert evidence.high - evidence.low > 0.04
+    assert evidence.spread == pytest.approx(0.05 * math.sqrt(2), rel=0.5)
+
+
+def test_fewer_blocks_than_the_first_look_have_no_interval() -> None:
+    evidence = start_evidence(blocks(LOOKS[0] - 1, 2.0), BY_STARTS)
+    assert (evidence.low, evidence.high, evidence.p_value, evidence.guard) == (None, None, 1.0, False)
+    assert evidence.blocks == LOOKS[0] - 1
+
+
+def test_no_start_is_no_evidence() -> None:
+    none = np.zeros(0)
+    assert start_evidence([PairSlices(none, none, none, none)], BY_STARTS) == NO_BLOCKS
+    assert start_evidence([], BY_STARTS) == NO_BLOCKS
+
+
+def test_lost_slices_are_told_by_the_side_that_lost_them() -> None:
+    some = blocks(12, 1.0, sd=0.02)
+    for block in some:
+        block.done_b[3] *= 0.05
+    evidence = start_evidence(some, BY_STARTS)
+    assert (evidence.stalls_a, evidence.stalls_b) == (0, 12)
+    assert not evidence.guard
+
+
+def test_equal_servers_whose_starts_differ_are_rarely_told_apart() -> None:
+    """Short: `bench/start_level.py` has the figures."""
+    wrong = 0
+    for seed in range(200):
+        some = blocks(LOOKS[-1], 1.0, start_sd=0.03, seed=1000 + seed)
+        looks = [start_evidence(some[:look], BY_STARTS) for look in LOOKS]
+        wrong += any(one.low is not None and one.high is not None and not one.low <= 0 <= one.high for one in looks)
+    assert wrong <= 20
+
+
+MARGIN = math.log1p(0.05)
+
+
+def test_lost_slices_are_counted_by_their_own_spread() -> None:
+    d = np.random.default_rng(1).normal(0.1, 0.15, 300)
+    assert lost_slices(d, 0.1, 0.15) == (0, 0)
+    d[:5] += 2.5
+    d[5:8] -= 2.5
+    assert lost_slices(d, 0.1, 0.15) == (5, 3)
+    assert lost_slices(np.array([0.1, 0.15]), 0.0, 0.001) == (0, 0)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 0), (3, 0), (8, 1), (9, 1), (18, 20), (30, 12)])
+def test_losses_are_alike_where_a_fair_coin_may_deal_them_so(a: int, b: int) -> None:
+    fair = binomtest(a, a + b).pvalue >= 0.01 if a + b else True
+    assert lost_alike(a, b) == lost_alike(b, a) == fair
+
+
+def test_the_total_feels_a_stall_that_the_rounds_do_not() -> None:
+    a = np.full(100, 1000.0)
+    b = np.full(100, 1020.0)
+    b[:10] = 50.0
+    seconds = np.full(100, 0.1)
+    found = total_of(PairSlices(a, seconds, b, seconds))
+    assert found.log_ratio == pytest.approx(math.log((90 * 1020 + 500) / 100_000))
+    assert found.log_ratio < 0 < math.log(1.02)
+
+
+def test_the_noise_of_the_total_is_what_it_spreads_by() -> None:
+    totals, noises = [], []
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        rates = 1000 * np.exp(rng.normal(0, 0.1, (2, 120))) * np.where(rng.random((2, 120)) < 0.05, 0.05, 1.0)
+        seconds = np.full(120, 0.1)
+        total = total_of(PairSlices(rates[0], seconds, rates[1], seconds))
+        totals.append(total.log_ratio)
+        noises.append(total.noise)
+    assert np.mean(noises) == pytest.approx(2.326 * np.std(totals), rel=0.1)
+    assert np.mean(np.array(totals) > noises) < 0.03
+
+
+def test_equivalence_needs_the_total_and_equal_losses() -> None:
+    assert total_allows_equivalence(Total(0.01, 0.02), 4, 6, MARGIN)
+    assert not total_allows_equivalence(Total(-0.06, 0.02), 4, 6, MARGIN)
+    assert not total_allows_equivalence(Total(0.01, 0.02), 0, 12, MARGIN)
+
+
+def test_a_side_without_an_operation_has_no_ratio() -> None:
+    seconds = np.full(3, 0.1)
+    with pytest.raises(ValueError, match="without a single operation"):
+        total_of(PairSlices(np.ones(3), seconds, np.zeros(3), seconds))

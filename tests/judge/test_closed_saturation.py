@@ -1,22 +1,28 @@
 """Trials as probes and sweeps: which of them count, in which order, and what each says."""
 
+import random
 from types import ModuleType
 from typing import Any
 
 import pytest
 from tests.changed_facts import with_drive, written
-from tests.saturation_trials import System, failing, full_generator, system_of, undriven, with_slices
+from tests.saturation_trials import Facts, System, failing, full_generator, planned, system_of, undriven, with_slices
 
-from loadstone.judge.saturation.level_probes import (
+from loadstone.judge.closed_saturation import (
+    LevelLatency,
+    closed_answer,
     failed_share,
     generator_limit,
+    met_up_to,
     search_probes,
     search_trials,
     sweep_blocks,
     sweep_rounds_of,
     sweeps_of,
 )
+from loadstone.judge.statistics.saturation_model import Saturation
 from loadstone.record.trial import TrialRecord
+from loadstone.report.text.sentences import text
 
 
 @pytest.fixture
@@ -153,3 +159,147 @@ def test_the_limit_of_a_level_stands_in_all_its_sweeps(system: System) -> None:
     system.facts = beyond_two
     for sweep in sweeps_of(system.rounds((1, 2, 4), 1, rounds=3)):
         assert {probe.users: probe.generator_limit is not None for probe in sweep} == {1: False, 2: False, 4: True}
+
+
+@pytest.fixture
+def steady(synthetic: ModuleType) -> System:
+    return system_of(synthetic, noise=0.02)
+
+
+def answered(steady: System) -> Saturation:
+    template, settings = planned(quick=True)
+    trials: list[TrialRecord] = []
+    steady.carry_on(template, settings, trials)
+    return closed_answer(trials, settings).saturation
+
+
+def beside_the_generator(share: float) -> Facts:
+    """Other programs had its CPU while it waited for that; the server then waited for the generator."""
+
+    def change(facts: dict[str, Any], users: int) -> None:  # noqa: ARG001 (every change knows the users)
+        facts["drive"]["threads"][0].update(cpu_s=0.4 * 6, wall_s=6.0, waited_s=share * 6)
+        facts["parts"]["generator"] |= {"mean_share": 0.4, "wait_share": share}
+        facts["parts"]["redis"].update(main_thread_share=0.5, mean_share=0.5)
+        for cpu, (busy, others) in {"cpu0": (50, 0), "cpu1": (40 + 100 * share, 100 * share)}.items():
+            shares = {"busy": busy, "stolen": 0.0, "others": others}
+            facts["seen"][cpu] = {name: {"avg": value, "max": value} for name, value in shares.items()}
+
+    return change
+
+
+def test_of_a_quiet_machine_the_interval_is_that_of_the_sweeps(steady: System) -> None:
+    found = answered(steady)
+    assert (found.kind, found.users is not None) == ("plateau", True)
+    assert found.users is not None
+    assert found.users.value == pytest.approx(8, rel=0.03)
+    assert found.users.high < 8.6
+
+
+def test_what_others_had_of_the_generators_cpu_may_be_missing_from_the_point(steady: System) -> None:
+    quiet = answered(steady)
+    steady.facts = beside_the_generator(0.2)
+    found = answered(steady)
+    assert quiet.per_s is not None
+    assert found.per_s is not None
+    assert found.users is not None
+    assert found.per_s.value == pytest.approx(quiet.per_s.value, rel=0.05)
+    assert found.per_s.high > 1.2 * found.per_s.value
+    assert found.users.high > 1.2 * found.users.value
+    assert found.message.figures["per_s"] == found.per_s.figures
+
+
+def test_where_others_had_half_of_it_only_what_was_reached_is_known(steady: System) -> None:
+    steady.facts = beside_the_generator(0.5)
+    found = answered(steady)
+    assert found.kind == "at_least"
+    assert found.users is None
+    assert found.at_least_per_s == pytest.approx(8000, rel=0.03)
+    assert "other programs took CPU time: without them the rate could be up to 100% higher" in text(found.message)
+
+
+def test_where_time_ends_before_the_interval_the_levels_say_what_was_reached(steady: System) -> None:
+    """The search ran while others had the machine: the sweeps after it are what the system did."""
+    template, settings = planned(quick=True)
+    trials: list[TrialRecord] = []
+    steady.carry_on(template, settings, trials)
+    slow = [
+        one.model_copy(update={"goodput_per_s": 0.6 * one.goodput_per_s})
+        for one in trials
+        if one.saturation is not None and one.saturation.phase == "search"
+    ]
+    for times, why in ((3, "2 sweeps; an interval needs at least 6"), (1000, "no sweep was measured whole")):
+        sweeps = [in_longer_sweeps(one, times) for one in trials if one.saturation and one.saturation.phase == "sweep"]
+        found = closed_answer([*slow, *sweeps], settings).saturation
+        assert why in text(found.message)
+        assert found.at_least_per_s == pytest.approx(8000, rel=0.05)
+
+
+def in_longer_sweeps(trial: TrialRecord, times: int) -> TrialRecord:
+    """The trial in sweeps of so many times as many rounds: there are fewer of them."""
+    step = trial.saturation
+    assert step is not None
+    longer = step.model_copy(update={"rounds_a_sweep": times * step.rounds_a_sweep})
+    return trial.model_copy(update={"saturation": longer})
+
+
+def test_a_rate_that_rose_with_time_is_said_so(steady: System) -> None:
+    steady.capacity_per_s = 1e6
+    _, settings = planned(users_max=8)
+    search = [steady.search(2**step, step + 1) for step in range(4)]
+    same = closed_answer([*search, steady.search(4, 5)], settings).saturation
+    assert text(same.message).endswith("it had not levelled off at 8 users, the most that were allowed")
+    later = closed_answer([*search, steady.search(4, 5, goodput_per_s=5200.0)], settings).saturation
+    assert text(later.message) == (
+        "CAPACITY >= 8,000 a second: it did more with time, not only with users: 4 users 4,000 a second, and later "
+        "5,200; warm it up for longer"
+    )
+
+
+LEVELS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32)
+
+
+def sweep(noise: float, dice: random.Random) -> dict[int, LevelLatency]:
+    """A server of 1,000 a second: from 8 users on the latency is users / 1,000 s."""
+    return {
+        users: LevelLatency(min(1000.0, 125.0 * users), max(8, users) / 1000 * (1 + noise * dice.uniform(-1, 1)))
+        for users in LEVELS
+    }
+
+
+def test_the_crossing_lies_between_two_levels_with_an_interval() -> None:
+    dice = random.Random(1)
+    met = met_up_to([sweep(0.02, dice) for _ in range(8)], 0.014)
+    assert met.kind == "limit"
+    assert met.users is not None
+    assert met.per_s is not None
+    assert met.users.low < 14 < met.users.high
+    assert met.users.value == pytest.approx(14, rel=0.03)
+    assert met.per_s.value == pytest.approx(1000, rel=0.01)
+
+
+@pytest.mark.parametrize(("limit_s", "kind"), [(1.0, "met_always"), (0.001, "never")])
+def test_met_always_and_never(limit_s: float, kind: str) -> None:
+    dice = random.Random(1)
+    met = met_up_to([sweep(0.02, dice) for _ in range(6)], limit_s)
+    assert met.kind == kind
+    assert met.users is None
+
+
+def test_too_few_sweeps_say_nothing() -> None:
+    assert met_up_to([], 1.0).kind == "unknown"
+    assert met_up_to([sweep(0.0, random.Random(1))] * 3, 0.014).kind == "unknown"
+
+
+def test_one_level_that_strays_moves_nothing() -> None:
+    dice = random.Random(1)
+    sweeps = [sweep(0.0, dice) for _ in range(6)]
+    for one in sweeps:
+        one[2] = LevelLatency(250.0, 0.5)  # a neighbour took its slices
+    met = met_up_to(sweeps, 0.014)
+    assert met.users is not None
+    assert met.users.value == pytest.approx(14, rel=0.01)
+
+
+def test_what_failed_misses_the_objective() -> None:
+    lost = {users: LevelLatency(10.0, None) for users in LEVELS}
+    assert met_up_to([lost] * 6, 10.0).kind == "never"

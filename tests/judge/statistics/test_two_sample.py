@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, mannwhitneyu
 
-from loadstone.judge.statistics.order_effect import order_effect
+from loadstone.judge.statistics.two_sample import order_effect
 
 
 def test_whoever_runs_second_being_faster_is_observed() -> None:

@@ -1,1 +1,0 @@
-"""From trials to what the saturation estimates take. Pure."""
