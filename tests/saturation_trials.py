@@ -8,15 +8,16 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.commands.saturate_operations import redis_operation
+from loadstone.commands.search_options import OneCommand, SearchOptions
 from loadstone.goals.saturate_closed import Ended, SearchStep, SweepStep, next_step
-from loadstone.options import RunOptions, requested_plan
+from loadstone.options import RunOptions
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
 from loadstone.plan.saturation.sweep_rounds import SweepPlan
+from loadstone.prepare import requested_plan
 from loadstone.record.facts import TrialFacts
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.saturate import SearchOptions, redis_experiment
+from loadstone.saturate import redis_experiment
 from loadstone.spec.experiment import Experiment
 from tests.changed_facts import with_facts, written
 
@@ -27,7 +28,7 @@ Facts = Callable[[dict[str, Any], int], None]
 
 def saturated(search: SearchOptions = SearchOptions()) -> Experiment:
     """What `loadstone saturate redis` measures."""
-    return redis_experiment(None, redis_operation("get", None), search, value_size="100", keys=1000, pipeline=1)
+    return redis_experiment(None, OneCommand(size="100"), search)
 
 
 def run_plan_of(experiment: Experiment, *, quick: bool = False) -> RunPlan:

@@ -51,7 +51,7 @@ BESIDE: dict[str, list[str]] = {
     "--a": ["--b", "operation=get"],
     "--b": ["--a", "operation=get"],
 }
-NAMES = {"-u": "servers.redis.url"}
+NAMES = {"--uri": "servers.redis.url", "--host": "servers.redis.url"}
 """What a message calls an option otherwise."""
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.message import Message
-from loadstone.options import RunOptions, requested_experiment, requested_plan
+from loadstone.options import RunOptions
 from loadstone.overview import announce, describe_experiment, prospects, shortcomings
 from loadstone.plan.design.run_design import make_run_plan
+from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.report.text.sentences import text
 from loadstone.spec.load_settings import find
 from loadstone.spec.overrides import override

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.commands.saturate_operations import KNOWN, http_operations, http_target, redis_operation
+from loadstone.commands.http_options import HttpWork
+from loadstone.commands.saturate_operations import KNOWN, http_target
+from loadstone.commands.search_options import OneCommand, SearchOptions
 from loadstone.errors import UserError
-from loadstone.options import RunOptions, requested_experiment, requested_plan
+from loadstone.options import RunOptions
+from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.runs import options_given
-from loadstone.saturate import SearchOptions, http_experiment, redis_experiment
+from loadstone.saturate import http_experiment, redis_experiment
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.saturation_spec import Ramp, ramp_of
@@ -24,7 +27,7 @@ def loadstone(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def of_redis(command: str = "get", url: str | None = None, search: SearchOptions = SearchOptions()) -> Experiment:
-    return redis_experiment(url, redis_operation(command, None), search, value_size="100 B", keys=1000, pipeline=1)
+    return redis_experiment(url, OneCommand(command), search)
 
 
 @pytest.mark.parametrize("command", [*KNOWN, "GETRANGE {key} 0 9"])
@@ -37,7 +40,7 @@ def test_every_command_is_an_experiment_that_can_be_planned(command: str) -> Non
 
 
 def test_what_is_given_stands_in_the_experiment() -> None:
-    search = SearchOptions("closed", 64, "5 ms", "p99 < 2 ms", 8, "100 over 20 s", 4, 2)
+    search = SearchOptions("closed", 64, 5, "p99 < 2 ms", 8, "100 over 20 s", 4, 2)
     experiment = of_redis("set", "redis://127.0.0.1:7000/1", search)
     assert experiment.load is not None
     assert (experiment.load.users_max, experiment.load.sweeps, experiment.load.objective) == (64, 8, "p99 < 2 ms")
@@ -53,8 +56,8 @@ def test_a_service_is_requested_by_its_own_path_or_by_several() -> None:
     assert http_target("http://me:secret@host:8080/a/b?c=1", ()).paths == ("/a/b?c=1",)
     below = http_target("http://host:8080/api/", ("/x", "/y/{number}"))
     assert (below.base, below.paths) == ("http://host:8080/api", ("/x", "/y/{number}"))
-    operations = http_operations(below.paths, "POST", ("X-Token: ${env:HOME}",), "{{}}", "200,201", "ok")
-    experiment = http_experiment("http://host:8080/api/", ("/x", "/y/{number}"), operations, SearchOptions(), keys=9)
+    work = HttpWork(("/x", "/y/{number}"), "POST", ("X-Token: ${env:HOME}",), "{}", None, "200,201", "ok", 9)
+    experiment = http_experiment("http://host:8080/api/", work, SearchOptions())
     requests = [one.requests[0] for one in experiment.workload.operations]
     assert [one["path"] for one in requests] == ["/x", "/y/{number}"]
     assert requests[0]["expect"] == {"status": [200, 201], "contains": "ok"}
@@ -73,7 +76,7 @@ def test_threads_of_http_have_the_name_that_wrk_gives_them(tmp_path: Path) -> No
     done = loadstone("http", "http://127.0.0.1:1/", "-t", "0", folder=tmp_path)
     assert (done.returncode, done.stderr) == (
         2,
-        "loadstone: --threads 0: not a number of threads; write a number from 1 to 256\n",
+        "loadstone: -t 0: not a number of threads; write a number from 1 to 256\n",
     )
 
 
@@ -96,8 +99,8 @@ def test_a_ramp_is_read() -> None:
         ("redis --users-max 0", "--users-max 0: not a number of users; write a number from 1 to 65536"),
         ("redis --sweeps 2", "--sweeps 2: not a number of sweeps; write a number from 6 to 100"),
         ("redis --command gett", "--command 'gett': no such command; did you mean 'get'? known are: get, set"),
-        ("redis -t get -c 4 -P 2 -r 50 -d 10x", "--value-size 10x: '10x' is not a size; write for example"),
-        ("http http://127.0.0.1:1/ -m PUT -H x -c 4", "--header x: write 'NAME: VALUE'"),
+        ("redis -t get -c 4 -P 2 -r 50 -d 10x", "-d 10x: '10x' is not a size; write for example"),
+        ("http http://127.0.0.1:1/ -m PUT -H x -c 4", "-H x: write 'NAME: VALUE'"),
         ("redis --value-size 10x", "--value-size 10x: '10x' is not a size; write for example"),
         ("redis --objective fast", "--objective: load.objective: 'fast' is no objective; write for example 'p99 < 10"),
         ("redis --ramp quickly", "--ramp: load.ramp: 'quickly' is no ramp; write for example '1000 over 10 min'"),

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -18,16 +19,15 @@ import typer
 from typer.exceptions import TyperException
 
 from loadstone import __version__, defect
-from loadstone import cli_options as opt
 from loadstone.bounds.describing import describing
-from loadstone.cli_check import check_app
-from loadstone.cli_options import PLACE, GroupedCommand, usage_error
-from loadstone.cli_run import carried_out, objectives_of, show_outcome
-from loadstone.cli_saturate import saturate_app
-from loadstone.commands.http_command import http_command
-from loadstone.commands.load_options import HttpCommand, RedisCommand
-from loadstone.commands.redis_command import redis_command
+from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
+from loadstone.commands.check_command import check_app
+from loadstone.commands.command import Takes, command, usage_error
+from loadstone.commands.http_command import HTTP_PEERS, http_command
+from loadstone.commands.redis_command import REDIS_PEERS, redis_command
+from loadstone.commands.saturate_command import saturate_app
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.options import MEASURES, RESULTS, CompareOptions, Option, Quiet, Results, RunOptions, SecretFiles
 from loadstone.output import terminal
 from loadstone.own_command import own_command
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
@@ -51,6 +51,12 @@ WORD_MAX, LINE_MAX = 400, 2000
 """Characters of a message: paths and lists of choices are shorter."""
 RUN = "RUN"
 """A run's folder, or `latest`."""
+CHOOSES = (
+    *("only", "set", "servers", "subjects", "driver", "secret_files", "quick", "as_published", "scale", "budget"),
+    *("blocks", "at_rate", "allow_any_command"),
+)
+"""Of the options of a run: what is measured, and how long."""
+Named = Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False)]
 
 
 @app.callback(invoke_without_command=True)
@@ -71,54 +77,26 @@ def list_command() -> None:
         _print([f"try one: {own_command()} run NAME --quick"])
 
 
-@app.command(cls=GroupedCommand)
+@command(app, "show")
 @describing()
 def show(
-    experiment: Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False)] = None,
-    only: opt.Only = None,
-    set_: opt.Set = None,
-    server: opt.Server = None,
-    subject: opt.Subject = None,
-    driver: opt.Driver = None,
-    secret_file: opt.SecretFile = None,
-    quick: opt.Quick = False,
-    as_published: opt.AsPublished = False,
-    scale: opt.Scale = None,
-    budget: opt.Budget = None,
-    blocks: opt.Blocks = None,
-    at_rate: opt.AtRate = None,
-    allow_any_command: opt.AllowAnyCommand = False,
+    *,
+    experiment: Named = None,
+    options: Annotated[RunOptions, Takes(*CHOOSES)],
 ) -> None:
     """Show what an experiment would do, and how long it takes."""
     if experiment is None:
         raise UserError(f"{MISSING}: name an experiment (`loadstone list`)")
-    from loadstone.options import RunOptions
     from loadstone.overview import describe_experiment
 
-    options = RunOptions(
-        experiment=experiment,
-        only=tuple(only or ()),
-        set=tuple(set_ or ()),
-        servers=tuple(server or ()),
-        subjects=tuple(subject or ()),
-        driver=driver,
-        secret_files=tuple(secret_file or ()),
-        quick=quick,
-        as_published=as_published,
-        scale=scale,
-        budget=budget,
-        blocks=blocks,
-        at_rate=at_rate,
-        allow_any_command=allow_any_command,
-    )
-    described, acts = describe_experiment(options)
+    described, acts = describe_experiment(replace(options, experiment=experiment))
     _print([described, ""])
     for line in acts:
         terminal.evidence(line, result=True)
     _print(["", f"try it: {own_command()} run {shlex.quote(experiment)} --quick"])
 
 
-@app.command(cls=GroupedCommand)
+@command(app, "init")
 @describing()
 def init(
     file: Annotated[Path, typer.Argument(metavar="[FILE]", show_default=False)] = Path("experiment.yaml"),
@@ -130,99 +108,42 @@ def init(
     _print([f"written: {file}", f"try it: {own_command()} run {shlex.quote(str(file))} --quick"])
 
 
-@app.command(cls=GroupedCommand)
+@command(app, "run")
 def run(
-    experiment: Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False)] = None,
-    only: opt.Only = None,
-    set_: opt.Set = None,
-    server: opt.Server = None,
-    subject: opt.Subject = None,
-    driver: opt.Driver = None,
-    secret_file: opt.SecretFile = None,
-    quick: opt.Quick = False,
-    as_published: opt.AsPublished = False,
-    scale: opt.Scale = None,
-    budget: opt.Budget = None,
-    blocks: opt.Blocks = None,
-    at_rate: opt.AtRate = None,
-    seed: opt.Seed = None,
-    out: opt.Out = Path("runs"),
-    resume: Annotated[
-        Path | None,
-        typer.Option(
-            "--resume",
-            metavar=RUN,
-            help="Continue this run; its options need not be given again.",
-            rich_help_panel=PLACE,
-        ),
-    ] = None,
-    prometheus: opt.Prometheus = None,
-    trust: opt.Trust = False,
-    allow_any_command: opt.AllowAnyCommand = False,
-    share_machine: opt.ShareMachine = False,
-    wait: opt.Wait = False,
-    fail_if: opt.FailIf = None,
-    open_: opt.Open = False,
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
-    json_: opt.Json = False,
+    *,
+    experiment: Named = None,
+    options: Annotated[RunOptions, Takes(*CHOOSES, *MEASURES, "out", "trust", "quiet")],
+    results: Results,
 ) -> None:
     """Run an experiment and print what the data say."""
     from loadstone.runs import folder_to_resume
 
-    folder = None if resume is None else folder_to_resume(resume, out)
+    folder = None if options.resume is None else folder_to_resume(options.resume, options.out)
     if experiment is None:
-        _go_on(folder, trust=trust)
+        _go_on(folder, trust=options.trust)
         return
-    if quiet and verbose:
-        raise UserError("--quiet, --verbose: leave one of them out")
-    objectives = objectives_of(fail_if)
-    from loadstone.options import RunOptions
-
-    options = RunOptions(
-        experiment=experiment,
-        only=tuple(only or ()),
-        set=tuple(set_ or ()),
-        servers=tuple(server or ()),
-        subjects=tuple(subject or ()),
-        driver=driver,
-        secret_files=tuple(secret_file or ()),
-        quick=quick,
-        as_published=as_published,
-        scale=scale,
-        budget=budget,
-        blocks=blocks,
-        at_rate=at_rate,
-        seed=seed,
-        out=out,
-        resume=folder,
-        trust=trust,
-        allow_any_command=allow_any_command,
-        prometheus=prometheus,
-        share_machine=share_machine,
-        wait=wait,
-        quiet=quiet,
-        verbose=verbose,
-    )
-    outcome = carried_out(options, objectives, json_=json_)
-    show_outcome(outcome, json_=json_, open_=open_)
+    options.check()
+    objectives = objectives_of(results.fail_if)
+    outcome = carried_out(replace(options, experiment=experiment, resume=folder), objectives, results)
+    show_outcome(outcome, results)
 
 
-app.command("redis", cls=RedisCommand)(redis_command)
-app.command("http", cls=HttpCommand)(http_command)
+command(app, "redis", REDIS_PEERS)(redis_command)
+command(app, "http", HTTP_PEERS)(http_command)
 
 
-@app.command(cls=GroupedCommand)
+@command(app, "report")
 def report(
+    *,
     folder: Annotated[Path, typer.Argument(metavar=RUN)],
     format_: Annotated[
-        str, typer.Option("--format", metavar="FORMATS", help=f"Comma-separated: {', '.join(FORMATS)}.")
+        str, Option("--format", metavar="FORMATS", help=f"Comma-separated: {', '.join(FORMATS)}.")
     ] = ",".join(AGAIN_FORMATS),
-    fail_if: opt.FailIf = None,
-    open_: opt.Open = False,
-    quiet: opt.Quiet = False,
-    verbose: opt.VerboseReport = False,
-    json_: opt.Json = False,
+    results: Results,
+    quiet: Quiet = False,
+    verbose: Annotated[
+        bool, Option("--verbose", help="Print every table, not the outcome alone.", panel=RESULTS)
+    ] = False,
 ) -> None:
     """Write a run's reports again, from its folder."""
     from loadstone.record.run_files import require_run
@@ -230,61 +151,43 @@ def report(
 
     path = run_folder(folder)
     require_run(path)
-    objectives = objectives_of(fail_if)
+    objectives = objectives_of(results.fail_if)
     from loadstone import console
     from loadstone.run import report_run
 
     formats = tuple(part.strip() for part in format_.split(",") if part.strip())
-    results = console.results(beside_json=json_, quiet=quiet)
+    printed = console.results(beside_json=results.json, quiet=quiet)
     with describing():
-        outcome = report_run(path, formats, results, console.remarks(quiet=quiet), objectives, verbose=verbose)
-    show_outcome(outcome, json_=json_, open_=open_)
+        outcome = report_run(path, formats, printed, console.remarks(quiet=quiet), objectives, verbose=verbose)
+    show_outcome(outcome, results)
 
 
-@app.command(cls=GroupedCommand)
+@command(app, "compare")
 @describing()
 def compare(
+    *,
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN]", help="A run's folder, or two: A and B.")],
-    a: Annotated[str | None, opt.Levels("--a", help="One run: the conditions A.")] = None,
-    b: Annotated[str | None, opt.Levels("--b", help="One run: the conditions B.")] = None,
-    metric: Annotated[
-        str | None, typer.Option("--metric", metavar="METRIC", help="What decides, e.g. goodput or p99.")
-    ] = None,
-    margin: Annotated[
-        str | None, typer.Option("--margin", metavar="SHARE", help="A difference below it does not matter.")
-    ] = None,
-    across: Annotated[bool, typer.Option("--across", help="Two runs, though machine or versions differ.")] = False,
-    fail_if: opt.FailIfRatio = None,
-    json_: opt.CompareJson = False,
+    options: CompareOptions,
+    json: Annotated[bool, Option("--json", help="Print the outcome as JSON alone to stdout.", panel=RESULTS)] = False,
 ) -> None:
     """Compare two runs, or conditions of one."""
     from loadstone.record.run_files import require_run
     from loadstone.runs import run_folder
 
     folders = tuple(run_folder(word) for word in runs)
-    for one in folders:
-        require_run(one)
+    for folder in folders:
+        require_run(folder)
     from loadstone import console
-    from loadstone.compare import CompareOptions
     from loadstone.compare import compare as compare_runs
 
-    options = CompareOptions(
-        runs=folders,
-        a=a,
-        b=b,
-        metric=metric,
-        margin=margin,
-        across=across,
-        fail_if=tuple(fail_if or ()),
-    )
-    outcome = compare_runs(options, console.results(beside_json=json_))
-    if json_:
+    outcome = compare_runs(replace(options, runs=folders), console.results(beside_json=json))
+    if json:
         terminal.result_json(outcome.json_text)
     if outcome.status:
         raise typer.Exit(outcome.status)
 
 
-@app.command("runs", cls=GroupedCommand)
+@command(app, "runs")
 @describing()
 def runs_command(
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", show_default=False)] = Path("runs"),
@@ -292,25 +195,22 @@ def runs_command(
     """List the runs of ./runs, the newest first."""
     from loadstone.runs import list_runs, run_lines
 
-    found = list_runs(folder)
-    if not found:
+    runs = list_runs(folder)
+    if not runs:
         terminal.remark(f"there is no run in {folder}; `loadstone run EXPERIMENT` makes one")
-    _print(run_lines(found, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+    _print(run_lines(runs, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
 
 
-@app.command(cls=GroupedCommand)
+@command(app, "clean")
 def clean(
+    *,
     run: Annotated[str | None, typer.Argument(metavar=RUN, show_default=False)] = None,
     server: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--server", metavar="NAME=URL", help="How to log in to a server; no password is kept. Repeatable."
-        ),
-    ] = None,
-    secret_file: opt.SecretFile = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be removed, and remove nothing.")
-    ] = False,
+        tuple[str, ...],
+        Option("--server", metavar="NAME=URL", help="How to log in to a server; no password is kept. Repeatable."),
+    ] = (),
+    secret_file: SecretFiles = (),
+    dry_run: Annotated[bool, Option("--dry-run", help="Print what would be removed, and remove nothing.")] = False,
 ) -> None:
     """Remove what killed runs left on servers of yours.
 
@@ -318,8 +218,7 @@ def clean(
     """
     from loadstone.clean import clean as clean_up
 
-    given, files = server or (), secret_file or ()
-    status = clean_up(run, given, lambda line: _print([line]), secret_files=files, dry_run=dry_run)
+    status = clean_up(run, server, lambda line: _print([line]), secret_files=secret_file, dry_run=dry_run)
     if status:
         raise typer.Exit(status)
 

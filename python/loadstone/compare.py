@@ -22,6 +22,7 @@ from loadstone.judge.compare.blocks import PairDesign
 from loadstone.judge.compare.exploration import METRICS as EXPLORED_METRICS
 from loadstone.judge.validity.checks import judge_trial
 from loadstone.message import Message, as_written, message
+from loadstone.options import CompareOptions
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.reading import Run, read_run
@@ -37,21 +38,6 @@ MISSED_STATUS = 1
 INVALID_STATUS = 3
 _NAMED = 3
 """So many differences are named where runs are refused."""
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """What the command line says of a comparison."""
-
-    runs: tuple[Path, ...]
-    a: str | None = None
-    """`FACTOR=LEVEL[,FACTOR=LEVEL]` of the one side; None: the declared comparisons, or two runs."""
-    b: str | None = None
-    metric: str | None = None
-    margin: str | None = None
-    across: bool = False
-    """Compare two runs although machine, versions, placement or load differ."""
-    fail_if: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

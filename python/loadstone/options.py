@@ -1,26 +1,155 @@
-"""What the command line says of a run, and what it means: the experiment and its plan."""
+"""The options of the command line: each is declared once, beside the field of the dataclass that it fills.
 
-import secrets
+    budget: Annotated[str | None, Option("--budget", metavar="TIME", help="How long the whole run may last.")] = None
+
+Those of a run and those that several commands share stand here, others with their command. `commands/command.py` makes
+the options of a command out of the fields of its dataclasses.
+"""
+
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 from loadstone.errors import UserError
-from loadstone.machine.memory import installed_bytes
-from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.run_plan import RunPlan
-from loadstone.secrecy.references import give_files, learn_environment
-from loadstone.spec.drivers import resolved
-from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import find
-from loadstone.spec.overrides import override, parse_only
-from loadstone.spec.units import NEVER, check_at_rate, parse_duration_s, parse_scale
 
 if TYPE_CHECKING:
-    from loadstone.record.plan_summary import PlanSummary
+    from loadstone.spec.experiment import Experiment
+
+EXPERIMENT = "What is measured"
+PARTS = "Servers and applications"
+LOAD = "The load"
+REQUESTS = "What is sent"
+SEARCH = "The search"
+LENGTH = "How long, and how often"
+PLACE = "Where it runs, and where it is kept"
+RESULTS = "What is printed, and the exit status"
+PANELS = (EXPERIMENT, REQUESTS, LOAD, SEARCH, LENGTH, PARTS, PLACE, RESULTS)
+"""The headings of the help, in their order."""
+LEVELS = "FACTOR=LEVEL[,FACTOR=LEVEL]"
+Read = Callable[[str, str], Any]
+"""Takes an option's name and its text. Raises UserError that names both, and what to write."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option. The first of its names is the one that messages use; where a user wrote another, they use that."""
+
+    name: str
+    also: tuple[str, ...] = ()
+    """Other names. Those that other programs have for it stand at the command (`Peers`)."""
+    metavar: str | None = None
+    help: str = ""
+    panel: str | None = None
+    """The heading of the help under which it stands."""
+    read: Read | None = None
+    case_sensitive: bool = True
+
+
+def whole(wrong: str, lowest: int, highest: int | None = None) -> Read:
+    """Reads a whole number; anything else is refused, e.g. `--blocks 0: not a number of blocks; ...`."""
+
+    def read(option: str, text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = lowest - 1
+        if number < lowest or (highest is not None and number > highest):
+            allowed = f"from {lowest} to {highest}" if highest is not None else f"from {lowest} on"
+            raise UserError(f"{option} {text}: {wrong}; write a number {allowed}")
+        return number
+
+    return read
+
+
+def positive(wrong: str, most: float) -> Read:
+    """Reads a number above 0."""
+
+    def read(option: str, text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = 0.0
+        if not 0 < number <= most:
+            raise UserError(f"{option} {text}: {wrong}; write a number above 0, at most {most:g}")
+        return number
+
+    return read
+
+
+def seconds(option: str, text: str) -> float:
+    """Reads a time: `10` are seconds, as with the peers."""
+    from loadstone.spec.units import parse_duration_s  # only now: it takes time to load
+
+    plain = text.replace(".", "", 1).isdecimal()
+    return parse_duration_s(f"{text} s" if plain else text, option)
+
+
+def milliseconds(option: str, text: str) -> float:
+    """The same in milliseconds, for times that are often short."""
+    return 1000 * seconds(option, text)
+
+
+def given(*filled: Any) -> list[str]:
+    """The options of these dataclasses whose values are not their defaults, in the order of their declaration."""
+    return [
+        option.name
+        for group in filled
+        for each in fields(group)
+        for option in getattr(each.type, "__metadata__", ())
+        if isinstance(option, Option) and getattr(group, each.name) != each.default
+    ]
+
+
+AtRate = Annotated[
+    str | None,
+    Option(
+        "--at-rate",
+        metavar="RATE",
+        help="Measure rows of tables at a fixed rate, too: 50% of what each can do, 5000/s, or never.",
+        panel=EXPERIMENT,
+    ),
+]
+Budget = Annotated[
+    str | None,
+    Option("--budget", metavar="TIME", help="How long the whole run may last, e.g. 20m.", panel=LENGTH),
+]
+Threads = Annotated[
+    int | None,
+    Option(
+        "--threads",
+        metavar="NUMBER",
+        help="Threads of the generator; without it as many as the CPUs allow.",
+        panel=LOAD,
+        read=whole("not a number of threads", 1, 256),
+    ),
+]
+Think = Annotated[
+    float | None,
+    Option(
+        "--think",
+        metavar="TIME",
+        help="Users pause between two requests, e.g. 50ms.",
+        panel=LOAD,
+        read=milliseconds,
+    ),
+]
+Trust = Annotated[
+    bool,
+    Option(
+        "--trust",
+        help="Run a file of someone else's that you read: what it starts, connects to and sends stands in `show`. "
+        "Remembered until one of its bytes changes.",
+        panel=PARTS,
+    ),
+]
+Quiet = Annotated[bool, Option("--quiet", help="No progress and no remarks, only the results.", panel=RESULTS)]
+SecretFiles = Annotated[
+    tuple[str, ...],
+    Option("--secret-file", metavar="NAME=PATH", help="A secret from a file: ${secret:NAME}. Repeatable.", panel=PARTS),
+]
 
 
 @dataclass(frozen=True)
@@ -62,131 +191,253 @@ def files_of_folder() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What the command line says of a run."""
+    """What the command line says of a run. A field without an option is set by the command itself."""
 
-    experiment: str
-    only: tuple[str, ...] = ()
-    set: tuple[str, ...] = ()
-    servers: tuple[str, ...] = ()
-    subjects: tuple[str, ...] = ()
-    driver: str | None = None
-    """What makes the load, as `--driver` has it; None: as the experiment says."""
-    secret_files: tuple[str, ...] = ()
-    """`NAME=PATH`: what `${secret:NAME}` stands for."""
-    quick: bool = False
-    as_published: bool = False
-    blocks: int | None = None
+    experiment: str = ""
+    only: Annotated[
+        tuple[str, ...],
+        Option(
+            "--only",
+            metavar="FACTOR=LEVEL[,LEVEL]",
+            help="Run only these levels of a factor, also of those off by default. Repeatable.",
+            panel=EXPERIMENT,
+        ),
+    ] = ()
+    set: Annotated[
+        tuple[str, ...],
+        Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Change a setting, e.g. workload.pool.connections=8. Repeatable.",
+            panel=EXPERIMENT,
+        ),
+    ] = ()
+    servers: Annotated[
+        tuple[str, ...],
+        Option(
+            "--server",
+            metavar="NAME=URL",
+            help="Use this server, e.g. redis=redis://host:6379/0. Repeatable.",
+            panel=PARTS,
+        ),
+    ] = ()
+    subjects: Annotated[
+        tuple[str, ...],
+        Option(
+            "--subject",
+            metavar="[NAME=]URL[,URL]|PATH",
+            help="Use this application: of yours by URL, or started by a manifest. Repeatable.",
+            panel=PARTS,
+        ),
+    ] = ()
+    driver: Annotated[
+        str | None,
+        Option(
+            "--driver",
+            metavar="NAME[:OPTION=VALUE]|PATH",
+            help="What makes the load: native, or a client library's program, e.g. go-redis.",
+            panel=PARTS,
+        ),
+    ] = None
+    secret_files: SecretFiles = ()
+    quick: Annotated[bool, Option("--quick", help="Short trials; the verdicts are marked as quick.", panel=LENGTH)] = (
+        False
+    )
+    as_published: Annotated[
+        bool, Option("--as-published", help="Use the original counts, however few.", panel=EXPERIMENT)
+    ] = False
+    scale: Annotated[
+        str | None,
+        Option("--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'.", panel=EXPERIMENT),
+    ] = None
+    budget: Budget = None
+    blocks: Annotated[
+        int | None,
+        Option(
+            "--blocks",
+            metavar="NUMBER",
+            help="Measure this number of blocks, and compare once at the end.",
+            panel=LENGTH,
+            read=whole("not a number of blocks", 1, 1000),
+        ),
+    ] = None
     """Of every group; None: the looks and the design decide."""
-    budget: str | None = None
-    """How long the run may last, e.g. `20m`; None: as the experiment says."""
-    at_rate: str | None = None
-    """At which rate rows of tables are measured in addition, e.g. `50%`; None: as the experiment says."""
-    built: Experiment | None = None
-    """What the command line itself describes (`loadstone saturate`); None: the experiment of this name."""
-    seed: int | None = None
+    at_rate: AtRate = None
+    seed: Annotated[
+        int | None,
+        Option(
+            "--seed",
+            metavar="NUMBER",
+            help="Seed of the order, the keys and the documents; a fresh one if not given.",
+            panel=LENGTH,
+            read=whole("not a seed", 0),
+        ),
+    ] = None
     """None: a fresh one, or on `resume` the folder's."""
-    out: Path = Path("runs")
+    out: Annotated[Path, Option("--out", metavar="DIR", help="Where the run's folder is made.", panel=PLACE)] = Path(
+        "runs"
+    )
+    resume: Annotated[
+        Path | None,
+        Option(
+            "--resume",
+            metavar="RUN",
+            help="Continue this run, which was interrupted; `loadstone run --resume RUN` needs no other option.",
+            panel=PLACE,
+        ),
+    ] = None
+    prometheus: Annotated[
+        int | None,
+        Option(
+            "--prometheus",
+            metavar="PORT",
+            help="Offer live figures to Prometheus there.",
+            panel=PLACE,
+            read=whole("not a port", 1, 65535),
+        ),
+    ] = None
+    trust: Trust = False
+    allow_any_command: Annotated[
+        bool,
+        Option(
+            "--allow-any-command",
+            help="DANGER: let an experiment send any command and any SQL to your servers. It may change or delete, for "
+            "good, all that they hold, and their settings.",
+            panel=PARTS,
+        ),
+    ] = False
+    share_machine: Annotated[
+        bool,
+        Option(
+            "--share-machine",
+            help="Measure while another run measures on this machine; the figures of both suffer.",
+            panel=PLACE,
+        ),
+    ] = False
+    wait: Annotated[
+        bool,
+        Option(
+            "--wait",
+            help="Where another run measures on this machine, begin when it ends; the budget counts from there.",
+            panel=PLACE,
+        ),
+    ] = False
+    quiet: Quiet = False
+    verbose: Annotated[
+        bool,
+        Option("--verbose", help="Print each trial while it runs, and every table at the end.", panel=RESULTS),
+    ] = False
+    built: "Experiment | None" = None
+    """What the command line itself describes (`loadstone saturate`); None: the experiment of this name."""
     newest_kept: bool = False
     """Whether the run is one of those of which the newest alone are kept, see `record.newest_runs`."""
-    resume: Path | None = None
-    scale: str | None = None
-    """By how much users and rows are made smaller, e.g. `0.1`; None: as the experiment says."""
-    trust: bool = False
-    """What the experiment would start, connect to and send was read, and may be done."""
     of_folder: bool = field(default_factory=lambda: bool(_OF_FOLDER))
     """Whether these are the words of a run's folder that is resumed, and so nobody's."""
-    allow_any_command: bool = False
-    """Servers of the user's get commands and statements that are not confined to what is ours."""
-    prometheus: int | None = None
-    """The port on which live figures are offered; None: they are not."""
-    share_machine: bool = False
-    """Measure although another run measures on this machine."""
-    wait: bool = False
-    """Wait until no other run measures on this machine."""
-    quiet: bool = False
-    """No progress and no remarks."""
-    verbose: bool = False
-    """More is said of each trial while it runs."""
     began_s: float = field(default_factory=time.monotonic)
     """When the command began: the budget counts from there."""
     command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv[1:]))
 
+    def check(self) -> None:
+        """Raises UserError where options contradict each other."""
+        if self.quiet and self.verbose:
+            raise UserError("--quiet, --verbose: leave one of them out")
 
-def requested_experiment(options: RunOptions) -> Experiment:
-    """The experiment with what the command line changes in it. Raises UserError."""
-    learn_environment()
-    give_files(options.secret_files)
-    sets = (*options.set, *_driver(options), *_at_rate(options))
-    return override(
-        options.built or find(options.experiment), sets=sets, servers=options.servers, subjects=options.subjects
+
+MEASURES = ("secret_files", "seed", "resume", "prometheus", "share_machine", "wait", "verbose")
+"""The options of `RunOptions` that every command takes that measures."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What is printed at the end, and which exit status it gives."""
+
+    fail_if: Annotated[
+        tuple[str, ...],
+        Option(
+            "--fail-if",
+            metavar="OBJECTIVE",
+            help="Status 1 if it holds or cannot be decided, e.g. 'p99 > 5ms'. Repeatable.",
+            panel=RESULTS,
+        ),
+    ] = ()
+    open: Annotated[bool, Option("--open", help="Open the report in the browser when done.", panel=RESULTS)] = False
+    json: Annotated[bool, Option("--json", help="Print analysis.json alone to stdout when done.", panel=RESULTS)] = (
+        False
     )
 
 
-def _driver(options: RunOptions) -> tuple[str, ...]:
-    """The setting that `--driver` stands for; a path counts from the current folder. Raises UserError."""
-    if options.driver is None:
-        return ()
-    try:
-        return (f"workload.driver={resolved(options.driver, Path())}",)
-    except ValueError as problem:
-        raise UserError(f"--driver {options.driver}: {problem}") from None
+@dataclass(frozen=True)
+class Output(Results):
+    """The same of `redis` and `http`, and whether the run is kept."""
+
+    quiet: Annotated[
+        bool, Option("--quiet", help="A line a row, as redis-benchmark -q; no progress.", panel=RESULTS)
+    ] = False
+    csv: Annotated[
+        bool,
+        Option("--csv", help="Print a line a row with redis-benchmark's columns, and ours.", panel=RESULTS),
+    ] = False
+    json_file: Annotated[
+        Path | None,
+        Option("--json-out-file", metavar="FILE", help="Write analysis.json there, too.", panel=RESULTS),
+    ] = None
+    hdr_prefix: Annotated[
+        str | None,
+        Option(
+            "--hdr-file-prefix",
+            metavar="PREFIX",
+            help="Write HdrHistogram logs to PREFIX_<trial>.hlog.",
+            panel=RESULTS,
+        ),
+    ] = None
+    out: Annotated[
+        Path | None,
+        Option(
+            "--out",
+            metavar="DIR",
+            help="Keep the run's folder there, with its reports; else the newest 20 are kept in ./runs.",
+            panel=PLACE,
+        ),
+    ] = None
+    no_keep: Annotated[bool, Option("--no-keep", help="Remove the run's folder at the end.", panel=PLACE)] = False
+
+    def check(self) -> None:
+        """Before anything is started. Raises UserError."""
+        if self.json and self.csv:
+            raise UserError("--json, --csv: leave one of them out")
+        for option, given in (("--out", self.out is not None), ("--open", self.open)):
+            if given and self.no_keep:
+                raise UserError(f"--no-keep, {option}: leave one of them out")
+        for option, path in (("--json-out-file", self.json_file), ("--hdr-file-prefix", self.hdr_prefix)):
+            if path is not None and not Path(path).absolute().parent.is_dir():
+                raise UserError(f"{option} {path}: there is no folder {Path(path).parent}; make it, or name another")
+        if self.json_file is not None and self.json_file.is_dir():
+            raise UserError(f"--json-out-file {self.json_file}: is a folder; write {self.json_file / 'analysis.json'}")
 
 
-def _at_rate(options: RunOptions) -> tuple[str, ...]:
-    """The settings that `--at-rate` stands for. Raises UserError."""
-    if options.at_rate is None:
-        return ()
-    text = check_at_rate(options.at_rate)
-    return tuple(f"{part}.at_rate={text}" for part in ("design", "quick.design"))
+@dataclass(frozen=True)
+class CompareOptions:
+    """What the command line says of a comparison."""
 
-
-def requested_plan(
-    experiment: Experiment, options: RunOptions, cpus: tuple[int, ...] = (), cpu_count: int = 1
-) -> RunPlan:
-    """The design of the run; `cpus` are those that the driver may have, of `cpu_count` in all. Raises UserError."""
-    kept = _kept_plan(options)
-    run_plan = make_run_plan(
-        experiment,
-        only=parse_only(experiment, options.only),
-        quick=options.quick,
-        as_published=options.as_published,
-        seed=_seed(options, kept),
-        blocks=options.blocks,
-        budget_s=None if options.budget is None else parse_duration_s(options.budget, "--budget"),
-        cpus=cpus,
-        cpu_count=cpu_count,
-        scale=None if options.scale is None else parse_scale(options.scale),
-        memory_bytes=installed_bytes(),
-        shortened_for_s=None if kept is None else kept.shortened_for_s,
+    runs: tuple[Path, ...] = ()
+    a: Annotated[str | None, Option("--a", metavar=LEVELS, help="One run: the conditions A.")] = None
+    """None: the declared comparisons, or two runs."""
+    b: Annotated[str | None, Option("--b", metavar=LEVELS, help="One run: the conditions B.")] = None
+    metric: Annotated[str | None, Option("--metric", metavar="METRIC", help="What decides, e.g. goodput or p99.")] = (
+        None
     )
-    _check_rows_at_rate(run_plan, options)
-    return run_plan if kept is None or options.budget is not None else replace(run_plan, budget_s=kept.budget_s)
-
-
-def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
-    """Raises UserError where a rate is given that no row can have."""
-    if run_plan.at_rate is not None or options.at_rate in (None, NEVER) or options.resume is not None:
-        return
-    if options.as_published:
-        raise UserError(f"--at-rate {options.at_rate}: --as-published measures at no fixed rate; leave one of them out")
-    why = "every load has a rate or pauses of its own, or stands in no table"
-    raise UserError(f"--at-rate {options.at_rate}: no row of {run_plan.experiment} can have it: {why}; leave it out")
-
-
-def _kept_plan(options: RunOptions) -> "PlanSummary | None":
-    """The plan of the run that is resumed: its seed, its budget and what its slices were made short for are kept.
-
-    Raises UserError.
-    """
-    if options.resume is None:
-        return None
-    from loadstone.record.reading import read_plan  # only now: it takes time to load
-
-    return read_plan(options.resume)
-
-
-def _seed(options: RunOptions, kept: "PlanSummary | None") -> int:
-    """The run's seed. A fresh one keeps the keys of two runs on one server apart."""
-    if options.seed is not None:
-        return options.seed
-    return secrets.randbelow(2**32) if kept is None else kept.seed
+    margin: Annotated[
+        str | None, Option("--margin", metavar="SHARE", help="A difference below it does not matter.")
+    ] = None
+    across: Annotated[
+        bool, Option("--across", help="Two runs, though machine, versions, placement or load differ.")
+    ] = False
+    fail_if: Annotated[
+        tuple[str, ...],
+        Option(
+            "--fail-if",
+            metavar="OBJECTIVE",
+            help="Status 1 if it holds or cannot be decided, e.g. 'goodput < -5%' (B against A). Repeatable.",
+            panel=RESULTS,
+        ),
+    ] = ()

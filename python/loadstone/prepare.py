@@ -1,12 +1,25 @@
-"""What can be checked of a run before anything is announced or started: its experiment, plan, parts and servers."""
+"""What a command line stands for, and what can be checked before anything starts: experiment, plan, parts, servers."""
 
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loadstone.deploy.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
-from loadstone.options import RunOptions, files_of_folder, folder_is_trusted, requested_experiment, requested_plan
+from loadstone.errors import UserError
+from loadstone.machine.memory import installed_bytes
+from loadstone.options import RunOptions, files_of_folder, folder_is_trusted
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
+from loadstone.secrecy.references import give_files, learn_environment
+from loadstone.spec.drivers import resolved
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.load_settings import find
+from loadstone.spec.overrides import override, parse_only
+from loadstone.spec.units import NEVER, check_at_rate, parse_duration_s, parse_scale
+
+if TYPE_CHECKING:
+    from loadstone.record.plan_summary import PlanSummary
 
 
 @dataclass(frozen=True)
@@ -37,6 +50,86 @@ def prepare(options: RunOptions) -> Prepared:
         if settings.get("cpus") == OWN_CPUS
     )
     return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks)
+
+
+def requested_experiment(options: RunOptions) -> Experiment:
+    """The experiment with what the command line changes in it. Raises UserError."""
+    learn_environment()
+    give_files(options.secret_files)
+    sets = (*options.set, *_driver(options), *_at_rate(options))
+    return override(
+        options.built or find(options.experiment), sets=sets, servers=options.servers, subjects=options.subjects
+    )
+
+
+def _driver(options: RunOptions) -> tuple[str, ...]:
+    """The setting that `--driver` stands for; a path counts from the current folder. Raises UserError."""
+    if options.driver is None:
+        return ()
+    try:
+        return (f"workload.driver={resolved(options.driver, Path())}",)
+    except ValueError as problem:
+        raise UserError(f"--driver {options.driver}: {problem}") from None
+
+
+def _at_rate(options: RunOptions) -> tuple[str, ...]:
+    """The settings that `--at-rate` stands for. Raises UserError."""
+    if options.at_rate is None:
+        return ()
+    text = check_at_rate(options.at_rate)
+    return tuple(f"{part}.at_rate={text}" for part in ("design", "quick.design"))
+
+
+def requested_plan(
+    experiment: Experiment, options: RunOptions, cpus: tuple[int, ...] = (), cpu_count: int = 1
+) -> RunPlan:
+    """The design of the run; `cpus` are those that the driver may have, of `cpu_count` in all. Raises UserError."""
+    kept = _kept_plan(options)
+    run_plan = make_run_plan(
+        experiment,
+        only=parse_only(experiment, options.only),
+        quick=options.quick,
+        as_published=options.as_published,
+        seed=_seed(options, kept),
+        blocks=options.blocks,
+        budget_s=None if options.budget is None else parse_duration_s(options.budget, "--budget"),
+        cpus=cpus,
+        cpu_count=cpu_count,
+        scale=None if options.scale is None else parse_scale(options.scale),
+        memory_bytes=installed_bytes(),
+        shortened_for_s=None if kept is None else kept.shortened_for_s,
+    )
+    _check_rows_at_rate(run_plan, options)
+    return run_plan if kept is None or options.budget is not None else replace(run_plan, budget_s=kept.budget_s)
+
+
+def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
+    """Raises UserError where a rate is given that no row can have."""
+    if run_plan.at_rate is not None or options.at_rate in (None, NEVER) or options.resume is not None:
+        return
+    if options.as_published:
+        raise UserError(f"--at-rate {options.at_rate}: --as-published measures at no fixed rate; leave one of them out")
+    why = "every load has a rate or pauses of its own, or stands in no table"
+    raise UserError(f"--at-rate {options.at_rate}: no row of {run_plan.experiment} can have it: {why}; leave it out")
+
+
+def _kept_plan(options: RunOptions) -> "PlanSummary | None":
+    """The plan of the run that is resumed: its seed, its budget and what its slices were made short for are kept.
+
+    Raises UserError.
+    """
+    if options.resume is None:
+        return None
+    from loadstone.record.reading import read_plan  # only now: it takes time to load
+
+    return read_plan(options.resume)
+
+
+def _seed(options: RunOptions, kept: "PlanSummary | None") -> int:
+    """The run's seed. A fresh one keeps the keys of two runs on one server apart."""
+    if options.seed is not None:
+        return options.seed
+    return secrets.randbelow(2**32) if kept is None else kept.seed
 
 
 def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOptions) -> None:

@@ -3,50 +3,28 @@
 The command line is its text: what is wrong in it is reported by the option.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from loadstone.commands.saturate_operations import Fields, RedisOperation, http_target
+from loadstone.commands.ad_hoc_load import FACTOR, GIVEN
+from loadstone.commands.http_options import HttpWork
+from loadstone.commands.saturate_operations import Fields, RedisOperation, http_operations, http_target, redis_operation
+from loadstone.commands.search_options import OneCommand, SearchOptions
 from loadstone.commands.targets import SERVER, SUBJECT, at, redis_server, size_bytes
-from loadstone.errors import UserError
 from loadstone.secrecy.references import learn_environment, learn_options
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load_settings import resolve
 from loadstone.spec.problems import Source
-from loadstone.spec.units import MILLISECONDS, parse
 from loadstone.spec.yaml_text import Path
 
-FACTOR = "operation"
 
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """How the saturation point is searched for, as both commands take it; None: as `load: saturate` has it."""
-
-    model: str = "closed"
-    users_max: int | None = None
-    think: str | None = None
-    objective: str | None = None
-    sweeps: int | None = None
-    ramp: str | None = None
-    connections: int | None = None
-    threads: int | None = None
-
-
-def redis_experiment(
-    url: str | None,
-    operation: RedisOperation,
-    search: SearchOptions,
-    *,
-    value_size: str,
-    keys: int,
-    pipeline: int,
-) -> Experiment:
+def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions) -> Experiment:
     """Where a Redis saturates: one of the user's by URL, or one that is started for it. Raises UserError."""
+    operation = redis_operation(work.command, work.load)
     workload: Fields = {
         "target": SERVER,
-        "pipeline_depth": pipeline,
-        "keys": {"count": keys},
-        "documents": {"payload_bytes": size_bytes("--value-size", value_size)},
+        "pipeline_depth": work.pipeline,
+        "keys": {"count": work.keys},
+        "documents": {"payload_bytes": size_bytes("--data-size", work.size)},
         "operations": [operation.fields],
     }
     if operation.load:
@@ -61,13 +39,17 @@ def redis_experiment(
     return _resolved({**data, "servers": {SERVER: server}}, search)
 
 
-def http_experiment(
-    url: str, paths: tuple[str, ...], operations: list[Fields], search: SearchOptions, *, keys: int
-) -> Experiment:
+def http_experiment(url: str, work: HttpWork, search: SearchOptions) -> Experiment:
     """Where an HTTP service of the user's saturates. Raises UserError."""
     learn_options((url,))
-    target = http_target(url, paths)
-    workload: Fields = {"target": SUBJECT, "protocol": "http1", "keys": {"count": keys}, "operations": operations}
+    target = http_target(url, work.paths)
+    operations = http_operations(target.paths, work)
+    workload: Fields = {
+        "target": SUBJECT,
+        "protocol": "http1",
+        "keys": {"count": work.numbers},
+        "operations": operations,
+    }
     first = operations[0]["requests"][0]
     under = f"{first['method']} {first['path']}{' and other requests' if len(operations) > 1 else ''}"
     question = f"Where does the service {at(target.base)} saturate under {under}"
@@ -93,7 +75,7 @@ def _load(search: SearchOptions) -> Fields:
 
     A pool that is smaller than the users stays as it is at every level (`plan/saturation/level_plans.py`).
     """
-    pause = {} if search.think is None else {"think_time_ms": _think_ms(search.think)}
+    pause = {} if search.think_ms is None else {"think_time_ms": search.think_ms}
     users = 1 if search.connections is None else search.connections + 1
     connections = 1 if search.connections is None else search.connections
     return {"model": {"kind": "closed", "users": users, **pause}, "pool": {"connections": connections}}
@@ -114,13 +96,6 @@ def _saturate(search: SearchOptions) -> Fields:
     return found
 
 
-def _think_ms(text: str) -> float:
-    try:
-        return float(parse(text, MILLISECONDS))
-    except ValueError as error:
-        raise UserError(f"--think {text}: {error}") from None
-
-
 def _shown(operation: RedisOperation) -> str:
     return str(operation.fields["commands"][0]["args"])
 
@@ -132,21 +107,13 @@ def _resolved(data: Fields, search: SearchOptions) -> Experiment:
     return resolve(Source(label=f"loadstone saturate {data['name'].partition('-')[2]}", data=whole, given=_GIVEN))
 
 
-_GIVEN: dict[Path, str] = {
+_GIVEN: Mapping[Path, str] = {
+    **GIVEN,
     ("load",): "--model",
     ("load", "users_max"): "--users-max",
     ("load", "sweeps"): "--sweeps",
     ("load", "sweeps_max"): "--sweeps",
     ("load", "objective"): "--objective",
     ("load", "ramp"): "--ramp",
-    ("workload", "threads"): "--threads",
-    ("workload", "pipeline_depth"): "--pipeline",
-    ("workload", "pool", "connections"): "--connections",
-    ("workload", "keys", "count"): "--keys",
-    ("workload", "documents"): "--value-size",
-    ("workload", "operations"): "the operation",
-    ("workload", "operations", 0, "requests", 0, "expect", "contains"): "--expect-text",
-    ("servers", SERVER, "url"): "URL",
-    ("subjects", SUBJECT, "url"): "URL",
 }
 """Where each option stands in the experiment."""

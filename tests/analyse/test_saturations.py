@@ -10,9 +10,9 @@ from tests.saturation_trials import System, failing, full_generator, saturated, 
 
 from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.analyse.saturations import make_saturations, saturation_headline
+from loadstone.commands.search_options import SearchOptions
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.report.text.sentences import text
-from loadstone.saturate import SearchOptions
 
 CLOSED = SearchOptions(objective="p99 < 4 ms", ramp="40 over 20 s")
 OPEN = SearchOptions(model="open", objective="p99 < 10 ms")

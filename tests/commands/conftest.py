@@ -9,10 +9,10 @@ import pytest
 from loadstone.cli import app
 from loadstone.commands import ad_hoc_run
 from loadstone.commands.ad_hoc_load import AdHoc, experiment_of
-from loadstone.commands.ad_hoc_run import AdHocOutput
-from loadstone.options import RunOptions, requested_plan
+from loadstone.options import Output, RunOptions
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import RunPlan
+from loadstone.prepare import requested_plan
 from loadstone.spec.experiment import Experiment
 
 CAPACITY_PER_S = 10_000.0
@@ -23,7 +23,8 @@ class Said:
     """What a command line stands for."""
 
     ad_hoc: AdHoc
-    output: AdHocOutput
+    options: RunOptions
+    output: Output
 
     @property
     def experiment(self) -> Experiment:
@@ -63,7 +64,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
         monkeypatch.setattr("sys.argv", ["loadstone", *arguments])
         monkeypatch.setattr(ad_hoc_run, "carry_out", lambda *given: found.append(given))
         app(list(arguments), prog_name="loadstone", standalone_mode=False)
-        ((ad_hoc, output),) = found
-        return Said(ad_hoc, output)
+        ((ad_hoc, options, output),) = found
+        return Said(ad_hoc, options, output)
 
     return run

@@ -107,7 +107,7 @@ def test_braces_of_json_are_no_placeholders(text: str, written: str) -> None:
         ([URL, "-R", "5", "--rate", "6"], "--rate, -R: write one of them"),
         ([URL, "--body", "x", "-D", "y"], "--body, -D: leave one of them out"),
         ([URL, "-D", "nothing"], "@nothing: cannot be read (No such file or directory)"),
-        ([URL, "-H", "x"], "--header x: write 'NAME: VALUE'; secrets as ${env:NAME}"),
+        ([URL, "-H", "x"], "-H x: write 'NAME: VALUE'; secrets as ${env:NAME}"),
         ([URL, "--expect", "fine"], "--expect fine: no status of HTTP; write for example 200"),
         ([URL, "--against", "ftp://h"], "--against: 'ftp://' is not HTTP; write http://HOST:PORT or https://HOST:PORT"),
     ],

@@ -9,10 +9,11 @@ import typer
 from tests.commands.conftest import Said
 
 from loadstone.cli import app
-from loadstone.commands.ad_hoc_load import REPEATS, SPIN_US
-from loadstone.commands.ad_hoc_run import without_password
-from loadstone.commands.load_options import HTTP, REDIS
-from loadstone.commands.redis_command import PASSWORD, SWITCHES
+from loadstone.commands.ad_hoc_load import SPIN_US
+from loadstone.commands.ad_hoc_run import SWITCHES, without_password
+from loadstone.commands.http_command import HTTP_PEERS
+from loadstone.commands.load import REPEATS
+from loadstone.commands.redis_command import REDIS_PEERS
 from loadstone.commands.redis_rows import TESTS
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Closed, Open
@@ -206,7 +207,7 @@ def test_a_login_goes_into_the_url_and_is_recorded_nowhere(
     said = capsys.readouterr()
     assert "-a: the password stands in the command line" in said.err
     assert "${env:NAME}" in said.err
-    recorded = " ".join(found.output.command)
+    recorded = " ".join(without_password(found.options.command))
     assert "-a ***" in recorded
     assert not any("hunter2pw" in text for text in (recorded, said.err, found.experiment.question))
     assert redis("-u", "redis://h:1").experiment.servers["redis"]["url"] == "redis://h:1"
@@ -214,9 +215,21 @@ def test_a_login_goes_into_the_url_and_is_recorded_nowhere(
     assert reference.experiment.servers["redis"]["url"] == "redis://:${env:HOME}@h:1"
 
 
+def test_a_host_and_a_port_are_as_good_as_a_url(redis: Redis, capsys: pytest.CaptureFixture[str]) -> None:
+    def url(*words: str) -> str:
+        return str(redis(*words, "-t", "get").experiment.servers["redis"]["url"])
+
+    assert url("-h", "db1", "-p", "7000") == "redis://db1:7000"
+    assert (url("-h", "db1"), url("-p", "7001")) == ("redis://db1:6379", "redis://127.0.0.1:7001")
+    assert url("-h", "::1", "-a", "${env:HOME}", "--tls") == "rediss://:${env:HOME}@[::1]:6379"
+    for alone in (["-h"], ["-h", "--csv"], ["-c", "5", "-h"]):
+        app(["redis", *alone], prog_name="loadstone", standalone_mode=False)
+        assert "Usage: loadstone redis" in capsys.readouterr().out
+
+
 def test_a_password_is_hidden_where_it_stands() -> None:
     words = ("redis", "-a", "x", "-ay", "-q", "--at-rate", "-q3az", "-qa", "-a", "-3")
-    assert without_password(words, PASSWORD, SWITCHES) == (
+    assert without_password(words) == (
         "redis", "-a", "***", "-a***", "-q", "--at-rate", "-q3a***", "-qa", "***", "-3",
     )  # fmt: skip
 
@@ -230,7 +243,7 @@ def test_every_switch_may_stand_before_a_password() -> None:
         for word in option.opts
         if len(word) == 2
     }
-    assert letters | {"h"} == set(SWITCHES)
+    assert letters == set(SWITCHES)
 
 
 @pytest.mark.parametrize(
@@ -282,7 +295,9 @@ def test_every_switch_may_stand_before_a_password() -> None:
         (["--against", "h:1"], "--against 'h:1': it begins with no scheme; write redis://h:1"),
         (["-c", "0"], "-c 0: not a number of connections; write a number from 1 to 65536"),
         (["--test-time", "1x"], "--test-time 1x: '1x' is not a time; "),
-        (["-p", "6379"], "-p: write it into the URL: redis://HOST:PORT/DATABASE"),
+        (["-p", "x"], "-p x: not a port; write a number from 1 to 65535"),
+        (["redis://h:1", "-h", "h"], "-h: the URL is given already; leave one of them out"),
+        (["-h", "redis://h"], "-h redis://...: a host has no scheme; write the URL without -h"),
         (["--data-import", "x"], "--data-import: is not there yet; leave it out"),
         (["--key-prefix", "x"], "--key-prefix: keys have names of loadstone's own, so that yours are not touched"),
     ],
@@ -294,13 +309,13 @@ def test_a_slip_names_the_option_and_what_to_write(redis: Redis, arguments: list
     assert error in str(raised.value)
 
 
-@pytest.mark.parametrize("option", REDIS)
+@pytest.mark.parametrize("option", REDIS_PEERS.refused)
 def test_a_peers_option_is_refused_by_name_with_what_to_write(redis: Redis, option: str) -> None:
     with pytest.raises(UserError, match=f"^{option}: "):
         redis(option)
 
 
-@pytest.mark.parametrize("option", HTTP)
+@pytest.mark.parametrize("option", HTTP_PEERS.refused)
 def test_so_it_is_over_http(said: Callable[..., Said], option: str) -> None:
     with pytest.raises(UserError, match=f"^{option}: "):
         said("http", "http://127.0.0.1:1", option)

@@ -7,7 +7,8 @@ import pytest
 
 from loadstone.conduct.acts import Act, acts_of
 from loadstone.init import write_experiment
-from loadstone.options import RunOptions, requested_experiment, requested_plan
+from loadstone.options import RunOptions
+from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.spec.built_in import names
 
 EXPERIMENT = """\

@@ -10,8 +10,9 @@ from loadstone.conduct.confinement import REMARKS, confined
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
-from loadstone.options import RunOptions, requested_experiment, requested_plan
+from loadstone.options import RunOptions
 from loadstone.plan.run_plan import RunPlan
+from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.software.redis.local import EmbeddedSettings
 from loadstone.spec.built_in import names
 from loadstone.spec.load_settings import find

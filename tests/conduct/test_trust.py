@@ -15,16 +15,18 @@ import pytest
 
 from loadstone.bounds import pinned
 from loadstone.check_driver import check_driver
-from loadstone.commands.ad_hoc_load import AdHocLoad, experiment_of
-from loadstone.commands.http_load import HttpWork, http_ad_hoc
+from loadstone.commands.ad_hoc_load import experiment_of
+from loadstone.commands.http_load import http_ad_hoc
+from loadstone.commands.http_options import HttpWork
+from loadstone.commands.load import Load
 from loadstone.conduct.acts import Act
 from loadstone.conduct.trust import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing, require_trust
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.subject import local_subject
 from loadstone.errors import UserError
-from loadstone.options import RunOptions, requested_plan
-from loadstone.prepare import prepare
+from loadstone.options import RunOptions
+from loadstone.prepare import prepare, requested_plan
 from loadstone.runs import files_sent
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
@@ -285,8 +287,8 @@ def test_a_file_that_an_option_of_a_folder_puts_into_the_load_is_listed(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "body").write_text("text")
     words = ("http", "http://192.0.2.1:1/", "--body", f"@{tmp_path / 'body'}")
-    work = HttpWork((), "POST", (), words[-1], "2xx", None, 1000)
-    built = experiment_of(http_ad_hoc(words[1], None, work, AdHocLoad()))
+    work = HttpWork(method="POST", text=words[-1])
+    built = experiment_of(http_ad_hoc(words[1], work, Load()))
     given = RunOptions(experiment="http", built=built, seed=1, command=words, of_folder=True)
     plan = requested_plan(built, given)
     with pytest.raises(UserError, match=rf"sends the file {tmp_path / 'body'}, as text of the load.* and 1 more"):

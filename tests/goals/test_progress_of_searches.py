@@ -10,8 +10,8 @@ import pytest
 from tests.saturation_runs import Session
 from tests.saturation_trials import full_generator, saturated, system_of, undriven
 
+from loadstone.commands.search_options import SearchOptions
 from loadstone.overview import announce
-from loadstone.saturate import SearchOptions
 
 Lines = Callable[..., list[str]]
 

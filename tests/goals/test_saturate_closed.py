@@ -6,6 +6,7 @@ from types import ModuleType
 import pytest
 from tests.saturation_trials import System, failing, full_generator, planned, system_of, undriven
 
+from loadstone.commands.search_options import SearchOptions
 from loadstone.goals.saturate_closed import (
     SEARCH_MAX_S,
     Ended,
@@ -20,7 +21,6 @@ from loadstone.message import message
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.saturation.saturation_settings import SaturationSettings
 from loadstone.record.trial import TrialRecord
-from loadstone.saturate import SearchOptions
 
 ONE, SETTINGS = planned()
 
@@ -59,7 +59,7 @@ def test_a_probe_is_as_long_as_responses_require(system: System, response_s: flo
 
 
 def test_users_who_pause_are_probed_for_longer(system: System) -> None:
-    template, settings = planned(SearchOptions(think="2 s"))
+    template, settings = planned(SearchOptions(think_ms=2000))
     step = next_step(template, settings, searched(system, 1), refine=True)
     assert isinstance(step, SearchStep)
     assert step.measure_s == pytest.approx(4 * 2.001)

@@ -7,9 +7,10 @@ import pytest
 from loadstone.conduct.driver_manifests import chosen_drivers
 from loadstone.errors import UserError
 from loadstone.message import message
-from loadstone.options import RunOptions, requested_experiment, requested_plan
+from loadstone.options import RunOptions
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
+from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.spec.load_settings import load_experiment
 

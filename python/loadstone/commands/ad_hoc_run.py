@@ -5,72 +5,33 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from loadstone.cli_run import carried_out, objectives_of, show_outcome
+from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.errors import NoPlace, UserError
+from loadstone.options import Output, RunOptions
 from loadstone.output import terminal
 from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.runs import LATEST, RUNS, folder_to_resume
 from loadstone.secrecy.text import HIDDEN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
     from loadstone.analyse.model import Analysis
     from loadstone.analyse.objectives import Objective
     from loadstone.commands.ad_hoc_load import AdHoc, Capacities
-    from loadstone.options import RunOptions
     from loadstone.run import Outcome, Show
 
 
 _TEMPORARY = "loadstone-"
-
-
-@dataclass(frozen=True)
-class AdHocOutput:
-    """How the run is kept and its outcome printed, as both commands take it."""
-
-    out: Path | None = None
-    """Where the run's folder is kept, with the usual reports; None: among the newest of `runs`."""
-    resume: Path | None = None
-    secret_files: tuple[str, ...] = ()
-    allow_any_command: bool = False
-    seed: int | None = None
-    share_machine: bool = False
-    prometheus: int | None = None
-    fail_if: tuple[str, ...] = ()
-    quiet: bool = False
-    verbose: bool = False
-    json: bool = False
-    csv: bool = False
-    json_file: Path | None = None
-    hdr_prefix: str | None = None
-    open: bool = False
-    command: tuple[str, ...] = ()
-    """The arguments as they may be recorded."""
-    wait: bool = False
-    """Until no other run measures on this machine."""
-    keep: bool = True
-    """Whether the run's folder stays."""
-
-
-def check_output(output: AdHocOutput) -> None:
-    """Before anything is started. Raises UserError."""
-    for one, other in (("quiet", "verbose"), ("json", "csv")):
-        if getattr(output, one) and getattr(output, other):
-            raise UserError(f"--{one}, --{other}: leave one of them out")
-    for option, given in (("--out", output.out is not None), ("--open", output.open)):
-        if given and not output.keep:
-            raise UserError(f"--no-keep, {option}: leave one of them out")
-    for option, path in (("--json-out-file", output.json_file), ("--hdr-file-prefix", output.hdr_prefix)):
-        if path is not None and not Path(path).absolute().parent.is_dir():
-            raise UserError(f"{option} {path}: there is no folder {Path(path).parent}; make it, or name another")
+SWITCHES = "3q"
+"""The letters of options without a value, which may stand before the `a` of a password, as in `-qaPASSWORD`."""
+_PASSWORD = re.compile(rf"(?P<head>-[{SWITCHES}]*a)(?P<value>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -80,24 +41,25 @@ class _Measured:
     """Why its folder could not be made in `runs`, and so goes at the end; empty if it could."""
 
 
-def carry_out(ad_hoc: "AdHoc", output: AdHocOutput) -> None:
+def carry_out(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> None:
     """Measure, print, and end with the status that the data deserve. Raises LoadstoneError."""
-    check_output(output)
-    objectives = objectives_of(list(output.fail_if))
+    output.check()
+    objectives = objectives_of(output.fail_if)
     from loadstone.commands.ad_hoc_load import experiment_of
 
-    if ad_hoc.load.needs_capacity and output.resume is not None:
+    if ad_hoc.load.needs_capacity and run.resume is not None:
         raise UserError("--resume: rates that are shares of a capacity were measured then; begin again")
-    options = _options(ad_hoc, output)
+    options = _options(ad_hoc, run, output)
+    options.check()
     capacities = _capacities(ad_hoc, options, output) if ad_hoc.load.needs_capacity else None
     options = replace(options, built=experiment_of(ad_hoc, capacities))
     formats = DEFAULT_FORMATS if output.out is not None or output.open else ()
     measured = _measured(options, output, objectives, formats, _Shown(output).show)
     _write_files(measured.outcome, output)
     try:
-        show_outcome(measured.outcome, json_=output.json, open_=output.open)
+        show_outcome(measured.outcome, output)
     finally:
-        line = _settled(measured, output)
+        line = _settled(measured, options, output)
         if line and not output.quiet:
             terminal.remark(line)
 
@@ -106,7 +68,7 @@ def carry_out(ad_hoc: "AdHoc", output: AdHocOutput) -> None:
 class _Shown:
     """Prints the outcome as requested."""
 
-    output: AdHocOutput
+    output: Output
 
     def show(self, analysis: "Analysis", report: Path | None, folder: Path, results: "Console") -> None:  # noqa: ARG002
         from loadstone.commands import result_lines
@@ -134,21 +96,21 @@ class _Shown:
 
 
 def _measured(
-    options: "RunOptions",
-    output: AdHocOutput,
-    objectives: "Sequence[Objective]",
-    formats: "Sequence[str]",
+    options: RunOptions,
+    output: Output,
+    objectives: Sequence["Objective"],
+    formats: Sequence[str],
     show: "Show",
 ) -> _Measured:
     """Carry it out; where `runs` takes no folder, in a temporary one of the system's. Raises LoadstoneError."""
 
-    def carry(options: "RunOptions") -> "Outcome":
-        return carried_out(options, objectives, json_=output.json, formats=formats, show_result=show)
+    def carry(options: RunOptions) -> "Outcome":
+        return carried_out(options, objectives, output, formats=formats, show_result=show)
 
     try:
         return _Measured(carry(options))
     except NoPlace as error:
-        if output.out is not None or output.resume is not None:
+        if output.out is not None or options.resume is not None:
             raise
         refused = str(error)
     elsewhere = Path(tempfile.mkdtemp(prefix=_TEMPORARY))
@@ -159,45 +121,37 @@ def _measured(
             elsewhere.rmdir()
 
 
-def _settled(measured: _Measured, output: AdHocOutput) -> str:
+def _settled(measured: _Measured, options: RunOptions, output: Output) -> str:
     """What becomes of the run's folder, and the line that says so; empty where nothing need be said."""
     folder = measured.outcome.folder
     if output.out is not None:
         return ""
-    if measured.refused or not output.keep:
+    if measured.refused or output.no_keep:
         _remove(folder)
         return f"this run is not kept: {measured.refused}" if measured.refused else ""
     from loadstone.record.newest_runs import NEWEST, remove_old
 
     remove_old(RUNS, folder)
-    if output.resume is not None:
+    if options.resume is not None:
         return f"kept: {folder}"
     return f"kept: {folder} (the newest {NEWEST} are); its report: loadstone report {LATEST}"
 
 
-def _options(ad_hoc: "AdHoc", output: AdHocOutput) -> "RunOptions":
-    from loadstone.options import RunOptions
-
+def _options(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> RunOptions:
     out = RUNS if output.out is None else output.out
-    return RunOptions(
+    return replace(
+        run,
         experiment=ad_hoc.command,
-        secret_files=output.secret_files,
         blocks=ad_hoc.load.repeat if ad_hoc.compares else None,
-        seed=output.seed,
         out=out,
-        newest_kept=output.out is None and output.keep,
-        resume=None if output.resume is None else folder_to_resume(output.resume, out),
-        allow_any_command=output.allow_any_command,
-        prometheus=output.prometheus,
-        share_machine=output.share_machine,
-        wait=output.wait,
+        newest_kept=output.out is None and not output.no_keep,
+        resume=None if run.resume is None else folder_to_resume(run.resume, out),
         quiet=output.quiet,
-        verbose=output.verbose,
-        command=output.command,
+        command=without_password(run.command),
     )
 
 
-def _capacities(ad_hoc: "AdHoc", options: "RunOptions", output: AdHocOutput) -> "Capacities":
+def _capacities(ad_hoc: "AdHoc", options: RunOptions, output: Output) -> "Capacities":
     """What each row of each target does at full speed, measured now. Raises UserError where one is not known."""
     from loadstone.commands.ad_hoc_load import FACTOR, TARGET_FACTOR, experiment_of
 
@@ -218,7 +172,7 @@ def _capacities(ad_hoc: "AdHoc", options: "RunOptions", output: AdHocOutput) -> 
     return found
 
 
-def _write_files(outcome: "Outcome", output: AdHocOutput) -> None:
+def _write_files(outcome: "Outcome", output: Output) -> None:
     """What is requested beside the report. Raises LoadstoneError where it cannot be written."""
     if output.json_file is not None:
         from loadstone.record.lines import dump_document, write_file
@@ -251,21 +205,17 @@ def _remove(folder: Path) -> None:
             folder.parent.rmdir()
 
 
-def without_password(arguments: tuple[str, ...], option: str, switches: str) -> tuple[str, ...]:
-    """The arguments as they may be recorded: without the value of this short option, beside it or attached to it.
-
-    `switches`: letters that may stand before it in one word, as in `-qaPASSWORD`.
-    """
-    attached = re.compile(rf"(?P<head>-[{switches}]*{option[1:]})(?P<value>.*)", re.DOTALL)
-    found: list[str] = []
+def without_password(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The arguments as they may be recorded: without the value of `-a`, beside it or attached to it."""
+    kept: list[str] = []
     awaited = False
     for word in arguments:
-        here = attached.fullmatch(word)
+        here = _PASSWORD.fullmatch(word)
         if awaited:
-            found.append(HIDDEN)
+            kept.append(HIDDEN)
         elif here is not None:
-            found.append(f"{here['head']}{HIDDEN}" if here["value"] else word)
+            kept.append(f"{here['head']}{HIDDEN}" if here["value"] else word)
         else:
-            found.append(word)
+            kept.append(word)
         awaited = not awaited and here is not None and not here["value"]
-    return tuple(found)
+    return tuple(kept)

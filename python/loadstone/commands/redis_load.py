@@ -1,20 +1,34 @@
 """`loadstone redis`: what its options make of an experiment."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from loadstone.commands.ad_hoc_load import AdHoc, AdHocLoad, Target, check_load
-from loadstone.commands.redis_replay import Replay
-from loadstone.commands.redis_rows import RedisWork, payload_bytes, redis_rows, value_sizes
+from loadstone.commands.ad_hoc_load import AdHoc, Target
+from loadstone.commands.load import Load
+from loadstone.commands.redis_documents import OwnDocuments, own_documents
+from loadstone.commands.redis_options import (
+    KEYS,
+    PRIMARY,
+    SIZE,
+    Address,
+    KeySpace,
+    Login,
+    Receivers,
+    Recording,
+    RedisWork,
+)
+from loadstone.commands.redis_replay import replay_of, with_replay
+from loadstone.commands.redis_rows import payload_bytes, redis_rows
 from loadstone.commands.targets import (
     OTHER,
     READ_FROM,
     SERVER,
     Fields,
     LoadRow,
-    Login,
     address,
     at,
+    names_cluster,
     operation,
     redis_server,
     size_bytes,
@@ -23,8 +37,8 @@ from loadstone.commands.targets import (
     with_read_from,
 )
 from loadstone.errors import UserError
+from loadstone.options import given
 from loadstone.plan.operations import MESSAGE, MESSAGE_LEAST_BYTES
-from loadstone.spec.yaml_text import Path
 
 COLUMNS: tuple[str, ...] = (
     "goodput",
@@ -44,16 +58,17 @@ RATES_COLUMNS = (
 )
 """Beside latency by rate: how much of the work is done at once, by the server and by the generator."""
 EMBEDDED = "embedded"
-PRIMARY = "primary"
-"""Who is read from by default."""
-PATTERNS = {"R": "uniform", "S": "sequential", "P": "sequential", "G": "gaussian", "Z": "zipf"}
-"""memtier_benchmark's letters of `--key-pattern`."""
 STREAM_ENTRIES = 100_000
 """About so many a stream keeps: what its consumers do not read in time is gone."""
 RECEIVER_COLUMNS = (
     *("goodput", "interval", "delivered", "delivery_p50", "delivery_p99", "delivery_p999", "delivery_max", "missing"),
     *("errors", "redis_cpu", "generator_cpu", "held_back"),
 )
+_NOT_WITH_RECEIVERS = {
+    *("--tests", "--ratio", "--command", "--commands", "--load", "--documents", "--replay", "--rates", "--at-rate"),
+    *("--against", "--cluster", "--verify", "--keys", "--data-size-range", "--data-size-list"),
+    *("?cluster=yes", "redis+sentinel://"),
+}
 Kind = Literal["subscribe", "stream_group"]
 _OPTIONS: dict[Kind, tuple[str, str]] = {
     "subscribe": ("--subscribers", "--channels"),
@@ -93,190 +108,162 @@ class Receiving:
 
 
 @dataclass(frozen=True)
-class RedisTarget:
-    """Where the load goes, as the options say it."""
+class RedisAsked:
+    """All that the options of `loadstone redis` say of the load and its target."""
 
-    url: str | None = None
-    against: str | None = None
-    login: Login = field(default_factory=Login)
-    cluster: bool = False
-    resp3: bool = False
-    read_from: str = PRIMARY
+    url: str | None
+    load: Load
+    work: RedisWork
+    keys: KeySpace
+    receivers: Receivers
+    recording: Recording
+    login: Login
+    address: Address
 
+    @property
+    def is_cluster(self) -> bool:
+        """Whether a whole cluster is loaded; of a URL that is a reference this is not known here."""
+        return self.address.cluster or names_cluster(self.url or "")
 
-@dataclass(frozen=True)
-class KeySpace:
-    """Which keys are used, and how often each."""
-
-    count: int = 1000
-    distribution: str = "uniform"
-    zipf: float | None = None
-    """The exponent."""
-    sd: float | None = None
-    """Of the Gaussian, in keys."""
-
-
-def distribution_of(pattern: str) -> str:
-    """What `--key-pattern` stands for, SETs and GETs alike. Raises UserError."""
-    letters = pattern.strip().upper().split(":")
-    if not 1 <= len(letters) <= 2 or any(letter not in PATTERNS for letter in letters):
-        raise UserError(f"--key-pattern {pattern}: no pattern; write R:R, S:S, P:P, G:G or Z:Z")
-    found = {PATTERNS[letter] for letter in letters}
-    if len(found) > 1:
-        raise UserError(
-            f"--key-pattern {pattern}: SETs and GETs have one distribution; write {letters[0]}:{letters[0]}"
-        )
-    return found.pop()
+    @property
+    def given(self) -> list[str]:
+        """The options that are given, by name, and what a URL says in the place of one."""
+        url = self.url or ""
+        of_url = {
+            "?cluster=yes": names_cluster(url),
+            "redis+sentinel://": url.partition("://")[0].endswith("+sentinel"),
+        }
+        options = given(self.work, self.recording, self.keys, self.load, self.address)
+        return [*options, *(name for name, named in of_url.items() if named)]
 
 
-def redis_ad_hoc(
-    target: RedisTarget,
-    work: RedisWork,
-    keys: KeySpace,
-    load: AdHocLoad,
-    replay: Replay | None = None,
-    receiving: Receiving | None = None,
-) -> AdHoc:
-    """Everything of the experiment. Raises UserError that names the option."""
-    check_load(load, "--test-time", compares=target.against is not None)
-    special = replay or receiving
-    rows = redis_rows(work) if special is None else (special.row,)
-    if target.cluster and any(row.name == "mset" for row in rows):
-        raise UserError("-t mset: its keys are on several nodes of a cluster; leave it or --cluster out")
-    targets = _targets(target, rows)
-    workload: Fields = {
-        "protocol": "resp3" if target.resp3 else "resp2",
-        "keys": _keys(keys),
-        "documents": {"payload_bytes": _payload(work)},
-    }
-    if not work.stored:
-        workload["misses"] = "any"
-    if work.documents is not None:
-        workload["data"] = work.documents.data
+def redis_ad_hoc(asked: RedisAsked) -> AdHoc:
+    """Everything of the experiment; reads the files that it is made of. Raises UserError that names the option."""
+    work, load = asked.work, asked.load
+    replay = replay_of(asked.recording, load, asked.given, of_a_cluster=asked.is_cluster)
+    receiving = receiving_of(asked.receivers, work.size, asked.given)
+    documents = None if work.documents is None else own_documents(work.documents)
     if replay is not None:
-        workload |= replay.workload(load.warm_up_s)
+        load = with_replay(load, replay)
+    load.check()
+    key_count = _key_count(asked.keys, documents, receiving)
+    special = replay or receiving
+    rows = redis_rows(work, documents, key_count) if special is None else (special.row,)
+    if asked.address.cluster and any(row.name == "mset" for row in rows):
+        raise UserError("-t mset: its keys are on several nodes of a cluster; leave it or --cluster out")
+    targets = _targets(asked, rows)
+    workload: Fields = {
+        "protocol": "resp3" if asked.address.resp3 else "resp2",
+        "pipeline_depth": work.pipeline,
+        "keys": _keys(asked.keys, key_count),
+        "documents": {"payload_bytes": payload_bytes(work, documents)},
+    }
+    if work.no_load:
+        workload["misses"] = "any"
+    if documents is not None:
+        workload["data"] = documents.data
+    if replay is not None:
+        workload |= replay.workload(load.cut_off_s)
     if receiving is not None:
         workload |= receiving.workload
     return AdHoc(
         command="redis",
-        question=_question(target, rows, targets, load) if receiving is None else _received(target, receiving),
+        question=_question(asked, rows, targets, load) if receiving is None else _received(asked, receiving),
         load=load,
         targets=targets,
         rows=rows,
         workload=workload,
         columns=RECEIVER_COLUMNS if receiving is not None else RATES_COLUMNS if load.rates else COLUMNS,
-        given=_GIVEN,
         description="" if replay is None else "\n".join(replay.lines),
     )
 
 
-def _payload(work: RedisWork) -> int:
-    sizes = value_sizes(work)
-    total = sum(weight for _, weight in sizes)
-    return max(2, round(sum(size * weight for size, weight in sizes) / total)) if sizes else payload_bytes(work)
+def _key_count(keys: KeySpace, documents: OwnDocuments | None, receiving: Receiving | None) -> int:
+    if receiving is not None:
+        return receiving.channels
+    return keys.count or (KEYS if documents is None else documents.count)
 
 
-def _keys(keys: KeySpace) -> Fields:
-    found: Fields = {"count": keys.count, "distribution": keys.distribution}
+def _keys(keys: KeySpace, count: int) -> Fields:
+    found: Fields = {"count": count, "distribution": keys.distribution}
     if keys.zipf is not None:
-        found |= {"distribution": "zipf", "zipf_exponent": keys.zipf}
+        found["zipf_exponent"] = keys.zipf
     if keys.sd is not None:
-        if found["distribution"] != "gaussian":
+        if keys.distribution != "gaussian":
             raise UserError("--key-stddev: is for the pattern G:G alone; add --key-pattern G:G")
-        found["gaussian_sd"] = keys.sd / keys.count
+        found["gaussian_sd"] = keys.sd / count
     return found
 
 
-def _targets(target: RedisTarget, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]:
+def _targets(asked: RedisAsked, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]:
     modules = list(dict.fromkeys(module for row in rows for module in row.modules))
     needs: dict[str, Any] = {"modules": modules} if modules else {}
-    first = Target(_label(target.url), SERVER, {**_settings(target), **needs})
-    if target.against is None:
+    first = Target(_label(asked.url), SERVER, {**_settings(asked), **needs})
+    against = asked.load.against
+    if against is None:
         return (first,)
-    if target.cluster and target.url is None:
+    if asked.address.cluster and asked.url is None:
         raise UserError("--cluster: with --against both are clusters of yours; add the URL of the first one, too")
-    label = _label(target.against)
-    against = redis_server(target.against, "--against")
-    against = redis_server(_by_options(against["url"], target))
-    other = Target(f"{label} (B)" if label == first.label else label, OTHER, against)
-    return first, Target(other.label, other.part, {**other.settings, **needs})
+    label = _label(against)
+    settings = redis_server(_by_options(redis_server(against, "--against")["url"], asked.address))
+    return first, Target(f"{label} (B)" if label == first.label else label, OTHER, {**settings, **needs})
 
 
-def _settings(target: RedisTarget) -> Fields:
-    login = target.login.options
-    if target.url is None and login:
-        raise UserError(f"{login[0]}: is for a server of yours; add its URL, or leave it out")
-    if target.url is None and target.read_from != PRIMARY:
-        if target.cluster:
-            raise UserError("--read-from: a cluster that is started here has no replicas; add the URL of yours")
-        return {"kind": "replicated", READ_FROM: target.read_from}
-    if target.url is None:
-        return {"kind": "cluster" if target.cluster else EMBEDDED}
-    return redis_server(_by_options(with_login(redis_server(target.url)["url"], target.login), target))
+def _settings(asked: RedisAsked) -> Fields:
+    address = asked.address
+    if asked.url is not None:
+        return redis_server(_by_options(with_login(redis_server(asked.url)["url"], asked.login), address))
+    for option in given(asked.login):
+        raise UserError(f"{option}: is for a server of yours; add its URL, or leave it out")
+    if address.read_from == PRIMARY:
+        return {"kind": "cluster" if address.cluster else EMBEDDED}
+    if address.cluster:
+        raise UserError("--read-from: a cluster that is started here has no replicas; add the URL of yours")
+    return {"kind": "replicated", READ_FROM: address.read_from}
 
 
-def _by_options(url: str, target: RedisTarget) -> str:
-    url = with_cluster(url) if target.cluster else url
-    return url if target.read_from == PRIMARY else with_read_from(url, target.read_from)
+def _by_options(url: str, address: Address) -> str:
+    url = with_cluster(url) if address.cluster else url
+    return url if address.read_from == PRIMARY else with_read_from(url, address.read_from)
 
 
 def _label(url: str | None) -> str:
     return EMBEDDED if url is None else address(url)
 
 
-def _question(target: RedisTarget, rows: tuple[LoadRow, ...], targets: tuple[Target, ...], load: AdHocLoad) -> str:
+def _question(asked: RedisAsked, rows: tuple[LoadRow, ...], targets: tuple[Target, ...], load: Load) -> str:
     under = ", ".join(row.name for row in rows)
     if len(targets) > 1:
         return f"Is {targets[1].label} faster than {targets[0].label} under {under}{load.compared_by}?"
-    kind = "Redis Cluster" if target.cluster else "Redis"
-    started = "a Redis Cluster" if target.cluster else "an embedded Redis"
-    started = started if target.read_from == PRIMARY else "an embedded Redis with a replica"
-    return f"How fast is {f'the {kind} {at(target.url)}' if target.url else started} under {under}?"
+    kind = "Redis Cluster" if asked.address.cluster else "Redis"
+    started = "a Redis Cluster" if asked.address.cluster else "an embedded Redis"
+    started = started if asked.address.read_from == PRIMARY else "an embedded Redis with a replica"
+    return f"How fast is {f'the {kind} {at(asked.url)}' if asked.url else started} under {under}?"
 
 
-def _received(target: RedisTarget, receiving: Receiving) -> str:
-    server = "an embedded Redis" if target.url is None else f"the Redis {at(target.url)}"
+def _received(asked: RedisAsked, receiving: Receiving) -> str:
+    server = "an embedded Redis" if asked.url is None else f"the Redis {at(asked.url)}"
     return f"How many messages a second does {server} {receiving.question}"
 
 
-_GIVEN: dict[Path, str] = {
-    ("workload", "threads"): "--threads",
-    ("workload", "pipeline_depth"): "-P",
-    ("workload", "pool"): "-c",
-    ("workload", "keys", "count"): "-r",
-    ("workload", "keys", "zipf_exponent"): "--zipf",
-    ("workload", "keys", "gaussian_sd"): "--key-stddev",
-    ("workload", "documents"): "-d",
-    ("workload", "data"): "--documents",
-    ("workload", "recording"): "--replay, --speed",
-    ("workload", "receivers"): "--subscribers, --consumers",
-    ("workload", "operations"): "the commands",
-    ("workload", "phases"): "-n, --test-time, --warm-up",
-    ("workload", "model"): "-c, --rate",
-    ("workload", "models"): "--rates",
-    ("workload", "timeouts"): "--timeout",
-    ("design", "budget"): "--budget",
-    ("design", "at_rate"): "--at-rate",
-    ("design", "slice"): "--slice",
-    ("servers", SERVER): "URL",
-    ("servers", OTHER): "--against",
-}
-"""Where each option stands in the experiment."""
-
-
-def receiving_of(
-    subscribers: int | None, channels: int | None, consumers: int | None, streams: int | None, size: str
-) -> Receiving | None:
-    """The receivers that the options say; None if none. Raises UserError that names the option."""
+def receiving_of(receivers: Receivers, size: str, given: Sequence[str]) -> Receiving | None:
+    """The receivers that the options name; None if none. `given`: all options. Raises UserError."""
+    subscribers, consumers = receivers.subscribers, receivers.consumers
     if subscribers is not None and consumers is not None:
         raise UserError("--subscribers, --consumers: leave one of them out")
-    for given, option, needed in ((channels, "--channels", subscribers), (streams, "--streams", consumers)):
-        if given is not None and needed is None:
-            who = "subscribers" if option == "--channels" else "consumers"
-            raise UserError(f"{option}: needs who receives; add --{who} NUMBER")
+    if receivers.channels is not None and subscribers is None:
+        raise UserError("--channels: needs who receives; add --subscribers NUMBER")
+    if receivers.streams is not None and consumers is None:
+        raise UserError("--streams: needs who receives; add --consumers NUMBER")
     if subscribers is not None:
-        return _receiving("subscribe", subscribers, channels or 1, size)
-    return None if consumers is None else _receiving("stream_group", consumers, streams or 1, size)
+        receiving = _receiving("subscribe", subscribers, receivers.channels or 1, size)
+    elif consumers is not None:
+        receiving = _receiving("stream_group", consumers, receivers.streams or 1, size)
+    else:
+        return None
+    for other in (option for option in given if option in _NOT_WITH_RECEIVERS):
+        raise UserError(f"{_OPTIONS[receiving.kind][0]}, {other}: cannot be measured together; leave one of them out")
+    return receiving
 
 
 def _receiving(kind: Kind, connections: int, channels: int, size: str) -> Receiving:
@@ -284,16 +271,8 @@ def _receiving(kind: Kind, connections: int, channels: int, size: str) -> Receiv
     if connections % channels:
         remedy = f"write a multiple of {channels}, or fewer {of.removeprefix('--')}"
         raise UserError(f"{option} {connections}: {of} {channels} could not have as many each; {remedy}")
-    message_bytes = MESSAGE_LEAST_BYTES if size == RedisWork.size else size_bytes("-d", size)
+    message_bytes = MESSAGE_LEAST_BYTES if size == SIZE else size_bytes("-d", size)
     if message_bytes < MESSAGE_LEAST_BYTES:
         why = "a message holds its time and its number"
         raise UserError(f"-d {size}: with {option} {why}; write at least {MESSAGE_LEAST_BYTES}")
     return Receiving(kind, connections, channels, message_bytes)
-
-
-def check_alone(receiving: Receiving, given: dict[str, bool]) -> None:
-    """Raises UserError for the first option that has no meaning with receivers."""
-    option = _OPTIONS[receiving.kind][0]
-    for other, is_given in given.items():
-        if is_given:
-            raise UserError(f"{option}, {other}: cannot be measured together; leave one of them out")

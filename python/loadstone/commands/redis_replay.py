@@ -2,10 +2,13 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loadstone.commands.ad_hoc_load import LEAST_S, LONGEST_S, AdHocLoad
+from loadstone.commands.ad_hoc_load import LEAST_S, LONGEST_S
+from loadstone.commands.load import Load
+from loadstone.commands.redis_options import Recording
 from loadstone.commands.targets import Fields, LoadRow
 from loadstone.errors import UserError
 from loadstone.plan.workload.recording import SPEED_MAX, RecordedLoad
@@ -21,6 +24,12 @@ SLOWER, PATIENCE_S = 2.0, 60.0
 BUDGET_S = 3000.0
 """What takes longer is given a budget of its own."""
 NAMES_SHOWN = 12
+_NOT_WITH = {
+    *("--tests", "--ratio", "--command", "--commands", "--load", "--documents", "--data-size", "--data-size-range"),
+    *("--data-size-list", "--verify", "--keys", "--key-pattern", "--zipf", "--requests", "--rate", "--rates"),
+    *("--rate-limiting", "--arrivals", "--precise", "--think", "--at-rate", "--against", "--read-from"),
+}
+"""Options that say what is sent and when, which the recording says."""
 _TIMES = re.compile(r"(\d{1,7}(?:\.\d{1,6})?)x?", re.ASCII | re.IGNORECASE)
 _NAME = re.compile(r"[^a-z0-9]+")
 
@@ -108,11 +117,19 @@ class Replay:
         return lines
 
 
-def replay_of(
-    path: Path, speed: str | None, connections: int | None, test_time_s: float | None, *, of_a_cluster: bool = False
-) -> Replay:
-    """The recording as the options have it; reads it. Raises UserError that names the option."""
-    factor = _speed(speed)
+def replay_of(recording: Recording, load: Load, given: Sequence[str], *, of_a_cluster: bool) -> Replay | None:
+    """The recording as the options have it; reads it. None where none is sent again.
+
+    `given`: all options. Raises UserError that names the option.
+    """
+    path = recording.replayed
+    if path is None:
+        if recording.speed is not None:
+            raise UserError(f"{SPEED}: belongs to a recording; add {OPTION} FILE")
+        return None
+    for option in (option for option in given if option in _NOT_WITH):
+        raise UserError(f"{OPTION}, {option}: the recording says what is sent, and when; leave one of them out")
+    factor = _speed(recording.speed)
     try:
         recorded = recorded_load(path.resolve())
     except UserError as error:
@@ -122,11 +139,13 @@ def replay_of(
         raise UserError(
             f"{OPTION} {path}: holds no command that a cluster takes; most of all {count:,} {name}: {reason}"
         )
-    found = connections or min(recorded.clients, CONNECTIONS_MAX)
-    if recorded.transactions and found < recorded.clients:
+    connections = load.connections or min(recorded.clients, CONNECTIONS_MAX)
+    if recorded.transactions and connections < recorded.clients:
         why = f"the recording has transactions, and {recorded.clients:,} clients: each needs a connection of its own"
-        raise UserError(f"-c {found}: {why}; write -c {recorded.clients}, or take MULTI and EXEC out of the recording")
-    return Replay(path, recorded, factor, found, test_time_s, of_a_cluster)
+        raise UserError(
+            f"-c {connections}: {why}; write -c {recorded.clients}, or take MULTI and EXEC out of the recording"
+        )
+    return Replay(path, recorded, factor, connections, load.measure_s, of_a_cluster)
 
 
 def _speed(text: str | None) -> float | None:
@@ -139,16 +158,9 @@ def _speed(text: str | None) -> float | None:
     return factor
 
 
-def with_replay(load: AdHocLoad, replay: Replay) -> AdHocLoad:
+def with_replay(load: Load, replay: Replay) -> Load:
     """How it is measured: once, if nothing else is said, and with the time that it takes."""
     blocks = load.repeat or 1
     whole_s = blocks * (replay.length_s + PATIENCE_S)
     budget = f"{SLOWER * whole_s:.0f} s" if load.budget is None and whole_s > BUDGET_S else load.budget
-    return replace(load, repeat=blocks, connections=replay.connections, budget=budget)
-
-
-def check_alone(given: dict[str, bool]) -> None:
-    """Raises UserError for the first option that has no meaning with a recording."""
-    for option, is_given in given.items():
-        if is_given:
-            raise UserError(f"{OPTION}, {option}: the recording says what is sent, and when; leave one of them out")
+    return replace(load, repeat=blocks, connections=replay.connections, budget=budget, usual_warm_up_s=0.0)

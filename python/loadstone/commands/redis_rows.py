@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from loadstone.bounds.files import read_bytes
 from loadstone.commands.redis_documents import OwnDocuments, with_documents
+from loadstone.commands.redis_options import SIZE, RedisWork
 from loadstone.commands.saturate_operations import KNOWN, redis_operation
 from loadstone.commands.targets import Fields, LoadRow, mix, operation, size_bytes
 from loadstone.errors import UserError
@@ -66,52 +67,36 @@ _REMEDIES = {
 """Tests of redis-benchmark that are not driven under its name, and what to write."""
 
 
-@dataclass(frozen=True)
-class RedisWork:
-    """What the options say of the operations, as they are written; None: not given."""
-
-    tests: str | None = None
-    ratio: str | None = None
-    commands: tuple[str, ...] = ()
-    command_ratios: tuple[int, ...] = ()
-    file: Path | None = None
-    load: str | None = None
-    size: str = "3"
-    size_range: str | None = None
-    size_list: str | None = None
-    keys: int = 1000
-    verify: bool = False
-    stored: bool = True
-    """Whether keys are stored before they are read."""
-    documents: OwnDocuments | None = None
-
-
-def redis_rows(work: RedisWork) -> tuple[LoadRow, ...]:
-    """The rows that are driven. Raises UserError that names the option."""
-    rows = _rows(work)
-    if work.documents is not None:
-        rows = with_documents(rows, work.documents, verify=work.verify)
+def redis_rows(work: RedisWork, documents: OwnDocuments | None, key_count: int) -> tuple[LoadRow, ...]:
+    """The rows that are driven, with the user's documents if there are some. Raises UserError that names the option."""
+    rows = _rows(work, key_count)
+    if documents is not None:
+        rows = with_documents(rows, documents, verify=work.verify)
     elif work.verify:
         rows = tuple(_verified(row) for row in rows)
     sizes = value_sizes(work)
     if sizes:
         rows = tuple(_sized(row, sizes, work) for row in rows)
-    return rows if work.stored else tuple(replace(row, load=None) for row in rows)
+    return tuple(replace(row, load=None) for row in rows) if work.no_load else rows
 
 
-def payload_bytes(work: RedisWork) -> int:
+def payload_bytes(work: RedisWork, documents: OwnDocuments | None) -> int:
     """Of `{value}`; of a value that is verified, what is left for its payload. Raises UserError."""
-    if work.documents is not None:
-        if work.size != RedisWork.size:
+    sizes = value_sizes(work)
+    if sizes:
+        total = sum(weight for _, weight in sizes)
+        return max(2, round(sum(size * weight for size, weight in sizes) / total))
+    if documents is not None:
+        if work.size != SIZE:
             raise UserError(f"-d {work.size}: documents have their own sizes; leave it or --documents out")
-        return work.documents.mean_bytes
+        return documents.mean_bytes
     size = size_bytes("-d", work.size)
     if not work.verify:
         if size < 2:
             raise UserError(f"-d {work.size}: too small; write at least 2")
         return size
     least = DOCUMENT_BYTES + 2
-    if work.size == RedisWork.size:
+    if work.size == SIZE:
         return 2
     if size < least:
         raise UserError(f"-d {work.size}: with --verify a value names its key and version; write at least {least}")
@@ -132,26 +117,26 @@ def value_sizes(work: RedisWork) -> list[tuple[int, int]]:
     return _sizes_between(work.size_range) if work.size_range is not None else _sizes_listed(work.size_list or "")
 
 
-def _rows(work: RedisWork) -> tuple[LoadRow, ...]:
+def _rows(work: RedisWork, key_count: int) -> tuple[LoadRow, ...]:
     given = {
         "-t": work.tests is not None,
         "--ratio": work.ratio is not None,
         "--command": bool(work.commands),
-        "--commands": work.file is not None,
+        "--commands": work.commands_file is not None,
     }
     options = [name for name, is_given in given.items() if is_given]
     if len(options) > 1:
         raise UserError(f"{', '.join(options)}: each says what is sent; leave all but one out")
     if work.command_ratios and not work.commands:
         raise UserError("--command-ratio: belongs to a --command; write one for each of them")
-    if work.load is not None and not (work.commands or work.file):
+    if work.load is not None and not (work.commands or work.commands_file):
         raise UserError("--load: -t and --ratio store what they need by themselves; leave it out")
     if work.ratio is not None:
         return (_of_ratio(work.ratio),)
     if work.commands:
-        return (_of_commands(_weighted(work), work),)
-    if work.file is not None:
-        return (_of_commands(_in_file(work.file), work),)
+        return (_of_commands(_weighted(work), work.load, key_count),)
+    if work.commands_file is not None:
+        return (_of_commands(_in_file(work.commands_file), work.load, key_count),)
     return _of_tests(work.tests or DEFAULT_TESTS)
 
 
@@ -205,10 +190,10 @@ def _in_file(path: Path) -> list[tuple[int, str]]:
     return weighted
 
 
-def _of_commands(weighted: Sequence[tuple[int, str]], work: RedisWork) -> LoadRow:
+def _of_commands(weighted: Sequence[tuple[int, str]], stores: str | None, key_count: int) -> LoadRow:
     """One row of all of them. Raises UserError."""
-    load = None if work.load is None else _ours(work.load, work.keys)
-    built = [(weight, _of_command(_ours(text, work.keys), load)) for weight, text in weighted]
+    load = None if stores is None else _ours(stores, key_count)
+    built = [(weight, _of_command(_ours(text, key_count), load)) for weight, text in weighted]
     stored = [one.load for _, one in built if one.load]
     if any(one != stored[0] for one in stored):
         raise UserError("--command: these need different things stored before; measure them apart by -t, or add --load")

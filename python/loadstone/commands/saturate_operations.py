@@ -2,14 +2,16 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from loadstone.commands.http_options import HttpWork
 from loadstone.deploy.urls import host_of
 from loadstone.errors import UserError
+from loadstone.plan.workload.finish import literal_braces
 from loadstone.spec.problems import listed, nearest
 
 Fields = dict[str, Any]
@@ -123,16 +125,15 @@ def http_target(url: str, paths: Sequence[str], option: str = "URL") -> HttpTarg
     return HttpTarget(f"{base}{parts.path.rstrip('/')}", tuple(paths))
 
 
-def http_operations(
-    paths: Sequence[str], method: str, headers: Iterable[str], body: str | None, expect: str, contains: str | None
-) -> list[Fields]:
+def http_operations(paths: Sequence[str], work: HttpWork) -> list[Fields]:
     """An operation a path, all equally often. Raises UserError for an option that cannot be read."""
-    common: Fields = {"method": method.upper(), "headers": dict(map(_header, headers)), "expect": _expected(expect)}
-    if contains is not None:
-        common["expect"]["contains"] = contains
-    if body is not None:
-        common["body"] = _body(body)
-    names = [f"{method.lower()}{f'-{number}' if len(paths) > 1 else ''}" for number in range(1, len(paths) + 1)]
+    headers = dict(map(_header, work.headers))
+    common: Fields = {"method": work.method.upper(), "headers": headers, "expect": _expected(work.expect)}
+    if work.expect_text is not None:
+        common["expect"]["contains"] = work.expect_text
+    if work.body is not None:
+        common["body"] = literal_braces(_body(work.body))
+    names = [f"{work.method.lower()}{f'-{number}' if len(paths) > 1 else ''}" for number in range(1, len(paths) + 1)]
     return [{"name": name, "requests": [{**common, "path": path}]} for name, path in zip(names, paths, strict=True)]
 
 

@@ -1,15 +1,17 @@
 """Where an ad-hoc load goes: servers and services by URL, as options give them. No password is shown."""
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from loadstone import registry
+from loadstone.commands.redis_options import Login
 from loadstone.deploy.urls import TRUTH
 from loadstone.errors import UserError
+from loadstone.options import given
 from loadstone.plan.drive_plan import PAYLOAD_MAX_BYTES
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.references import learn_options
@@ -23,30 +25,7 @@ SERVER, SUBJECT = "redis", "service"
 """What the target is called in reports, and in `--set`."""
 OTHER = "against"
 """What `--against` names is called so."""
-_TLS_NAMES = {"ca_file": "--cacert", "cert_file": "--cert", "key_file": "--key", "server_name": "--sni"}
-
-
-@dataclass(frozen=True)
-class Login:
-    """What redis-benchmark takes beside the address. Everything of it can stand in the URL."""
-
-    user: str | None = None
-    password: str | None = field(default=None, repr=False)
-    tls: bool = False
-    tls_options: Mapping[str, str] = field(default_factory=dict)
-    """Options of our URLs: `ca_file`, `cert_file`, `key_file`, `server_name`, `verify`."""
-
-    @property
-    def options(self) -> list[str]:
-        """The options that are given, as they are written."""
-        given = {"--user": self.user, "-a": self.password, "--tls": self.tls or None}
-        named = [_TLS_NAMES.get(name, "--insecure") for name in self.tls_options]
-        return [*(name for name, value in given.items() if value is not None), *named]
-
-    @property
-    def files(self) -> dict[str, str]:
-        """The files that options name, by the option."""
-        return {_TLS_NAMES[name]: path for name, path in self.tls_options.items() if name.endswith("_file")}
+_TLS_FILES = {"ca_file": "--cacert", "cert_file": "--cert", "key_file": "--key"}
 
 
 def redis_server(url: str, option: str = "URL") -> Fields:
@@ -63,12 +42,14 @@ def redis_server(url: str, option: str = "URL") -> Fields:
 
 def with_login(url: str, login: Login) -> str:
     """The URL with what other options say of the login and TLS. Raises UserError where both say it."""
-    if not login.options:
+    options = given(login)
+    if not options:
         return url
     learn(login.password or "")
-    first = login.options[0]
     if "://" not in url:
-        raise UserError(f"{first}: needs a URL that can be read here, and this one is a reference; write it into it")
+        raise UserError(
+            f"{options[0]}: needs a URL that can be read here, and this one is a reference; write it into it"
+        )
     scheme, _, rest = url.partition("://")
     if login.user is not None and login.password is None:
         raise UserError("--user: a user logs in by a password; add -a PASSWORD, or write both into the URL")
@@ -76,18 +57,27 @@ def with_login(url: str, login: Login) -> str:
         if "@" in rest:
             raise UserError("-a: the URL has a login already; leave one of them out")
         rest = f"{quote(login.user or '', safe='')}:{_escaped(login.password)}@{rest}"
-    if login.tls_options and not login.tls and not scheme.startswith("rediss"):
+    of_tls = _tls_options(login)
+    if of_tls and not login.tls and not scheme.startswith("rediss"):
+        first = next(option for option in options if option not in ("--user", "-a"))
         raise UserError(f"{first}: is for TLS alone; add --tls, or write rediss://")
-    for option, path in login.files.items():
-        if not Path(path).is_file() or not os.access(path, os.R_OK):
-            raise UserError(f"{option} {path}: cannot be read; name a PEM file that you may read")
+    for name, option in _TLS_FILES.items():
+        if name in of_tls and not (Path(of_tls[name]).is_file() and os.access(of_tls[name], os.R_OK)):
+            raise UserError(f"{option} {of_tls[name]}: cannot be read; name a PEM file that you may read")
     if login.tls and scheme == "unix":
         raise UserError("--tls: a Unix socket has no TLS; leave it out")
-    if login.tls_options:
-        rest = f"{rest}{'&' if '?' in rest else '?'}{urlencode(login.tls_options)}"
+    if of_tls:
+        rest = f"{rest}{'&' if '?' in rest else '?'}{urlencode(of_tls)}"
     if login.tls:
         scheme = "rediss+sentinel" if scheme.endswith("+sentinel") else "rediss"
     return f"{scheme}://{rest}"
+
+
+def _tls_options(login: Login) -> dict[str, str]:
+    """As our URLs have them."""
+    named = {name: getattr(login, name) for name in (*_TLS_FILES, "server_name")}
+    options = {name: value for name, value in named.items() if value is not None}
+    return options | {"verify": "no"} if login.insecure else options
 
 
 def with_cluster(url: str) -> str:

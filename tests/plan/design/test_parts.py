@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from loadstone.options import RunOptions, requested_experiment, requested_plan
+from loadstone.options import RunOptions
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.spec.load_settings import load_experiment
 
 

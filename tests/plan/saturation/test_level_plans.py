@@ -4,18 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.commands.saturate_operations import redis_operation
-from loadstone.options import RunOptions, requested_plan
+from loadstone.commands.search_options import OneCommand, SearchOptions
+from loadstone.options import RunOptions
 from loadstone.plan.footprint import LEVELS_MAX, TOGETHER_BYTES_MAX, memory_of
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.saturation.level_plans import with_users
-from loadstone.saturate import SearchOptions, redis_experiment
+from loadstone.prepare import requested_plan
+from loadstone.saturate import redis_experiment
 
 
 def template(search: SearchOptions, *, keys: int = 1000, value_size: str = "100") -> PlannedTrial:
-    experiment = redis_experiment(
-        None, redis_operation("set", None), search, value_size=value_size, keys=keys, pipeline=1
-    )
+    experiment = redis_experiment(None, OneCommand("set", size=value_size, keys=keys), search)
     planned = requested_plan(experiment, RunOptions(experiment="", built=experiment, seed=1))
     assert planned.saturation is not None
     return planned.saturation.trials[0]

@@ -16,8 +16,9 @@ from loadstone.judge.verdict import Bound
 from loadstone.live.live_panel import LiveFigures
 from loadstone.live.progress import RunProgress
 from loadstone.message import as_written, message
-from loadstone.options import RunOptions, requested_experiment, requested_plan
+from loadstone.options import RunOptions
 from loadstone.overview import announce
+from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.report import csv_report as csv
 from loadstone.report import markdown_report as markdown
 from loadstone.report.html import html_report as html

@@ -13,15 +13,15 @@ from loadstone.report.formats import DEFAULT_FORMATS
 
 if TYPE_CHECKING:
     from loadstone.analyse.objectives import Objective
-    from loadstone.options import RunOptions
+    from loadstone.options import Results, RunOptions
     from loadstone.run import Outcome, Show
 
 
 def carried_out(
     options: "RunOptions",
     objectives: Sequence["Objective"],
+    results: "Results",
     *,
-    json_: bool,
     formats: Sequence[str] = DEFAULT_FORMATS,
     show_result: "Show | None" = None,
 ) -> "Outcome":
@@ -45,12 +45,12 @@ def carried_out(
 
         wait_for_others(lambda _: None if options.quiet else terminal.remark(_))
         options = replace(options, began_s=time.monotonic())
-    results = console.results(beside_json=json_, quiet=options.quiet)
+    printed = console.results(beside_json=results.json, quiet=options.quiet)
     remarks = console.remarks(quiet=options.quiet)
-    return run_experiment(options, prepared, results, remarks, objectives, formats=formats, show_result=show_result)
+    return run_experiment(options, prepared, printed, remarks, objectives, formats=formats, show_result=show_result)
 
 
-def objectives_of(texts: list[str] | None) -> list["Objective"]:
+def objectives_of(texts: Sequence[str]) -> list["Objective"]:
     """What `--fail-if` states, before anything is measured. Raises UserError."""
     if not texts:
         return []
@@ -61,9 +61,9 @@ def objectives_of(texts: list[str] | None) -> list["Objective"]:
     return objectives
 
 
-def show_outcome(outcome: "Outcome", *, json_: bool, open_: bool) -> None:
+def show_outcome(outcome: "Outcome", results: "Results") -> None:
     """What follows the result: the JSON, what was missed, what is not written; and the exit status."""
-    if json_:
+    if results.json:
         from loadstone.record.lines import dump_document
         from loadstone.report.json_report import with_texts
 
@@ -75,7 +75,7 @@ def show_outcome(outcome: "Outcome", *, json_: bool, open_: bool) -> None:
             terminal.remark(f"--fail-if: {text(line)}")
     if outcome.unwritten:
         terminal.remark(f"loadstone: {outcome.unwritten}")
-    if open_:
+    if results.open:
         _open(outcome.folder)
     if outcome.status:
         raise typer.Exit(outcome.status)

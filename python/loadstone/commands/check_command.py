@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from loadstone import cli_options as opt
-from loadstone.cli_options import GroupedCommand
+from loadstone.commands.command import command
+from loadstone.options import Option, Trust
 from loadstone.output import terminal
 
 check_app = typer.Typer(help="Check a part of your own.", no_args_is_help=True, rich_markup_mode=None)
@@ -16,18 +16,19 @@ def _group() -> None:
     """Check a part of your own."""
 
 
-@check_app.command("driver", cls=GroupedCommand)
+@command(check_app, "driver")
 def driver_command(
+    *,
     driver: Annotated[str, typer.Argument(metavar="NAME[:OPTION=VALUE]|PATH", show_default=False)],
-    trust: opt.Trust = False,
+    trust: Trust = False,
     part: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="Only the parts with this in their name. Repeatable.", show_default=False),
-    ] = None,
+        tuple[str, ...],
+        Option("--part", metavar="TEXT", help="Only the parts with this in their name. Repeatable."),
+    ] = (),
 ) -> None:
     """Run a driver through the whole contract (docs/drivers.md) on a Redis of its own: about a minute."""
     from loadstone.check_driver import check_driver
 
-    status = check_driver(driver, part or (), lambda line: terminal.result(f"{line}\n"), terminal.remark, trust=trust)
+    status = check_driver(driver, part, lambda line: terminal.result(f"{line}\n"), terminal.remark, trust=trust)
     if status:
         raise typer.Exit(status)
