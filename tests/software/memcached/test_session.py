@@ -7,7 +7,6 @@ import pytest
 from loadstone.errors import BadReply, ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.control import MemcachedControl
-from loadstone.software.memcached.facts import inspect_server
 from loadstone.software.memcached.local import LocalMemcached
 from loadstone.software.memcached.session import MemcachedSession
 
@@ -17,8 +16,9 @@ MN = {b"mn": b"MN\r\n"}
 
 
 def refusal(port: int, **login: str) -> str:
-    with pytest.raises(UserError) as refused:
-        inspect_server(Endpoint(port=port, **login), timeout_s=2.0)  # type: ignore[arg-type]
+    control = MemcachedControl(Endpoint(port=port, **login), timeout_s=2.0)  # type: ignore[arg-type]
+    with control, pytest.raises(UserError) as refused:
+        control.facts()
     text = str(refused.value)
     assert text.startswith(f"server 127.0.0.1:{port}: ")
     assert "\n" not in text

@@ -1,27 +1,33 @@
-"""The control of a memcached: the session of the room, and what the common code needs of it (`deploy.control`)."""
+"""What loadstone asks of a memcached, and has it do (`deploy.control`)."""
 
+import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from loadstone.bounds.conversation import earn
+from loadstone.bounds.conversation import bound_that_ended, earn
+from loadstone.bounds.replies import shortened
 from loadstone.deploy.control import WriteRows
 from loadstone.deploy.ledger import Kind, Made, Outcome, Place, describe, place_of
+from loadstone.deploy.provider import ServerFacts
 from loadstone.deploy.row_files import Rows
 from loadstone.deploy.traces import Traces
-from loadstone.errors import UserError
+from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.operations import is_one_key
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.software.memcached import capacity
+from loadstone.software.memcached import memory
 from loadstone.software.memcached.confinement import WITH_KEY, ConfinedMeta
 from loadstone.software.memcached.declared import MEMCACHED
-from loadstone.software.memcached.losses import EvictionWatch
+from loadstone.software.memcached.memory import EvictionWatch, whole
 from loadstone.software.memcached.monitor import MemcachedSnapshot, snapshot
-from loadstone.software.memcached.session import NUMBERED_MAX, MemcachedSession, is_one_word
+from loadstone.software.memcached.session import NUMBERED_MAX, TOO_OLD, MemcachedSession, is_one_word
 from loadstone.spec.experiment import OUR_PREFIX
 
+PROCESS_ID_END = 2**31
+DETAILS = ("libevent", "pointer_size", "threads", "limit_maxbytes", "max_connections")
 LEAVES_NOTHING = frozenset({"mg", "md"})
 _TOO_MANY = (
     f"memcached does not list its keys: at most {NUMBERED_MAX:,} names are tried to remove them (workload.keys.count); "
@@ -34,6 +40,43 @@ class MemcachedControl(MemcachedSession):
     """See `deploy.control.Control` and `deploy.control.KeyStore`, whose methods these are."""
 
     removable: ClassVar[tuple[Kind, ...]] = ("numbered_keys", "key")
+
+    def facts(self) -> ServerFacts:
+        """What the server is, once it is sure that it can be loaded: writes and removes one key under our prefix.
+
+        Raises:
+            UserError: it cannot be loaded; one line with what it answered and the remedy.
+        """
+        try:
+            self.ping()
+            self._require_meta()
+            stats = self.stats()
+        except ServerGone as gone:
+            silent = not isinstance(gone, ServerRefused | BadReply) and bound_that_ended(gone) is None
+            hint = "; is it a memcached, and does a firewall let us through?" if silent else ""
+            raise UserError(f"{gone}{hint}") from None
+        return ServerFacts(
+            software=MEMCACHED.name,
+            version=stats.get("version", "unknown"),
+            mode="standalone",
+            role="primary",
+            process_id=_process_id(stats),
+            details={name: stats[name] for name in DETAILS if name in stats},
+        )
+
+    def _require_meta(self) -> None:
+        """Writes in the meta protocol as it is today; earlier versions of 1.6 know another syntax."""
+        key = f"{OUR_PREFIX}probe:{secrets.token_hex(8)}"
+        try:
+            stored = self.call("ms", key, b"x", "T10")
+            answer, removed = stored.decode(errors="replace"), self.call("md", key)
+        except (ServerRefused, BadReply) as odd:
+            answer, removed = odd.said or str(odd).partition(": ")[2], b""
+        if answer.startswith("SERVER_ERROR"):
+            problem = f"it takes no writes ({shortened(answer, 60)}); free some of its memory, or raise its limit (-m)"
+            raise ServerGone(f"server {self.endpoint.label}: {problem}")
+        if answer != "HD" or removed != b"HD":
+            raise ServerGone(f"server {self.endpoint.label}: {TOO_OLD.format(said=shortened(answer, 60))}")
 
     def snapshot(self) -> MemcachedSnapshot:
         """All that is counted."""
@@ -101,11 +144,11 @@ class MemcachedControl(MemcachedSession):
         keys = max((trial.plan.keys.count for trial in trials if trial.target in (None, server)), default=0)
         if keys > NUMBERED_MAX:
             return f"the run may store {keys:,} keys there, and {_TOO_MANY}"
-        return capacity.shortage(self, memory_of(trials, server), here=pid is not None)
+        return memory.shortage(self, memory_of(trials, server), here=pid is not None)
 
     def too_large(self, trials: Sequence[PlannedTrial], server: str) -> str:
         """See `deploy.control.LimitsValues`."""
-        return capacity.too_large(self, trials, server)
+        return memory.too_large(self, trials, server)
 
     def loss_watch(self, server: str) -> EvictionWatch:
         """Its evictions, from now on."""
@@ -114,3 +157,11 @@ class MemcachedControl(MemcachedSession):
     def evicting_policy(self) -> str:
         """Its LRU, unless it may not evict."""
         return "" if self.settings(["disable-evictions"]).get("disable-evictions") == "yes" else "LRU"
+
+
+def _process_id(stats: Mapping[str, str]) -> int | None:
+    """Its process, where it reports a number that one can have."""
+    with contextlib.suppress(ValueError):
+        number = whole(stats, "pid")
+        return number if 0 < number < PROCESS_ID_END else None
+    return None

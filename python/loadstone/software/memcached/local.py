@@ -25,7 +25,6 @@ from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.declared import MEMCACHED
-from loadstone.software.memcached.facts import inspect_server
 from loadstone.software.memcached.settings import READ_BACK, SPELLING, arguments_of, check_settings, why_it_ended
 
 PROGRAM = "memcached"
@@ -139,11 +138,11 @@ class LocalMemcached(OwnServer):
 
     def _read_back(self) -> None:
         limits = limits_in_force(self._settings.limits, self.limited)
-        facts = inspect_server(self._endpoint)
-        self.facts = dataclasses.replace(facts, limits=limits, details={**facts.details, **self._host_details()})
         requested = self._settings.settings
         with self.control() as control:
+            facts = control.facts()
             self.settings_read_back = control.settings(sorted({*READ_BACK, *requested}))
+        self.facts = dataclasses.replace(facts, limits=limits, details={**facts.details, **self._host_details()})
         for line in differences(requested, self.settings_read_back, SPELLING):
             self._context.progress(Remark(f"{self.name}: {line}"))
 

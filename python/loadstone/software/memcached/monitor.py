@@ -10,8 +10,8 @@ from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.memcached import metrics
-from loadstone.software.memcached.capacity import start_of
 from loadstone.software.memcached.declared import MEMCACHED
+from loadstone.software.memcached.memory import start_of
 from loadstone.software.metric import by_name
 
 RENAMED = {"item_bytes": "bytes"}

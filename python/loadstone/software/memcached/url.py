@@ -16,7 +16,6 @@ from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.text import hide_url
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.declared import MEMCACHED
-from loadstone.software.memcached.facts import inspect_server
 from loadstone.software.memcached.settings import READ_BACK
 
 OPTIONS = ("password_env",)
@@ -85,9 +84,9 @@ class MemcachedUrlServer:
         """Ask the server whether it can be loaded; see `provider.Server.start`."""
         context.progress(f"connecting to {self.name} ({self._endpoint.label})")
         remark_on_exposure(context, self.name, self._endpoint)
-        self.facts = inspect_server(self._endpoint)
         try:
             with self.control() as control:
+                self.facts = control.facts()
                 self.settings_read_back = control.settings(READ_BACK)
         except ServerGone as gone:
             raise UserError(str(gone)) from None

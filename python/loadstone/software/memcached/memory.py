@@ -1,7 +1,8 @@
-"""How much room a memcached has, and whether what a run stores fits beside the keys of others."""
+"""The memory of a memcached: what is in use, whether what a run stores fits beside others' keys, and what is lost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import psutil
 
@@ -108,3 +109,40 @@ def whole(stats: Mapping[str, str], name: str) -> int:
     if not text.isdecimal() or len(text) > DIGITS_MAX:
         raise ValueError(f"'{name} {shortened(text, 40)}'")
     return min(int(text), WHOLE_MAX)
+
+
+@dataclass
+class EvictionWatch:
+    """One server, and how it was when the watch began; see `deploy.control.LossWatch`."""
+
+    what_helps: ClassVar[str] = (
+        "raise its memory limit (-m), store less, or give a server of its own; what was measured is kept"
+    )
+    name: str
+    session: MemcachedSession
+    first: MemoryUse
+    others: dict[str, MemoryUse] = field(default_factory=dict)
+    """By its start: the first answers of other starts of it."""
+
+    @classmethod
+    def begin(cls, name: str, session: MemcachedSession) -> "EvictionWatch":
+        """From now on. Raises ServerGone."""
+        return cls(name, session, memory_use(session))
+
+    @property
+    def where(self) -> str:
+        """Which server it is, for people."""
+        return f"server {self.name} ({self.session.endpoint.label})"
+
+    def lost(self) -> str | None:
+        """See `deploy.control.LossWatch.lost`; sends one `stats`."""
+        now = memory_use(self.session)
+        first = self.first if now.start == self.first.start else self.others.setdefault(now.start, now)
+        limit = f"limit_maxbytes {now.limit_bytes:,}"
+        if now.evictions > first.evictions:
+            number = now.evictions - first.evictions
+            return f"{self.where}: it evicted {number:,} keys because its memory was full ({limit}); {self.what_helps}"
+        if now.refused > first.refused:
+            number = now.refused - first.refused
+            return f"{self.where}: its memory is full and it refused {number:,} items ({limit}); {self.what_helps}"
+        return None
