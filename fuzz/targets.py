@@ -33,12 +33,12 @@ from loadstone.errors import LoadstoneError
 from loadstone.judge.validity.checks import judge_trial
 from loadstone.plan.endpoints import Endpoint
 from loadstone.record import reading
-from loadstone.record.file_names import ENVIRONMENT, EXPERIMENT, INTERVALS, PLAN, SAMPLES, TRIALS
 from loadstone.record.folder import RunFolder
 from loadstone.record.histogram import decode, merge, quantiles_ns
 from loadstone.record.hlog import log_lines, measured
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run, read_trials
+from loadstone.record.run_files import ENVIRONMENT, EXPERIMENT, INTERVALS, PLAN, SAMPLES, TRIALS
 from loadstone.runs import list_runs
 from loadstone.software.jvm.monitor import figures
 from loadstone.software.memcached import session as memcached

@@ -54,7 +54,7 @@ DATA_TYPES = {
         "record.histogram",
         "record.keys_added",
         "record.look",
-        "record.parts.part_kinds",
+        "record.part_kinds",
         "record.plan_summary",
         "record.reading",
         "record.trial",

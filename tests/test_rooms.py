@@ -33,7 +33,7 @@ NAMES = tuple(registry.SOFTWARE)[1:]
 """The names that no other file may know. Not of the first one: the whole laboratory is for Redis, and speaks of it."""
 MENTIONS = {
     "plan.protocols": "the wire protocol that has the name of its software",
-    "record.parts.before_kinds": "a part of a record of before is known by its metrics",
+    "record.part_kinds": "a part of a record of before is known by its metrics",
     "report.text.english.glossary": "the terms of the reports",
     "secrecy.known_secrets": "words that are too common to be hidden as a secret",
     "secrecy.text": "the schemes of URLs that hold a password",

@@ -19,9 +19,8 @@ from loadstone.deploy.ledger import Made, Place, describe, describe_place
 from loadstone.deploy.leftovers import remove_left
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.output.terminal import printable
-from loadstone.record.file_names import LEDGER
-from loadstone.record.ledger import RunLedger
-from loadstone.record.ledger_reading import Entries, goes_on, read_ledger, this_machine
+from loadstone.record.ledger import Entries, RunLedger, goes_on, read_ledger, this_machine
+from loadstone.record.run_files import LEDGER
 from loadstone.runs import LATEST, RUNS, run_folder
 from loadstone.secrecy.references import give_files, learn_environment, learn_options, resolve
 

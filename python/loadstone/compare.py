@@ -24,8 +24,8 @@ from loadstone.judge.validity.checks import judge_trial
 from loadstone.message import Message, as_written, message
 from loadstone.options import CompareOptions
 from loadstone.plan.run_plan import WARM_BLOCK
-from loadstone.record.names_of_runs import run_names
 from loadstone.record.reading import Run, read_run
+from loadstone.record.run_files import run_names
 from loadstone.report.compare import ComparedRun, CompareReport, Kind, show, to_json
 from loadstone.report.text import sentences
 from loadstone.spec.experiment import METRICS, Experiment

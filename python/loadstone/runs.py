@@ -18,8 +18,7 @@ from loadstone.bounds.beneath import NotOfFolder, is_file, open_file
 from loadstone.bounds.files import is_there, read_json, why
 from loadstone.errors import UserError
 from loadstone.message import Message
-from loadstone.record.file_names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN, RUN
-from loadstone.record.run_files import require_run
+from loadstone.record.run_files import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN, RUN, require_run
 from loadstone.secrecy.text import HIDDEN
 
 RUNS = Path("runs")

@@ -10,7 +10,7 @@ from tests.changed_facts import with_facts, written
 
 from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.record.look import Look, LookVerdict
-from loadstone.record.names_of_runs import run_names
+from loadstone.record.run_files import run_names
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text
 

@@ -23,10 +23,10 @@ from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.looks import ROUND_LOOK_ALPHA
 from loadstone.plan.operations import Command, Operation
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.file_names import LATENCY
 from loadstone.record.hlog import log_lines
 from loadstone.record.observation import Drive, Observation
 from loadstone.record.reading import read_histogram, read_round_histograms
+from loadstone.record.run_files import LATENCY
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import make_trial_record
 

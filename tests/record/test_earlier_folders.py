@@ -10,7 +10,7 @@ import pytest
 from loadstone.analyse.analysis import analyse
 from loadstone.errors import UserError
 from loadstone.record.folder import RunFolder
-from loadstone.record.parts.before_kinds import with_kinds
+from loadstone.record.part_kinds import with_kinds
 from loadstone.record.reading import read_environment, read_plan, read_run
 from loadstone.record.resume import require_same_plan, require_same_run
 from loadstone.report import csv_report as csv

@@ -11,8 +11,7 @@ import pytest
 
 from loadstone.deploy.ledger import Made, Place
 from loadstone.errors import UserError
-from loadstone.record.ledger import RunLedger
-from loadstone.record.ledger_reading import is_needed, read_ledger
+from loadstone.record.ledger import RunLedger, is_needed, read_ledger
 
 REDIS = Place("redis", "redis://127.0.0.1:6379/0", False)
 ONE, TWO = Made("key", "loadstone:one"), Made("keys_beginning", "loadstone:two:")

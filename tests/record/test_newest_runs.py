@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.record import newest_runs
-from loadstone.record.file_names import KEPT, LEDGER, PLAN
 from loadstone.record.newest_runs import mark, remove_old, unmark
+from loadstone.record.run_files import KEPT, LEDGER, PLAN
 
 
 def run(root: Path, name: str, *, marked: bool = True) -> Path:

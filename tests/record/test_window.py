@@ -1,9 +1,12 @@
 """Counters and rates of the monitors within the measure phase."""
 
+from dataclasses import replace
+
 import pytest
 
+from loadstone.drive.outcome import CpuTimes, PartSlice, Slice
 from loadstone.observe.sample import Sample
-from loadstone.record.window import Window
+from loadstone.record.window import SlicedWindow, Window
 
 
 def counter(*points: tuple[float, float]) -> list[Sample]:
@@ -53,3 +56,73 @@ def test_a_stretch_without_length_has_no_figures() -> None:
     window = Window(counter((0, 1), (1, 2)), 0.5, 0.5)
     assert window.increase("redis", "cpu_s") is None
     assert window.mean("redis", "cpu_s") is None
+
+
+SLICES = tuple(
+    Slice(
+        round=number, position=0, begin_s=number, end_s=number + 0.1, drained_s=number + 0.11, offered=1, completed=1,
+        ok=1, failed=0, cpu_s=0.05, parts={"redis": PartSlice(cpu_s=0.08, main_s=0.07, main_wait_s=0.01)},
+    )
+    for number in range(10)
+)  # fmt: skip
+CPUS = {"0": CpuTimes(busy_s=0.6, idle_s=0.2, steal_s=0.2)}
+
+
+def window(*samples: Sample, slices: tuple[Slice, ...] = SLICES) -> SlicedWindow:
+    return SlicedWindow(samples, 100.0, slices, CPUS)
+
+
+def test_its_length_is_that_of_the_slices() -> None:
+    assert window().length_s == pytest.approx(1.0)
+    assert (window().start_s, window().end_s) == (100.0, pytest.approx(109.1))
+
+
+def test_cpu_of_a_part_is_that_of_its_slices_whatever_the_monitors_saw() -> None:
+    found = window(Sample(100, "redis", "cpu_s", 0.0), Sample(110, "redis", "cpu_s", 9.0))
+    assert found.increase("redis", "cpu_s") == pytest.approx(0.8)
+    assert found.main_thread_s("redis") == pytest.approx(0.7)
+    assert found.increase("redis", "main_thread_wait_s") == pytest.approx(0.1)
+    assert found.parts("cpu_s") == ["redis"]
+
+
+def test_the_share_of_a_part_is_of_its_slices_and_not_of_the_time_in_which_it_stood_still() -> None:
+    seen = [Sample(100 + at, "redis", "cpu_share", 0.08) for at in range(11)]
+    busy = replace(SLICES[3], end_s=4.2, parts={"redis": PartSlice(cpu_s=1.14, main_s=1.0)})
+    found = window(*seen, slices=(*SLICES[:3], busy, *SLICES[4:]))
+    assert found.mean("redis", "cpu_share") == pytest.approx((9 * 0.08 + 1.14) / 2.1)
+    assert found.mean("redis", "main_thread_share") == pytest.approx((9 * 0.07 + 1.0) / 2.1)
+    assert found.highest("redis", "cpu_share") == pytest.approx((3 * 0.08 + 1.14) / 1.5), "of the busiest second"
+
+
+def test_rates_of_a_part_are_not_known_where_it_stood_still_and_gauges_are() -> None:
+    seen = [
+        sample
+        for at in range(11)
+        for sample in (
+            Sample(100 + at, "redis", "instantaneous_ops_per_sec", 50.0),
+            Sample(100 + at, "redis", "voluntary_per_s", 50.0),
+            Sample(100 + at, "host", "cs", 50.0),
+            Sample(100 + at, "nest", "cache_hit_share", 0.8),
+        )
+    ]
+    apart = window(*seen)
+    assert [apart.mean("redis", "voluntary_per_s"), apart.highest("redis", "voluntary_per_s")] == [None, None]
+    assert (apart.mean("host", "cs"), apart.highest("host", "cs")) == (50.0, 50.0)
+    assert apart.mean("nest", "cache_hit_share") == pytest.approx(0.8), "of its reads, and it reads in its slices alone"
+    alone = window(*seen, slices=tuple(replace(one, end_s=one.begin_s + 0.95) for one in SLICES))
+    assert alone.mean("redis", "voluntary_per_s") == 50.0
+
+
+def test_where_the_driver_read_nothing_the_monitors_stand() -> None:
+    gone = (replace(SLICES[0], parts={"redis": PartSlice(cpu_s=None)}), *SLICES[1:])
+    found = window(Sample(100, "redis", "cpu_s", 0.0), Sample(110, "redis", "cpu_s", 5.0), slices=gone)
+    assert found.increase("redis", "cpu_s") == pytest.approx(0.5), "half of a core, over one second"
+    assert found.main_thread_s("redis") is None
+    assert found.increase("redis", "keys") is None
+
+
+def test_cpus_are_what_they_did_in_the_slices() -> None:
+    assert window().mean("cpu0", "busy") == pytest.approx(80)
+    assert window().mean("cpu0", "stolen") == pytest.approx(20)
+    assert window().highest("cpu0", "busy") == pytest.approx(80)
+    assert window().mean("cpu1", "busy") is None

@@ -15,7 +15,7 @@ from loadstone.judge.verdict import DECIDED
 from loadstone.message import Message, message
 from loadstone.plan.labels import label_of, level_label
 from loadstone.plan.run_plan import WARM_BLOCK
-from loadstone.record.parts.part_kinds import declared
+from loadstone.record.part_kinds import declared
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment, Lesson
 from loadstone.spec.levels import REFERENCE, fits, identity, level_text

@@ -8,7 +8,7 @@ from loadstone.drive.outcome import DriveRecord, ThreadCalls
 from loadstone.errors import DriveFailed
 from loadstone.record.facts import AvgMax, StoredFacts, TrialFacts
 from loadstone.record.histogram import decode, merge, quantiles_ns
-from loadstone.record.parts.part_kinds import declared
+from loadstone.record.part_kinds import declared
 from loadstone.record.trial import TrialRecord
 
 _SWITCHES = "voluntary_per_s"

@@ -181,7 +181,7 @@ def _write_files(outcome: "Outcome", output: Output) -> None:
         write_file(output.json_file, dump_document(with_texts(outcome.analysis)))
     if output.hdr_prefix is not None:
         from loadstone.bounds.beneath import names, open_file
-        from loadstone.record.file_names import LATENCY
+        from loadstone.record.run_files import LATENCY
 
         latency = outcome.folder / LATENCY
         for name in (one for one in names(latency, outcome.folder) if one.endswith(".hlog")):
@@ -194,7 +194,7 @@ def _write_files(outcome: "Outcome", output: Output) -> None:
 
 def _remove(folder: Path) -> None:
     """A run that is not kept; unless its ledger names what is still on a server: `loadstone clean` needs it."""
-    from loadstone.record.ledger_reading import is_needed
+    from loadstone.record.ledger import is_needed
 
     if is_needed(folder):
         terminal.remark(f"something is left on a server; remove it by: loadstone clean {folder}")

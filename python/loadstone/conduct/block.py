@@ -22,9 +22,8 @@ from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.block import Block
 from loadstone.plan.rounds import Rounds
-from loadstone.record.company import company_of
 from loadstone.record.facts import CompanyFacts
-from loadstone.record.observation import Drive, Observation, measure_phase
+from loadstone.record.observation import Drive, Observation, company_of, measure_phase
 
 Read = TypeVar("Read")
 

@@ -35,13 +35,12 @@ from loadstone.options import RunOptions
 from loadstone.output.terminal import discard, on_terminal
 from loadstone.prepare import Prepared
 from loadstone.record.environment import capture
-from loadstone.record.file_names import LOGS, PLAN
 from loadstone.record.folder import RunFolder, new_directory
-from loadstone.record.ledger import RunLedger
-from loadstone.record.ledger_reading import is_needed
+from loadstone.record.ledger import RunLedger, is_needed
 from loadstone.record.newest_runs import mark, unmark
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.resume import require_same_run
+from loadstone.record.run_files import LOGS, PLAN
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.spec.experiment import Experiment
 

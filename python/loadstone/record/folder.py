@@ -25,7 +25,12 @@ from loadstone.errors import LoadstoneError, NoPlace, UserError
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
 from loadstone.record.facts import TrialFacts
-from loadstone.record.file_names import (
+from loadstone.record.hlog import log_lines
+from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, write_error, write_file
+from loadstone.record.look import Look
+from loadstone.record.plan_summary import PlanSummary
+from loadstone.record.reading import read_crashes, read_environment, read_looks, read_plan, read_trials
+from loadstone.record.run_files import (
     ANALYSIS,
     CRASHES,
     ENVIRONMENT,
@@ -36,13 +41,8 @@ from loadstone.record.file_names import (
     PLAN,
     SAMPLES,
     TRIALS,
+    require_run,
 )
-from loadstone.record.hlog import log_lines
-from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, write_error, write_file
-from loadstone.record.look import Look
-from loadstone.record.plan_summary import PlanSummary
-from loadstone.record.reading import read_crashes, read_environment, read_looks, read_plan, read_trials
-from loadstone.record.run_files import require_run
 from loadstone.record.trial import TrialRecord
 from loadstone.secrecy.known_secrets import hidden
 

@@ -1,25 +1,212 @@
 """`ledger.jsonl` of a run's folder: what the run made on servers that are not ours, and what of it is removed.
 
 A line is on the disk before the thing is made. The file is made with the first of them; it holds no secret, and only
-its owner may read or write it. Its lines are described in `docs/run-folder.md`.
+its owner may read or write it. A folder may be anybody's: a ledger is used only if no one but its owner can write it.
+Its lines are described in `docs/run-folder.md`.
 """
 
 import contextlib
+import fcntl
+import json
 import os
 import secrets
 import shlex
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from loadstone.bounds.beneath import open_file
+from loadstone.bounds.beneath import NotOfFolder, open_file
 from loadstone.deploy.ledger import Kind, Made, Place, describe, describe_place
-from loadstone.errors import LoadstoneError
+from loadstone.errors import LoadstoneError, UserError
 from loadstone.machine.process_identity import started
-from loadstone.record.file_names import LEDGER
-from loadstone.record.ledger_reading import open_locked, this_machine
 from loadstone.record.lines import FORMAT, LineFile, sync_directory, write_error
+from loadstone.record.machine import cpu_model, machine_id
+from loadstone.record.run_files import LEDGER
+
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+LARGEST_BYTES = 64 * 1024 * 1024
+"""A longer one is not read: a trial adds two lines of some 200 bytes."""
+COUNT_MAX = 10**18
+"""More keys than any run has; a larger number would fill the terminal with digits."""
+
+
+@dataclass
+class Entries:
+    """What a ledger says."""
+
+    run_id: str
+    run_name: str
+    machine: str
+    """`machine.machine_id` of where the run was made."""
+    process: tuple[int, int]
+    """Id and start of the process that wrote to it last, see `process_identity.started`; 0 where no one says."""
+    open: dict[tuple[Place, Made], None] = field(default_factory=dict)
+    """What was made and not removed, in the order in which it was noted."""
+
+
+def goes_on(entries: Entries) -> bool:
+    """Whether the process that wrote last to a ledger, or to what it is a copy of, still runs on this machine."""
+    pid, started_ticks = entries.process
+    if entries.machine != this_machine() or pid == os.getpid():
+        return False
+    return started_ticks > 0 and started(pid) == started_ticks
+
+
+@dataclass
+class Locked:
+    """A ledger that no other process has at this moment."""
+
+    entries: Entries | None
+    """None: nothing is noted yet."""
+    descriptor: int
+
+    def close(self) -> None:
+        """Give it free."""
+        os.close(self.descriptor)
+
+
+def is_needed(folder: Path) -> bool:
+    """Whether the folder's ledger names something that is not removed yet, or cannot be read."""
+    try:
+        found = read_ledger(folder)
+    except UserError:
+        return True
+    return found is not None and bool(found.open)
+
+
+def read_ledger(folder: Path) -> Entries | None:
+    """What the ledger of a folder says; None: there is none. Lines that are damaged say nothing.
+
+    Raises:
+        UserError: it cannot be trusted (a link, of another user, others may write to it), or cannot be read.
+    """
+    descriptor = _open(folder)
+    if descriptor is None:
+        return None
+    try:
+        return _read(folder / LEDGER, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_locked(folder: Path) -> Locked | None:
+    """The same, and no other process has it until it is closed, or this process ends.
+
+    Raises:
+        UserError: as `read_ledger`, or another process has it: its run goes on, or is being cleaned up.
+    """
+    descriptor = _open(folder)
+    if descriptor is None:
+        return None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"{folder}: the run goes on, or is being cleaned up; wait for its end or stop it") from None
+        except OSError as error:
+            raise UserError(f"{folder / LEDGER}: cannot be locked: {error.strerror}") from None
+        return Locked(_read(folder / LEDGER, descriptor), descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _open(folder: Path) -> int | None:
+    path = folder / LEDGER
+    try:
+        return open_file(path)
+    except FileNotFoundError:
+        return None
+    except NotOfFolder as error:
+        raise UserError(f"{path}: not used: {error.strerror}") from None
+    except OSError as error:
+        why = str(error.strerror).lower()
+        raise UserError(f"{path}: not used: {why}; only a file that loadstone wrote there is") from None
+
+
+def _read(path: Path, descriptor: int) -> Entries | None:
+    _require_trusted(path, os.fstat(descriptor))
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        return _entries(path, file.read(LARGEST_BYTES + 1))
+
+
+def _require_trusted(path: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise UserError(f"{path}: not used: it belongs to the user with the id {status.st_uid}; clean as that user")
+    if status.st_mode & 0o022:
+        raise UserError(f"{path}: not used: other users may write to it; check its content, then chmod 600 it")
+    if status.st_size > LARGEST_BYTES:
+        raise UserError(f"{path}: not used: it has {status.st_size:,} bytes, more than any run writes; remove it")
+
+
+def _entries(path: Path, data: bytes) -> Entries | None:
+    found: Entries | None = None
+    for text in data.split(b"\n")[:-1]:  # what a kill cut off was not made yet
+        record = _parsed(text)
+        if record is None:
+            continue
+        if record.get("format") != FORMAT:
+            raise UserError(
+                f"{path}: format {record.get('format')!r:.20} is not known; use the loadstone that wrote it"
+            )
+        if record.get("what") == "run":
+            found = _session_of(record, found)
+        elif found is not None and (key := _thing_of(record)) is not None:
+            if record.get("what") == "makes":
+                found.open[key] = None
+            elif record.get("what") == "removed":
+                found.open.pop(key, None)
+    if found is None and b"\n" in data:
+        raise UserError(f"{path}: not used: it does not begin as a ledger does; remove it")
+    return found
+
+
+def _parsed(text: bytes) -> Mapping[str, Any] | None:
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _session_of(record: Mapping[str, Any], earlier: Entries | None) -> Entries | None:
+    """A session's line: the first names the run, and each who wrote from there on."""
+    run, name, machine = record.get("run"), record.get("name"), record.get("machine")
+    pid, started_ticks = record.get("pid"), record.get("pid_started_ticks")
+    if not isinstance(run, str) or len(run) != 32 or set(run) - set("0123456789abcdef"):
+        return earlier
+    if not isinstance(name, str) or not isinstance(machine, str):
+        return earlier
+    if not isinstance(pid, int) or not isinstance(started_ticks, int):
+        return earlier
+    if earlier is None:
+        return Entries(run, name, machine, (pid, started_ticks))
+    if earlier.run_id == run:
+        earlier.process = (pid, started_ticks)
+    return earlier
+
+
+def _thing_of(record: Mapping[str, Any]) -> tuple[Place, Made] | None:
+    """The thing that a line is about; None where it is none."""
+    server, address, login = record.get("server"), record.get("address"), record.get("login")
+    name, count = record.get("name"), record.get("count", 0)
+    kind = next((kind for kind in _KINDS if kind == record.get("kind")), None)
+    if not all(isinstance(text, str) for text in (server, address, name)) or not isinstance(login, bool):
+        return None
+    if kind is None or isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        return None
+    try:
+        f"{server}{address}".encode()
+    except UnicodeEncodeError:  # half a character, as in no address that can be reached
+        return None
+    return Place(str(server), str(address), login), Made(kind, str(name), min(count, COUNT_MAX))
+
+
+def this_machine() -> str:
+    """As `environment.json` names it, see `machine.machine_id`."""
+    return machine_id(cpu_model())
 
 
 class RunLedger:

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from loadstone.bounds.beneath import open_file
-from loadstone.record.file_names import KEPT, PLAN, RUN
-from loadstone.record.ledger_reading import is_needed
+from loadstone.record.ledger import is_needed
 from loadstone.record.lines import FORMAT
+from loadstone.record.run_files import KEPT, PLAN, RUN
 
 NEWEST = 20
 """So many are kept."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.placement import Placement
-from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.drive.outcome import CommandRecord, DriveRecord, Interval
 from loadstone.observe.sample import Sample
 from loadstone.plan.drive_plan import Plan
 from loadstone.record.facts import (
@@ -18,8 +18,8 @@ from loadstone.record.facts import (
     StoredFacts,
     SubjectFacts,
 )
-from loadstone.record.sliced_window import SlicedWindow
-from loadstone.record.window import Window
+from loadstone.record.keys_added import keys_added
+from loadstone.record.window import SlicedWindow, Window
 
 Slice = tuple[float, float]
 """Begin and end in seconds since the load of the drive started."""
@@ -100,3 +100,25 @@ def measure_phase(record: DriveRecord) -> tuple[Slice, ...]:
     """The slices of a drive of one condition: its measure phase, if it came to that."""
     measure = record.phases.get("measure")
     return () if measure is None else ((measure.start_s, measure.end_s),)
+
+
+def company_of(drives: Sequence[Drive]) -> CompanyFacts:
+    """What other drives did on the same servers at the same time, beside a condition measured in rounds.
+
+    A server counts the commands of all of them together: its counters are held against the sum. At least one drive
+    must be given.
+    """
+    commands: dict[str, CommandRecord] = {}
+    for drive in drives:
+        for name, record in drive.record.commands.items():
+            before = commands.get(name, CommandRecord(sent=0, replied=0))
+            commands[name] = before + record
+    added = [keys_added(drive.plan, drive.record.total) for drive in drives]
+    known = [keys for keys in added if keys is not None]
+    return CompanyFacts(
+        drives=len(drives),
+        commands=commands,
+        bytes_sent=sum(drive.record.bytes_sent for drive in drives),
+        keys=(sum(low for low, _ in known), sum(high for _, high in known)) if len(known) == len(added) else None,
+        loaded=all(drive.plan.keys.loaded for drive in drives),
+    )

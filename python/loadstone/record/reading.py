@@ -20,7 +20,13 @@ from loadstone.drive.outcome import Events, Latency, Phase
 from loadstone.errors import DriveFailed, UserError
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
-from loadstone.record.file_names import (
+from loadstone.record.histogram import merge, quantiles_ns
+from loadstone.record.hlog import IntervalSpan, RoundSpan, measured, measured_by_intervals, measured_by_rounds
+from loadstone.record.lines import LineReader, require_format
+from loadstone.record.look import Look
+from loadstone.record.part_kinds import with_kinds
+from loadstone.record.plan_summary import PlanSummary
+from loadstone.record.run_files import (
     CRASHES,
     ENVIRONMENT,
     EXPERIMENT,
@@ -30,14 +36,8 @@ from loadstone.record.file_names import (
     PLAN,
     SAMPLES,
     TRIALS,
+    require_run,
 )
-from loadstone.record.histogram import merge, quantiles_ns
-from loadstone.record.hlog import IntervalSpan, RoundSpan, measured, measured_by_intervals, measured_by_rounds
-from loadstone.record.lines import LineReader, require_format
-from loadstone.record.look import Look
-from loadstone.record.parts.before_kinds import with_kinds
-from loadstone.record.plan_summary import PlanSummary
-from loadstone.record.run_files import require_run
 from loadstone.record.trial import Line, Quantiles, TrialRecord
 from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.experiment import BLOCKS_MAX, Experiment

@@ -10,11 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 from loadstone.bounds.files import load_json
 from loadstone.deploy.limit_in_force import LimitName, PartLimits
 from loadstone.errors import UserError
-from loadstone.record.file_names import PLAN
 from loadstone.record.lines import dump_document
 from loadstone.record.plan_summary import GroupLine, PlanSummary
 from loadstone.record.reading import read_environment, read_plan
-from loadstone.record.run_files import require_run
+from loadstone.record.run_files import PLAN, require_run
 
 _OPTIONS = (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published"), ("scale", "--scale"))
 _ADVICE = "run it again without --resume"

@@ -1,12 +1,36 @@
-"""Whether a folder is a run's: told at once, before what reads it is loaded."""
+"""The files of a run's folder: their names, whether a folder is a run's, and what two runs are called.
+
+It is light: a command says at once that a folder is none, before what reads one is loaded.
+"""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone.bounds.beneath import open_file
 from loadstone.errors import UserError
-from loadstone.record.file_names import ENVIRONMENT, EXPERIMENT, PLAN
+
+RUN = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d+))?")
+"""A folder as it was made, and not renamed: `20261121T230227Z-documents`; of several in one second with a number."""
+
+EXPERIMENT = "experiment.yaml"
+ENVIRONMENT = "environment.json"
+PLAN = "plan.json"
+TRIALS = "trials.jsonl"
+LOOKS = "looks.jsonl"
+CRASHES = "crashes.jsonl"
+INTERVALS = "intervals.jsonl"
+SAMPLES = "samples.jsonl"
+LATENCY = "latency"
+"""A folder of interval logs, `<trial>.hlog`."""
+ANALYSIS = "analysis.json"
+LOGS = "logs"
+"""A folder of what servers and subjects of ours wrote, `<name>.log`."""
+KEPT = "kept.json"
+"""Of an ad hoc run of which the newest alone are kept, see `newest_runs`."""
+LEDGER = "ledger.jsonl"
+"""What was made on servers that are not loadstone's own."""
 
 
 def require_run(path: Path, option: str = "", names: Sequence[str] = (EXPERIMENT, ENVIRONMENT, PLAN)) -> None:
@@ -24,3 +48,28 @@ def require_run(path: Path, option: str = "", names: Sequence[str] = (EXPERIMENT
             ) from None
         except OSError as error:
             raise UserError(f"{option}{path / name}: cannot be read: {error.strerror}") from None
+
+
+_FOLDER = re.compile(r"(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z-(.+)")
+"""`20261121T230227Z-documents`."""
+
+
+def run_names(a: Path, b: Path) -> tuple[str, str]:
+    """What the two runs are called: `run 14:30`, `run 2026-11-21`, or the folders' names where they tell more."""
+    folders = a.resolve(), b.resolve()
+    one, other = (_FOLDER.fullmatch(folder.name) for folder in folders)
+    if one and other and one[7] == other[7] and one.groups() != other.groups():
+        times = _times(one), _times(other)
+        for form in range(len(times[0])):
+            if times[0][form] != times[1][form]:
+                return f"run {times[0][form]}", f"run {times[1][form]}"
+    if folders[0].name != folders[1].name:
+        return folders[0].name, folders[1].name
+    parents = folders[0].parent.name, folders[1].parent.name
+    return parents if parents[0] != parents[1] else (str(folders[0]), str(folders[1]))
+
+
+def _times(match: re.Match[str]) -> tuple[str, str, str]:
+    """The start of a run: its day, or on one day its time, as exact as it must be."""
+    year, month, day, hour, minute, second, _ = match.groups()
+    return f"{year}-{month}-{day}", f"{hour}:{minute}", f"{hour}:{minute}:{second}"

@@ -4,8 +4,10 @@
 """
 
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from loadstone.bounds.replies import example_of
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
@@ -18,15 +20,13 @@ from loadstone.record.facts import (
     ServerCounters,
     ServerTrial,
     SnapshotPair,
+    SubjectFacts,
     TrialFacts,
 )
 from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
 from loadstone.record.observation import Observation
-from loadstone.record.parts.avg_max import averages_of
-from loadstone.record.parts.part_cpu import connections_by_third, cpu_seconds, parts_of
-from loadstone.record.parts.part_kinds import has_counters, kinds_of
-from loadstone.record.parts.requested import limits_of_servers, settings_of_servers, with_limits
-from loadstone.record.parts.stalls import stalls_of
+from loadstone.record.part_figures import averages_of, connections_by_third, cpu_seconds, parts_of, stalls_of
+from loadstone.record.part_kinds import has_counters, kinds_of
 from loadstone.record.trial import Quantiles, TrialRecord, Units
 from loadstone.record.window import Window
 
@@ -98,7 +98,7 @@ def _facts(
 ) -> TrialFacts:
     """What the checks are made from; `kinds`: what each part is."""
     drive, readings = observation.drive.record, observation.readings
-    in_force = limits_of_servers(planned, readings.limits)
+    in_force = _limits_of_servers(planned, readings.limits)
     return TrialFacts(
         failure=observation.failure,
         plan=observation.drive.plan,
@@ -112,9 +112,9 @@ def _facts(
         host=_host(window),
         parts=parts_of(window, drive, cpu_s, kinds, in_force),
         stored=tuple(readings.stored),
-        subjects=with_limits(planned, readings.subjects),
+        subjects=_with_limits(planned, readings.subjects),
         target=planned.target,
-        settings=settings_of_servers(planned, readings.settings),
+        settings=_settings_of_servers(planned, readings.settings),
         unlike={name: dict(values) for name, values in readings.mismatched.items()},
         limits=in_force,
         seen=averages_of(window),
@@ -257,3 +257,37 @@ def _host(window: Window) -> HostFacts:
         huge_pages_always=None if huge is None else huge > 0,
         overcommit_memory=None if overcommit is None else int(overcommit),
     )
+
+
+Limits = Mapping[LimitName, LimitInForce]
+
+
+def _limits_of_servers(
+    planned: PlannedTrial, reported: Mapping[str, Limits]
+) -> dict[str, dict[LimitName, LimitInForce]]:
+    """The limits of each server that has some, or was to have."""
+    limits = {name: _complete(reported.get(name, {}), given.get("limits")) for name, given in planned.servers.items()}
+    return {name: of_server for name, of_server in limits.items() if of_server}
+
+
+def _with_limits(planned: PlannedTrial, subjects: Mapping[str, SubjectFacts]) -> dict[str, SubjectFacts]:
+    """The subjects, each with an entry for every limit that it was to have."""
+    requested = {name: subject.limits for name, subject in planned.subjects.items()}
+    return {
+        name: facts.model_copy(update={"limits": _complete(facts.limits, requested.get(name))})
+        for name, facts in subjects.items()
+    }
+
+
+def _settings_of_servers(planned: PlannedTrial, reported: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """The settings as read back; none of a server that was to have some and did not answer."""
+    silent = [name for name, given in planned.servers.items() if given.get("settings")]
+    return {**{name: {} for name in silent}, **{name: dict(values) for name, values in reported.items()}}
+
+
+def _complete(reported: Limits, requested: object) -> dict[LimitName, LimitInForce]:
+    """What is reported, and `unknown` for each limit that was requested (`cpu: 0.5`) and of which nothing is."""
+    given = requested if isinstance(requested, Mapping) else {}
+    names: tuple[LimitName, ...] = get_args(LimitName)
+    silent = [name for name in names if given.get(name) not in (None, "") and name not in reported]
+    return {**reported, **{name: LimitInForce(status="unknown") for name in silent}}

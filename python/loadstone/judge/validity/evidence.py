@@ -8,7 +8,7 @@ from loadstone.drive.outcome import CommandRecord, DriveRecord
 from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.record.facts import DRIVER, LINK, OWN, PartCpu, ServerCounters, ServerTrial, TrialFacts, owner_of
-from loadstone.record.parts.part_kinds import declared, has_counters, stores_of
+from loadstone.record.part_kinds import declared, has_counters, stores_of
 from loadstone.record.trial import TrialRecord
 from loadstone.software.part_kind import PartKind
 from loadstone.spec.drivers import NATIVE

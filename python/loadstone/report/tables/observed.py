@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadstone import registry
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.facts import HOST, AvgMax
-from loadstone.record.parts.part_kinds import declared
+from loadstone.record.part_kinds import declared
 from loadstone.report import format as fmt
 from loadstone.software.metric import STORES, Column, Format, Table
 

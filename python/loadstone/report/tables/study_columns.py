@@ -7,7 +7,7 @@ from loadstone import registry
 from loadstone.analyse.model import Analysis, Part, ResultTable, Row, TimelinePoint
 from loadstone.judge.verdict import Level
 from loadstone.record.facts import DRIVER
-from loadstone.record.parts.part_kinds import SUBJECT
+from loadstone.record.part_kinds import SUBJECT
 from loadstone.report import format as fmt
 from loadstone.report.glossary import meaning
 from loadstone.report.tables import observed

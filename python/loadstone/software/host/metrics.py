@@ -116,7 +116,7 @@ OF_OTHERS = (
     ),
 )  # fmt: skip
 """Of part `others` there is one more for each part of other conditions that is up, by its name, and one for each of the
-other programs that took most (`software.metric.PROGRAM` and its name). `record.parts.avg_max` keeps all of them."""
+other programs that took most (`software.metric.PROGRAM` and its name). `record.part_figures` keeps all of them."""
 _KERNEL = (
     Metric(
         "huge_pages_always", KERNEL, "gauge", "1 or 0", "1 if every process is given huge pages without a request",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.record.names_of_runs import run_names
+from loadstone.record.run_files import run_names
 
 
 @pytest.mark.parametrize(

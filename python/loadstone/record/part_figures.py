@@ -1,12 +1,14 @@
-"""CPU and connections of each part in the measure phase, from what the monitors observed."""
+"""What the monitors observed of each part: its CPU and connections, its other figures, and what it did in a stall."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
+from loadstone import registry
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
-from loadstone.drive.outcome import DriveRecord
+from loadstone.drive.outcome import DriveRecord, Stall
 from loadstone.observe.sample import Sample
-from loadstone.record.facts import DRIVER, OWN, PartCpu, cpus_in_force, owner_of
-from loadstone.record.parts.part_kinds import declared, declared_of
+from loadstone.record.facts import DRIVER, HOST, LINK, OTHERS, OWN, AvgMax, PartCpu, StallFacts, cpus_in_force, owner_of
+from loadstone.record.part_kinds import declared, declared_of
 from loadstone.record.window import Window
 from loadstone.software.part_kind import PartKind
 
@@ -117,3 +119,102 @@ def _wait_share(window: Window, drive: DriveRecord, part: str) -> float | None:
 def _sum_of(window: Window, part: str, counters: Sequence[str]) -> float | None:
     grown = [window.increase(part, counter) for counter in counters]
     return None if None in grown else sum(seconds for seconds in grown if seconds is not None)
+
+
+LEAST_CORES = 0.005
+"""Of the part that has a metric for each name of who ran beside the condition: who took less is not kept."""
+KEPT = tuple(metric.name for metric in registry.METRICS.values() if metric.kept and metric.kind != "counter")
+"""Gauges and rates of every monitor. What only grows is reported by the counters before and after."""
+DIGITS = 6
+"""Significant digits that are kept: a trial's line holds a hundred of these figures."""
+
+
+def avg_max(window: Window, part: str, metrics: Iterable[str]) -> dict[str, AvgMax]:
+    """Each of these metrics (gauges and rates) that was observed of the part, in the order of `metrics`."""
+    found: dict[str, AvgMax] = {}
+    for metric in metrics:
+        mean, highest = window.mean(part, metric), window.highest(part, metric)
+        if mean is not None and highest is not None:
+            found[metric] = AvgMax(avg=_short(mean), max=_short(highest))
+    return found
+
+
+def averages_of(window: Window) -> dict[str, dict[str, AvgMax]]:
+    """Part -> metric -> average and maximum, of all parts and metrics that were observed; without empty ones."""
+    parts = sorted({part for metric in KEPT for part in window.parts(metric)})
+    found = {part: avg_max(window, part, KEPT) for part in parts}
+    beside = avg_max(window, OTHERS, window.metrics(OTHERS))
+    found[OTHERS] = {name: cores for name, cores in beside.items() if cores.avg >= LEAST_CORES}
+    return {part: figures for part, figures in found.items() if figures}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+State = Literal["stopped", "busy", "idle"]
+_BUSY = 0.7
+"""J: a process that used so much of a CPU while it answered nothing was at work: a slow command, a fork."""
+_IDLE = 0.3
+"""J: and one that used less waited. The monitors look once a second, so both ends of a short stall are blurred."""
+_NO_SERVER = (DRIVER, OWN, HOST)
+
+
+def stalls_of(
+    drive: DriveRecord, samples: Sequence[Sample], kinds: Mapping[str, str], target: str | None
+) -> tuple[StallFacts, ...]:
+    """Each time that servers answered nothing.
+
+    Args:
+        drive: what the driver brought back.
+        samples: what the monitors observed, from before the load to after it.
+        kinds: what each part is.
+        target: the server or application that got the load; None: every server.
+    """
+    return tuple(_seen(drive, stall, samples, kinds, target) for stall in drive.stalls if stall.of == "server")
+
+
+def _seen(
+    drive: DriveRecord, stall: Stall, samples: Sequence[Sample], kinds: Mapping[str, str], target: str | None
+) -> StallFacts:
+    begin_s = drive.started_unix_ns / 1e9 + stall.begin_s
+    window = Window(samples, begin_s, begin_s + stall.length_s)
+    states = {part: state for part in _processes(window, kinds) if (state := _state(window, part, samples))}
+    part = _to_blame(states, kinds, target)
+    return StallFacts(
+        begin_s=round(stall.begin_s, 6),
+        length_s=round(stall.length_s, 6),
+        waiting=stall.waiting,
+        part=part,
+        state=None if part is None else states[part],
+    )
+
+
+def _processes(window: Window, kinds: Mapping[str, str]) -> list[str]:
+    """Parts with a process that are a server or an application."""
+    owners = ((part, owner_of(part, kinds)) for part in window.parts("cpu_s") if part not in _NO_SERVER)
+    return [part for part, owner in owners if owner is not None and kinds[owner] not in (LINK, "host", "driver")]
+
+
+def _state(window: Window, part: str, samples: Sequence[Sample]) -> State | None:
+    if any(
+        sample.part == part and sample.metric == "stopped" and sample.value > 0
+        for sample in samples
+        if window.start_s <= sample.unix_s <= window.end_s
+    ):
+        return "stopped"
+    used_s = window.increase(part, "cpu_s")
+    if used_s is None or window.length_s <= 0:
+        return None
+    share = used_s / window.length_s
+    return "busy" if share >= _BUSY else "idle" if share <= _IDLE else None
+
+
+def _to_blame(states: Mapping[str, State], kinds: Mapping[str, str], target: str | None) -> str | None:
+    """One that was stopped, else one that was busy all the while, else the one that was asked."""
+    for state in ("stopped", "busy"):
+        found = next((part for part in sorted(states) if states[part] == state), None)
+        if found is not None:
+            return found
+    asked = [part for part in sorted(states) if target in (None, owner_of(part, kinds))]
+    return asked[0] if asked else None

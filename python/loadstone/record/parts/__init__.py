@@ -1,1 +1,0 @@
-"""What a record says of servers, applications and the machine: their kinds, figures, settings."""
