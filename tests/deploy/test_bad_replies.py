@@ -21,7 +21,7 @@ from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.redis import connection as redis_connection
 from loadstone.software.redis import probe as probe_module
 from loadstone.software.redis.capacity import MemoryUse, foreign_keys
-from loadstone.software.redis.cluster.cluster_control import ClusterControl
+from loadstone.software.redis.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.data.pipe import Pipe, Replies
 from loadstone.software.redis.monitor import RedisMonitor, snapshot

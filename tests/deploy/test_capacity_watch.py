@@ -13,9 +13,8 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom
 from loadstone.plan.endpoints import Endpoint
-from loadstone.software.redis.capacity import memory_use
+from loadstone.software.redis.capacity import MemoryWatch, memory_use
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.losses import MemoryWatch
 
 Start = Callable[..., UserRedis]
 MIB = 1024**2

@@ -14,7 +14,7 @@ from loadstone.drive.rounds import RoundsOptions
 from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.plan.operations import Command, HttpRequest, Operation
-from loadstone.software.redis.cluster.cluster import RedisCluster
+from loadstone.software.redis.cluster import RedisCluster
 
 from .conftest import Store
 

@@ -19,7 +19,7 @@ from loadstone.deploy.processes.local_server import OwnServer
 from loadstone.deploy.processes.resource_limits import Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.subjects.subject import LocalSubject
-from loadstone.software.redis.cluster.cluster import RedisCluster
+from loadstone.software.redis.cluster import RedisCluster
 from loadstone.software.redis.replicated import ReplicatedRedis
 
 EATS = "import time; x = b'x' * 300_000_000; time.sleep(600)"

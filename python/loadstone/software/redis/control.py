@@ -3,27 +3,31 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Self
 
+from loadstone.bounds.conversation import earn
 from loadstone.deploy.capacity import says_full
 from loadstone.deploy.control import WriteRows
-from loadstone.deploy.ledger import Kind, Made, Outcome, Place, place_of
-from loadstone.deploy.row_files import Rows
+from loadstone.deploy.ledger import KEYS, Kind, Made, Outcome, Place, describe, place_of
+from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.traces import Traces
+from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.software.redis import capacity, row_writing
-from loadstone.software.redis import traces as redis_traces
-from loadstone.software.redis.commands.info import ServerCommands
-from loadstone.software.redis.commands.reading import only_reads
-from loadstone.software.redis.confined import ConfinedCommands
+from loadstone.software.redis import capacity
+from loadstone.software.redis.commands.confinement import NAMED, ConfinedCommands, keys_made
+from loadstone.software.redis.commands.info import ServerCommands, only_reads
+from loadstone.software.redis.data.key_rows import writing_of
 from loadstone.software.redis.declared import REDIS
-from loadstone.software.redis.losses import MemoryWatch
 from loadstone.software.redis.monitor import RedisSnapshot, snapshot
 from loadstone.software.redis.replicas import ReplicaReads
 from loadstone.software.redis.session import RedisSession
 from loadstone.software.redis.settings import SPELLING
+from loadstone.spec.experiment import OUR_PREFIX
+
+SUBJECT_KEYS = f"{OUR_PREFIX}subject:"
+"""What the keys of our own applications begin with."""
 
 
 class RedisControl(RedisSession):
@@ -31,7 +35,7 @@ class RedisControl(RedisSession):
 
     software: ClassVar[str] = REDIS.name
     spelling: ClassVar[Spelling] = SPELLING
-    removable: ClassVar[tuple[Kind, ...]] = redis_traces.REMOVABLE
+    removable: ClassVar[tuple[Kind, ...]] = KEYS
 
     reads: ReplicaReads | None = None
     """Of the replicas that the load reads from."""
@@ -53,15 +57,26 @@ class RedisControl(RedisSession):
 
     def snapshot(self) -> RedisSnapshot:
         """All that is counted, and what may spoil a figure."""
-        found = snapshot(self)
-        return found if self.reads is None else self.reads.added_to(found)
+        own = snapshot(self)
+        return own if self.reads is None else self.reads.added_to(own)
 
     def start(self) -> None:
         """None: its counters say which start it is."""
 
     def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
-        """What sends the commands for each row."""
-        return row_writing.row_writing(self, data, rows, traces)
+        """What sends the commands for each row, once rows of before are removed and the keys noted."""
+        if not data.commands:
+            raise UserError(f"'{data.server}' is a Redis: name 'commands', and leave 'table' out")
+        writing = writing_of(data.commands, rows)
+        if self.keys():
+            writing.remove(self)  # of an earlier run, or of other rows under these keys
+        traces.note(*as_made(writing.keys, writing.beginnings))
+
+        def write(tell: Tell) -> bool:
+            writing.write(self, rows, tell)
+            return True
+
+        return write
 
     def is_full(self, error: BaseException) -> bool:
         """Whether it refuses writes because memory or disk is full."""
@@ -72,20 +87,50 @@ class RedisControl(RedisSession):
         return place_of(server, self.endpoint)
 
     def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:
-        """Keys beside those of the plan."""
-        return redis_traces.left_by_load(commands, prefix)
+        """Keys beside `{key}`, which a trial removes itself."""
+        return as_made(*keys_made(commands, prefix))
 
     def left_by_subjects(self) -> list[Made]:
         """Keys that an application of ours may make in every Redis that it has."""
-        return [Made("keys_beginning", redis_traces.SUBJECT_KEYS)]
+        return [Made("keys_beginning", SUBJECT_KEYS)]
 
     def remove_traces(self, traces: Traces) -> None:
-        """Remove the keys that were noted."""
-        redis_traces.remove_traces(self, traces)
+        """Remove the keys that were noted, and forget each as soon as it is gone. Raises LoadstoneError."""
+        for thing in sorted(traces.things):
+            self._remove(thing)
+            traces.gone(thing)
 
     def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:  # noqa: ARG002 (keys name no run)
-        """Remove keys that only ours can be."""
-        return redis_traces.remove_left(self, things)
+        """Remove what a killed run left, of those keys that begin as only ours do."""
+        for thing in things:
+            many = thing.kind != "key"
+            if not (NAMED.match(thing.name) if many else thing.name.startswith(OUR_PREFIX)):
+                needed = f"{OUR_PREFIX}NAME:" if many else OUR_PREFIX
+                refused = f"{describe(thing)}: only keys that begin with {needed} are ever removed"
+                yield Outcome(thing, refused, left=True)
+                continue
+            removed = self._remove(thing)
+            result = f"{removed:,} removed" if removed else "there were none"
+            yield Outcome(thing, f"{describe(thing)}: {result}", left=False)
+
+    def _remove(self, thing: Made) -> int:
+        """Remove keys that were made; how many there were.
+
+        Raises:
+            UserError: they do not begin as ours do.
+            ServerGone: the server does not answer.
+        """
+        if thing.kind == "key":
+            return self.remove_key(thing.name)
+        if thing.kind not in self.removable:
+            return 0
+        keys = self.keys()
+        earn(keys)
+        if thing.kind == "keys_beginning":
+            return self.remove_beginning(thing.name)
+        if thing.count > max(keys, 1000):  # to look at every key of the server is shorter
+            return self.remove_beginning(thing.name)
+        return self.remove_numbered(thing.name, thing.count)
 
     def confinement(self) -> ConfinedCommands:
         """Commands on keys of ours."""
@@ -95,12 +140,20 @@ class RedisControl(RedisSession):
         """By its memory, and by that of its machine."""
         return capacity.shortage(self, memory_of(trials, server), here=pid is not None)
 
-    def loss_watch(self, server: str) -> MemoryWatch:
+    def loss_watch(self, server: str) -> capacity.MemoryWatch:
         """Its memory, from now on."""
-        return MemoryWatch.begin(server, self)
+        return capacity.MemoryWatch.begin(server, self)
 
     def evicting_policy(self) -> str:
         """`maxmemory-policy`, where it has a limit and throws keys away at it."""
-        found = self.settings({"maxmemory": "", "maxmemory-policy": ""})
-        policy = found.get("maxmemory-policy", "noeviction")
-        return policy if found.get("maxmemory", "0") != "0" and policy != "noeviction" else ""
+        settings = self.settings(("maxmemory", "maxmemory-policy"))
+        policy = settings.get("maxmemory-policy", "noeviction")
+        return policy if settings.get("maxmemory", "0") != "0" and policy != "noeviction" else ""
+
+
+def as_made(keys: Iterable[str], beginnings: Iterable[str]) -> list[Made]:
+    """Keys by their names, and by what they begin with, as the ledger has them."""
+    return [
+        *(Made("key", key) for key in sorted(keys)),
+        *(Made("keys_beginning", beginning) for beginning in sorted(beginnings)),
+    ]

@@ -12,9 +12,8 @@ from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.users_parts import PING_TIMEOUT_S
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint
-from loadstone.software.redis.cluster.announced import ANYWHERE, Address, Allowed, require_address, require_plausible
-from loadstone.software.redis.commands.info import ServerCommands
-from loadstone.software.redis.commands.reading import only_reads
+from loadstone.software.redis.announced import ANYWHERE, Address, Allowed, require_address, require_plausible
+from loadstone.software.redis.commands.info import ServerCommands, only_reads
 from loadstone.software.redis.monitor import CommandStat, RedisSnapshot, command_stats
 from loadstone.software.redis.probe import probe
 from loadstone.software.redis.requirements import explain

@@ -6,9 +6,9 @@ from loadstone.deploy.containers.contained import InContainer
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.software.redis import packages
-from loadstone.software.redis.cluster.cluster import ClusterSettings
+from loadstone.software.redis.cluster import ClusterSettings
+from loadstone.software.redis.commands.confinement import ConfinedCommands, reaches_out
 from loadstone.software.redis.commands.doubts import doubt_about
-from loadstone.software.redis.confined import ConfinedCommands, reaches_out
 from loadstone.software.redis.contained import ContainedRedis, check
 from loadstone.software.redis.local import EmbeddedSettings, ProcessSettings, ValkeySettings
 from loadstone.software.redis.monitor import RedisMonitor

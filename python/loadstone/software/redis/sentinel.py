@@ -15,7 +15,7 @@ from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
 from loadstone.plan.endpoints import Endpoint
-from loadstone.software.redis.cluster.announced import Address, require_address, require_few, require_plausible
+from loadstone.software.redis.announced import Address, require_address, require_few, require_plausible
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.replicas import (
     ReadFrom,

@@ -12,7 +12,7 @@ from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, host_of, options_of, passw
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.text import hide_url
-from loadstone.software.redis.cluster.announced import ANYWHERE, HOSTS, Allowed, allowed_hosts
+from loadstone.software.redis.announced import ANYWHERE, HOSTS, Allowed, allowed_hosts
 from loadstone.software.redis.declared import REDIS
 from loadstone.software.redis.replicas import CHOICES, ReadFrom
 

@@ -13,8 +13,7 @@ from loadstone.deploy.urls import valid_by
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint
-from loadstone.software.redis.cluster.announced import allowed_by
-from loadstone.software.redis.cluster.users_cluster import UsersCluster
+from loadstone.software.redis.announced import allowed_by
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.replicas import (
     follows,
@@ -34,6 +33,7 @@ from loadstone.software.redis.url import (
     parse_url,
     read_from,
 )
+from loadstone.software.redis.users_cluster import UsersCluster
 from loadstone.software.redis.users_process import local_pid, local_pids, parts_of
 
 

@@ -10,8 +10,7 @@ from tests.tiny_experiment import sending
 from loadstone.errors import UserError
 from loadstone.options import RunOptions
 from loadstone.overview import describe_experiment
-from loadstone.software.redis.commands.arity import ARITIES
-from loadstone.software.redis.commands.doubts import doubt_about
+from loadstone.software.redis.commands.doubts import ARITIES, doubt_about
 from loadstone.spec.built_in import names
 
 

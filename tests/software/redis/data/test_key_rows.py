@@ -17,7 +17,7 @@ from loadstone.deploy.rows import rows_of
 from loadstone.errors import Interrupted, ServerGone
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.plan.required import RequiredData
-from loadstone.software.redis.cluster.cluster_control import ClusterControl
+from loadstone.software.redis.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.data import packed as data_packed
 from loadstone.software.redis.data.key_rows import Writing, writing_of

@@ -1,18 +1,20 @@
 """Which commands may be sent to a Redis that is not ours: the one place that decides.
 
 A command is sent if it works on data, and every key in it is `{key}` of the plan or begins with `loadstone:`. Both our
-table (`command_table`) and the server (`command_info`) are queried, and either may refuse: names, flags and keys. Of a
-command that our table lacks the server alone decides, by its ACL categories; a server that does not say leaves it out.
+table (`table`) and the server (`info`) are queried, and either may refuse: names, flags and keys. Of a command that our
+table lacks the server alone decides, by its ACL categories; a server that does not say leaves it out.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 
 from loadstone.deploy.control import Refusal
 from loadstone.plan.operations import is_one_key
 from loadstone.software.redis.commands.arguments import Argument, argument_of
 from loadstone.software.redis.commands.info import UNKNOWN, CommandInfo, ServerCommands
-from loadstone.software.redis.commands.table import DATA, KEYLESS, READING, REFUSED, SUBCOMMANDS, Unclear
+from loadstone.software.redis.commands.table import DATA, KEYLESS, REACHING, READING, REFUSED, SUBCOMMANDS, Unclear
+from loadstone.software.redis.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX
 
 DATA_CATEGORIES = frozenset(
@@ -30,6 +32,31 @@ NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 OTHER_COMMAND = f"use a command on keys that begin with '{OUR_PREFIX}', as {{key}} does"
 OTHER_KEY = f"write a key that begins with '{OUR_PREFIX}', as {{key}} does"
 OF_ROWS = f"write a key that begins with '{OUR_PREFIX}'"
+
+
+class ConfinedCommands:
+    """See `deploy.control.Confinement`. `server` is consulted, too; None: our table alone."""
+
+    def __init__(self, server: ServerCommands | None) -> None:
+        self._server = server
+
+    def command(self, command: Sequence[str], prefix: str) -> None:
+        """See `deploy.control.Confinement.command`."""
+        require_confined(command, prefix, self._server)
+
+    def row_command(self, text: str) -> None:
+        """See `deploy.control.Confinement.row_command`."""
+        require_confined(_split(text), None, self._server)
+
+    def count(self, text: str, *, of_application: bool) -> None:
+        """An application keeps what it stores where it likes; without one nothing but keys of ours can be counted."""
+        parts = _split(text)
+        reads_any_key = of_application and parts[0].upper() in COUNTING
+        require_confined(parts, None, self._server, reads_any_key=reads_any_key)
+
+    def statement(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
+        """It has no tables."""
+        raise Refusal("it accepts no statements", "leave it out")
 
 
 def require_confined(
@@ -67,7 +94,7 @@ def require_confined(
         return
     info = _with_part(info, server, name, arguments)
     _require_harmless(info, arguments, is_known=known is not None)
-    keys = server.keys([one.example for one in (name, *arguments)]) or []
+    keys = server.keys([word.example for word in (name, *arguments)]) or []
     if known is None and not keys:
         raise Refusal("the server finds no key in it", OTHER_COMMAND)
     for text in [] if reads_any_key else keys:
@@ -107,7 +134,7 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
     if name in SUBCOMMANDS:
         part = arguments[0] if arguments else None
         if part is None or not part.is_certain or part.example.upper() not in SUBCOMMANDS[name]:
-            known = ", ".join(f"{name} {one}" for one in sorted(SUBCOMMANDS[name]))
+            known = ", ".join(f"{name} {own}" for own in sorted(SUBCOMMANDS[name]))
             raise Refusal("it does not work on a key", f"of {name} use one of: {known}")
         return list(arguments[1:2])
     if name not in DATA:
@@ -149,7 +176,27 @@ def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *
         return
     if info.marks & NEVER_UNLESS_KNOWN or not info.marks & DATA_CATEGORIES:
         raise Refusal("the server does not mark it as a command on data", OTHER_COMMAND)
-    loose = next((one for one in arguments if not one.is_certain and not one.is_ours), None)
+    loose = next((argument for argument in arguments if not argument.is_certain and not argument.is_ours), None)
     if "movablekeys" in info.marks and loose is not None:
         why = f"the positions of its keys depend on its arguments, and '{loose.written}' is not always the same"
         raise Refusal(why, "write a text without placeholders")
+
+
+def reaches_out(command: Sequence[str]) -> bool:
+    """Whether a command sets or asks more than the data of a server of ours: its files, its modules, other servers.
+
+    One whose name is not certain may be any, and one of a module other than JSON may do what the module can.
+    """
+    name = command[0].upper() if command else ""
+    return name in REACHING or not name.removeprefix("JSON.").replace("_", "").replace("-", "").isalnum()
+
+
+def _split(text: str) -> list[str]:
+    """A command that is written as in a shell. Raises Refusal."""
+    try:
+        parts = shlex.split(text)
+    except ValueError:
+        raise Refusal("its quotes are not closed", "write it as in a shell") from None
+    if not parts:
+        raise Refusal("it is empty", "write a command")
+    return parts

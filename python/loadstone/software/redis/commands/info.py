@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone.errors import ServerRefused
+from loadstone.software.redis.commands.table import READING, SUBCOMMANDS
 from loadstone.software.redis.session import RedisSession
+
+READ_ONLY = "readonly"
+"""The flag of a command that a replica serves."""
+NOT_OF_REPLICAS = frozenset({"PUBLISH", "SPUBLISH", "TOUCH", "WATCH"})
+"""Leave no key, and are no reads."""
 
 
 @dataclass(frozen=True)
@@ -63,3 +69,18 @@ def _info_of(reply: Any) -> CommandInfo | None:
     marks = [mark for part in (described[2], *described[6:7]) if isinstance(part, list) for mark in part]
     texts = (mark.decode(errors="replace").lower() for mark in marks if isinstance(mark, bytes))
     return CommandInfo(described[0].decode(errors="replace").upper(), frozenset(texts))
+
+
+def only_reads(server: ServerCommands, command: Sequence[str]) -> bool:
+    """Whether a command only reads, so that a replica serves it. Raises ServerGone.
+
+    As the server says it; as our table has it where the server does not say.
+    """
+    name = command[0].upper()
+    if "{" in name:
+        return False
+    part = f"|{command[1]}" if name in SUBCOMMANDS and len(command) > 1 else ""
+    info = server.info(f"{command[0]}{part}".lower())
+    if info is None or info is UNKNOWN:
+        return name in READING - NOT_OF_REPLICAS
+    return READ_ONLY in info.marks

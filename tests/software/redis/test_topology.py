@@ -7,9 +7,9 @@ import pytest
 
 from loadstone.errors import BadReply, UserError
 from loadstone.plan.endpoints import Endpoint
-from loadstone.software.redis.cluster.announced import allowed_by
-from loadstone.software.redis.cluster.topology import ClusterNode, endpoints_of, read_topology
+from loadstone.software.redis.announced import allowed_by
 from loadstone.software.redis.url import parse_sentinel_url, parse_url
+from loadstone.software.redis.users_cluster import ClusterNode, endpoints_of, read_topology
 
 OK = b"cluster_state:ok\r\ncluster_slots_assigned:16384\r\ncluster_slots_ok:16384\r\n"
 ALL = [0, 16_383, [b"10.0.0.1", 7000, b"a" * 40, []]]

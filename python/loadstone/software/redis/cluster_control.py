@@ -11,9 +11,8 @@ from loadstone.bounds.replies import read_as, whole
 from loadstone.deploy.ledger import Place
 from loadstone.errors import ServerGone
 from loadstone.plan.endpoints import Endpoint
-from loadstone.software.redis.cluster.cluster_info import merged_info
-from loadstone.software.redis.cluster.topology import own_slots
 from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.metrics import METRICS
 from loadstone.software.redis.session import Redirected
 from loadstone.software.redis.url import place_of_cluster
 
@@ -24,6 +23,8 @@ SEARCHES_IN_VAIN = 3
 """Of all nodes for keys of ours, in a row, while slots move."""
 REDIRECTIONS_MAX = 5
 """How often a command is sent on."""
+OVER_NODES = {metric.name: metric.over_nodes for metric in METRICS}
+TEXT_BETWEEN = "+"
 
 
 class ClusterControl(RedisControl):
@@ -81,10 +82,10 @@ class ClusterControl(RedisControl):
         places: dict[NodeControl, list[int]] = {}
         for place, command in enumerate(commands):
             places.setdefault(self.node_of(command[1]), []).append(place)
-        found: dict[int, Any] = {}
+        replies: dict[int, Any] = {}
         for node, own in places.items():
-            found |= dict(zip(own, self._all_followed(node, [commands[place] for place in own]), strict=True))
-        return [found[place] for place in range(len(commands))]
+            replies |= dict(zip(own, self._all_followed(node, [commands[place] for place in own]), strict=True))
+        return [replies[place] for place in range(len(commands))]
 
     def _all_followed(self, node: "NodeControl", commands: Sequence[Sequence[Any]]) -> list[Any]:
         """The replies to commands for one node; of those that it sends on, each by itself."""
@@ -113,13 +114,13 @@ class ClusterControl(RedisControl):
     def _node_at(self, node: "NodeControl", host: str, port: int) -> "NodeControl":
         """The one of our nodes that another names. Raises ServerGone."""
         host = host.strip("[]") or node.endpoint.host
-        found = next((one for one in self.nodes if (one.endpoint.host, one.endpoint.port) == (host, port)), None)
-        if found is None:
+        named = next((ours for ours in self.nodes if (ours.endpoint.host, ours.endpoint.port) == (host, port)), None)
+        if named is None:
             raise ServerGone(
                 f"server {node.endpoint.label}: a slot moved to {host}:{port}, which was no primary of the "
                 "cluster when the run began and is not connected to; begin again"
             )
-        return found
+        return named
 
     def present(self, keys: Sequence[str]) -> list[bool]:
         """See `RedisControl.present`; keys of several slots are looked up one by one."""
@@ -135,11 +136,11 @@ class ClusterControl(RedisControl):
     def config_get(self, names: Iterable[str]) -> dict[str, str]:
         """The settings of these names; where the nodes differ, what each has, with commas between."""
         required = list(names)
-        found: dict[str, list[str]] = {}
+        settings: dict[str, list[str]] = {}
         for node in self.nodes:
             for name, value in node.config_get(required).items():
-                found.setdefault(name, []).append(value)
-        return {name: ", ".join(dict.fromkeys(values)) for name, values in found.items()}
+                settings.setdefault(name, []).append(value)
+        return {name: ", ".join(dict.fromkeys(values)) for name, values in settings.items()}
 
     def remove_beginning(self, prefix: str) -> int:
         """Remove every key that begins with `prefix`; how many there were. See `RedisControl.remove_beginning`.
@@ -150,9 +151,9 @@ class ClusterControl(RedisControl):
         removed, in_vain = 0, 0
         while in_vain < SEARCHES_IN_VAIN:
             before = self._slots()
-            found = sum(node.remove_beginning(prefix) for node in self.nodes)
-            removed += found
-            in_vain = 0 if found else in_vain + 1
+            now_removed = sum(node.remove_beginning(prefix) for node in self.nodes)
+            removed += now_removed
+            in_vain = 0 if now_removed else in_vain + 1
             if before == self._slots() and not any(slot.startswith("[") for slots in before for slot in slots):
                 break
         return removed
@@ -178,8 +179,11 @@ class NodeControl(RedisControl):
         return super().call(*command)
 
     def own_slots(self) -> tuple[str, ...]:
-        """See `topology.own_slots`."""
-        return own_slots(self)
+        """Its slots as it describes them; what begins with a bracket is one that moves. Raises ServerGone."""
+        with read_as(self.endpoint.label, "CLUSTER NODES", "a line of its own"):
+            lines = [line.split(b" ") for line in self.call(b"CLUSTER", "NODES").splitlines()]
+            own = next(line for line in lines if b"myself" in line[2].split(b","))
+            return tuple(slots.decode() for slots in own[8:])
 
 
 def _together(replies: Sequence[Any]) -> Any:
@@ -189,3 +193,36 @@ def _together(replies: Sequence[Any]) -> Any:
     if isinstance(first, list):
         return [item for reply in replies for item in reply]
     return first
+
+
+def merged_info(nodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """As each metric declares it; of what is none, counts by name added up, and else the first node's.
+
+    `run_id` is that of all nodes and `uptime_in_seconds` the shortest, so a node's restart is observed as one's.
+    """
+    merged = {name: values for node in reversed(nodes) for name, values in node.items()}
+    for name in merged:
+        values = [node[name] for node in nodes if name in node]
+        if all(isinstance(value, Mapping) for value in values):
+            merged[name] = _added_up(values)
+        elif OVER_NODES.get(name) == "sum":
+            merged[name] = sum(values)
+        elif OVER_NODES.get(name) == "highest":
+            merged[name] = max(values)
+    if "run_id" in merged:
+        merged["run_id"] = TEXT_BETWEEN.join(str(node.get("run_id")) for node in nodes)
+    if "uptime_in_seconds" in merged:
+        merged["uptime_in_seconds"] = min(node.get("uptime_in_seconds", 0) for node in nodes)
+    return merged
+
+
+def _added_up(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One command's counts (`calls`, `usec`...), one error's, or a database's keys, of all nodes."""
+    added: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            is_number = isinstance(value, (int, float)) and isinstance(added.get(name, 0), (int, float))
+            added[name] = added.get(name, 0) + value if is_number else value
+    if added.get("calls"):
+        added["usec_per_call"] = round(added["usec"] / added["calls"], 2)
+    return added

@@ -19,9 +19,9 @@ from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.plan.operations import Command, Operation
-from loadstone.software.redis.cluster.cluster_control import NodeControl
-from loadstone.software.redis.cluster.users_cluster import UsersCluster
+from loadstone.software.redis.cluster_control import NodeControl
 from loadstone.software.redis.url import names_cluster, parse_url
+from loadstone.software.redis.users_cluster import UsersCluster
 from loadstone.software.redis.users_server import UrlSettings
 
 Make = Callable[..., TheirCluster]

@@ -12,7 +12,7 @@ from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, ServerFacts, ServerSettings
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint, even_slots
-from loadstone.software.redis.cluster.cluster_control import ClusterControl
+from loadstone.software.redis.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import READY_S, EmbeddedSettings, LocalRedis, ProcessSettings
 from loadstone.software.redis.requirements import ask
@@ -75,7 +75,7 @@ class RedisCluster:
 
     def how_it_ended(self) -> str:
         """See `endings.Examinable`."""
-        return next((f"{one.name}: {said}" for one in self._nodes if (said := one.how_it_ended())), "")
+        return next((f"{node.name}: {ending}" for node in self._nodes if (ending := node.how_it_ended())), "")
 
     def control(self, timeout_s: float = 5.0) -> ClusterControl:
         """See `provider.Server.control`."""

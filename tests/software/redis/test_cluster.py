@@ -19,9 +19,8 @@ from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.operations import Command, Operation
 from loadstone.software.metric import Metric
-from loadstone.software.redis.cluster.cluster import ClusterSettings, RedisCluster
-from loadstone.software.redis.cluster.cluster_control import ClusterControl
-from loadstone.software.redis.cluster.cluster_info import merged_info
+from loadstone.software.redis.cluster import ClusterSettings, RedisCluster
+from loadstone.software.redis.cluster_control import ClusterControl, merged_info
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.metrics import METRICS, PART
 from loadstone.software.redis.monitor import difference, snapshot

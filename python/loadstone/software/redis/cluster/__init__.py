@@ -1,1 +1,0 @@
-"""A Redis Cluster of our own."""
