@@ -30,7 +30,7 @@ from loadstone.deploy.subjects.subject import LocalSubject, SubjectSettings, loc
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.endpoints import Endpoint
-from loadstone.software.host.process_trees import ProcessTreeMonitor
+from loadstone.software.host.processes import ProcessTreeMonitor
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import MariaDbSettings, find
 from loadstone.software.node.monitor import NodeMonitor

@@ -13,8 +13,7 @@ from tests.monitors import values
 from loadstone.machine import process_table
 from loadstone.observe.counter_rates import SHORTEST_S
 from loadstone.observe.watch import Watch
-from loadstone.software.host.process_trees import ProcessTreeMonitor
-from loadstone.software.host.processes import ProcessMonitor
+from loadstone.software.host.processes import ProcessMonitor, ProcessTreeMonitor
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 BURN_S = 0.3

@@ -17,8 +17,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.row_files import Rows
 from loadstone.errors import ServerGone, UserError
 from loadstone.observe.watch import Watch
-from loadstone.software.host.process_trees import ProcessTreeMonitor
-from loadstone.software.host.processes import cpu_seconds
+from loadstone.software.host.processes import ProcessTreeMonitor, cpu_seconds
 from loadstone.software.postgresql import local as postgresql_local
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.local import LocalPostgresql, PostgresqlSettings

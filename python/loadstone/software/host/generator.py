@@ -10,8 +10,8 @@ import psutil
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
-from loadstone.software.host import tasks
 from loadstone.software.host.metrics import GENERATOR, OF_GENERATOR
+from loadstone.software.host.threads import scheduled
 from loadstone.software.metric import by_name
 
 PROC = Path("/proc")
@@ -50,7 +50,7 @@ class GeneratorMonitor:
     def _counters(self) -> dict[str, float]:
         """CPU time of the process, and of each thread `ran.<id>` and `waited.<id>`."""
         found = {"cpu_s": time.process_time()}
-        for thread, times in tasks.scheduled("self").items():
+        for thread, times in scheduled("self").items():
             found |= {f"ran.{thread}": times.ran_s, f"waited.{thread}": times.waited_s}
         return found
 

@@ -7,8 +7,7 @@ from loadstone.observe.watch import Watch
 from loadstone.software.host.generator import GeneratorMonitor
 from loadstone.software.host.monitor import HostMonitor
 from loadstone.software.host.others import OthersMonitor
-from loadstone.software.host.process_trees import ProcessTreeMonitor
-from loadstone.software.host.processes import ProcessMonitor
+from loadstone.software.host.processes import ProcessMonitor, ProcessTreeMonitor
 
 MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (
     HostMonitor.watching,

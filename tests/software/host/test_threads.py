@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.software.host.disk_waits import PERIOD_S, DiskWaits
+from loadstone.software.host.threads import PERIOD_S, DiskWaits
 
 WAITS = """
 #include <unistd.h>
