@@ -4,7 +4,7 @@ What a software declares of itself (`SOFTWARE`) may be used by every stage: it i
 it is first needed. To add one takes its room, a line in `software/rooms.py`, and one here for its metrics.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Union
@@ -141,9 +141,11 @@ def server(name: str, settings: Mapping[str, Any]) -> "Server":
 
 def monitors(watch: "Watch") -> "list[Monitor]":
     """All monitors for what a run lets them see."""
-    rooms = [import_module(f"loadstone.software.{name}.room") for name in _WATCHED]
-    watching: list[Callable[[Watch], list[Monitor]]] = [one for module in rooms for one in module.MONITORS]
-    return [monitor for one in watching for monitor in one(watch)]
+    all_monitors: list[Monitor] = []
+    for name in _WATCHED:
+        for watching in import_module(f"loadstone.software.{name}.monitor").WATCHING:
+            all_monitors += watching(watch)
+    return all_monitors
 
 
 def doctor() -> "list[Fact]":

@@ -3,13 +3,13 @@
 The files of a room have the same names in all of them:
 
     declared.py   what the software is, as data: the registry takes it
-    room.py       what the room offers, by this class, and its monitors
+    room.py       what the room offers, by this class
     local.py      the settings and the server of a kind that is started here
     url.py        the settings and the server of `url_kind`: the user's own
     session.py    a connection to one server of it
     control.py    what loadstone asks and orders by it (`deploy.control.Control`)
     metrics.py    each metric, declared once
-    monitor.py    what reports them
+    monitor.py    what reports them, `WATCHING` for the registry
 
 Beside these a room has what only its software needs.
 """

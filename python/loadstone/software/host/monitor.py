@@ -13,7 +13,10 @@ import psutil
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
+from loadstone.software.host.generator import GeneratorMonitor
 from loadstone.software.host.metrics import HOST, KERNEL, OF_HOST
+from loadstone.software.host.others import OthersMonitor
+from loadstone.software.host.processes import ProcessMonitor, ProcessTreeMonitor
 from loadstone.software.metric import by_name
 
 PROC = Path("/proc")
@@ -175,3 +178,12 @@ def _read_psutil() -> Reading:
 def _psutil_times() -> tuple[float, ...]:
     times = psutil.cpu_times()
     return tuple(float(getattr(times, state, 0.0)) for state in CPU_STATES)
+
+
+WATCHING = (
+    HostMonitor.watching,
+    OthersMonitor.watching,
+    ProcessMonitor.watching,
+    ProcessTreeMonitor.watching,
+    GeneratorMonitor.watching,
+)

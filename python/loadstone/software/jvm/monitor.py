@@ -143,3 +143,6 @@ def figures(text: str) -> dict[str, float]:
         found = {"gc_pause_count": 0.0, "gc_pause_s": 0.0} | found
         found["gc_pause_max_s"] = max(values(observed, LONGEST_PAUSE, {}), default=0.0)
     return found
+
+
+WATCHING = (JvmMonitor.watching,)

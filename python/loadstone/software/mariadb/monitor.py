@@ -103,3 +103,6 @@ def _counters(status: Mapping[str, float]) -> dict[str, float]:
         if any(theirs in status for theirs in counters)
     }
     return found | {name: status[name] for name in (POOL_REQUESTS, POOL_MISSES) if name in status}
+
+
+WATCHING = (MariaDbMonitor.watching,)

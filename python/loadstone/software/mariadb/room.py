@@ -1,16 +1,11 @@
 """All that the registry offers of MariaDB beside its declaration."""
 
-from collections.abc import Callable
-
 from loadstone.deploy.containers.contained import InContainer
 from loadstone.deploy.ledger import Place
-from loadstone.observe.sample import Monitor
-from loadstone.observe.watch import Watch
 from loadstone.software.mariadb.contained import ContainedMariaDb, check
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.mariadb.local import MariaDbSettings, installed
-from loadstone.software.mariadb.monitor import MariaDbMonitor
 from loadstone.software.mariadb.url import MariaDbUrlSettings, jdbc_options, parse_mariadb_url
 from loadstone.software.room import Room
 from loadstone.software.sql.confinement import ConfinedSql, reaches_out
@@ -23,7 +18,6 @@ def place(server: str, url: str) -> Place:
     return place_of_database(MARIADB, server, *parse_mariadb_url(url))
 
 
-MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (MariaDbMonitor.watching,)
 ROOM = Room(
     kinds={"mariadb": MariaDbSettings, "mariadb-url": MariaDbUrlSettings},
     place=place,

@@ -109,3 +109,6 @@ def _figures(stats: Mapping[str, str]) -> dict[str, float]:
     """Those of `METRICS` that the server reports."""
     named = {name: RENAMED.get(name, name) for name in MemcachedMonitor.METRICS}
     return {name: finite(stats[theirs]) for name, theirs in named.items() if theirs in stats}
+
+
+WATCHING = (MemcachedMonitor.watching,)

@@ -1,14 +1,9 @@
 """All that the registry offers of memcached beside its declaration."""
 
-from collections.abc import Callable
-
 from loadstone.deploy.ledger import Place, place_of
-from loadstone.observe.sample import Monitor
-from loadstone.observe.watch import Watch
 from loadstone.software.memcached.confinement import ConfinedMeta
 from loadstone.software.memcached.declared import MEMCACHED
 from loadstone.software.memcached.local import MemcachedSettings, installed
-from loadstone.software.memcached.monitor import MemcachedMonitor
 from loadstone.software.memcached.url import MemcachedUrlSettings, parse_memcached_url
 from loadstone.software.room import Room
 
@@ -18,7 +13,6 @@ def place(server: str, url: str) -> Place:
     return place_of(server, parse_memcached_url(url), (MEMCACHED.schemes[0], ""))
 
 
-MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (MemcachedMonitor.watching,)
 ROOM = Room(
     kinds={"memcached": MemcachedSettings, "memcached-url": MemcachedUrlSettings},
     place=place,

@@ -147,3 +147,6 @@ def figures(text: str) -> dict[str, float]:
     if "node_heap_used_bytes" in found:  # collections are exposed from the first one on
         found = {"node_gc_count": 0.0, "node_gc_s": 0.0} | found
     return found
+
+
+WATCHING = (NodeMonitor.watching,)

@@ -1,14 +1,9 @@
 """All that the registry offers of PostgreSQL beside its declaration."""
 
-from collections.abc import Callable
-
 from loadstone.deploy.ledger import Place
-from loadstone.observe.sample import Monitor
-from loadstone.observe.watch import Watch
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.declared import POSTGRESQL
 from loadstone.software.postgresql.local import PostgresqlSettings
-from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.postgresql.programs import installed
 from loadstone.software.postgresql.url import PostgresqlUrlSettings, jdbc_options, parse_postgresql_url
 from loadstone.software.room import Room
@@ -22,7 +17,6 @@ def place(server: str, url: str) -> Place:
     return place_of_database(POSTGRESQL, server, *parse_postgresql_url(url))
 
 
-MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (PostgresqlMonitor.watching,)
 ROOM = Room(
     kinds={"postgresql": PostgresqlSettings, "postgresql-url": PostgresqlUrlSettings},
     place=place,

@@ -229,3 +229,6 @@ def _less(after: CommandStat, before: CommandStat) -> CommandStat:
         after.rejected_calls - before.rejected_calls,
         after.failed_calls - before.failed_calls,
     )
+
+
+WATCHING = (RedisMonitor.watching,)

@@ -1,24 +1,18 @@
 """All that the registry offers of Redis beside its declaration."""
 
-from collections.abc import Callable
-
 from loadstone.deploy.containers.contained import InContainer
-from loadstone.observe.sample import Monitor
-from loadstone.observe.watch import Watch
 from loadstone.software.redis import packages
 from loadstone.software.redis.cluster import ClusterSettings
 from loadstone.software.redis.commands.confinement import ConfinedCommands, reaches_out
 from loadstone.software.redis.commands.doubts import doubt_about
 from loadstone.software.redis.contained import ContainedRedis, check
 from loadstone.software.redis.local import EmbeddedSettings, ProcessSettings, ValkeySettings
-from loadstone.software.redis.monitor import RedisMonitor
 from loadstone.software.redis.recording import recorded_load
 from loadstone.software.redis.replicated import ReplicatedSettings
 from loadstone.software.redis.url import place
 from loadstone.software.redis.users_server import UrlSettings
 from loadstone.software.room import Room
 
-MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (RedisMonitor.watching,)
 ROOM = Room(
     kinds={
         "embedded": EmbeddedSettings,
