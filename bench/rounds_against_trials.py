@@ -36,7 +36,7 @@ from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.looks import LOOK_ALPHA, ROUND_LOOK_ALPHA
 from loadstone.plan.operations import Command, Operation
 from loadstone.plan.rounds import BETWEEN_S, SETTLE_S, SLICE_S, WARM_ROUNDS
-from loadstone.plan.workload.trial_plans import LOAD_USERS
+from loadstone.plan.trial_plans import LOAD_USERS
 
 ROOT = Path(__file__).parents[1]
 BLOCKS, TRIAL_S, WARM_UP_S = 12, 0.7, 0.3

@@ -17,7 +17,7 @@ from loadstone.live.progress import RunProgress
 from loadstone.plan.block import Block
 from loadstone.plan.drive_plan import Closed
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.plan.saturation.level_plans import users_at
+from loadstone.plan.saturation_levels import users_at
 from loadstone.record.crash import CrashRecord
 from loadstone.record.folder import RunFolder
 from loadstone.record.reading import Run, read_histogram, read_looks, read_run

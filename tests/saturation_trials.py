@@ -12,8 +12,8 @@ from loadstone.commands.search_options import OneCommand, SearchOptions
 from loadstone.goals.saturate_closed import Ended, SearchStep, SweepStep, next_step
 from loadstone.options import RunOptions
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
-from loadstone.plan.saturation.sweep_rounds import SweepPlan
+from loadstone.plan.saturation_levels import SweepPlan
+from loadstone.plan.saturation_settings import SaturationSettings, SaturationStep
 from loadstone.prepare import requested_plan
 from loadstone.record.facts import TrialFacts
 from loadstone.record.trial import CheckResult, TrialRecord

@@ -23,7 +23,7 @@ DECLARATIONS |= {"METRICS", "PART_KINDS", "POOLS", "STUDY_COLUMNS"}
 LOADING = {
     "deploy.doctor": {"doctor"},
     "deploy.subjects.placeholders": {"room"},
-    "plan.workload.recordings": {"read_recording"},
+    "plan.workload_text": {"read_recording"},
 }
 """The modules of stages that load a room beside, and what by."""
 HAVE_THE_ROOMS = {"registry", "deploy.containers.container"}

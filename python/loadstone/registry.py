@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, n
     from loadstone.deploy.provider import Server, ServerSettings
     from loadstone.observe.sample import Monitor
     from loadstone.observe.watch import Watch
-    from loadstone.plan.workload.recording import RecordedLoad
+    from loadstone.plan.recording import RecordedLoad
 
 CONTAINER = "container"
 """The kind of several kinds of software: `software` says of which."""

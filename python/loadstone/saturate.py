@@ -73,7 +73,7 @@ def _experiment(name: str, question: str, search: SearchOptions, workload: Field
 def _load(search: SearchOptions) -> Fields:
     """The model and the pool: a connection for each user, unless their number is given.
 
-    A pool that is smaller than the users stays as it is at every level (`plan/saturation/level_plans.py`).
+    A pool that is smaller than the users stays as it is at every level (`plan/saturation_levels.py`).
     """
     pause = {} if search.think_ms is None else {"think_time_ms": search.think_ms}
     users = 1 if search.connections is None else search.connections + 1

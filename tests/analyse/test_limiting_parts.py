@@ -8,7 +8,7 @@ import pytest
 from tests.saturation_trials import System, system_of, undriven
 
 from loadstone.analyse.saturations import limiting_levels, limiting_rates
-from loadstone.plan.saturation.saturation_settings import SaturationStep
+from loadstone.plan.saturation_settings import SaturationStep
 from loadstone.record.trial import TrialRecord
 
 Levels = dict[int, list[TrialRecord]]

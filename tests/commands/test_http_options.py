@@ -9,7 +9,7 @@ from tests.commands.conftest import Said
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Closed, Open
 from loadstone.plan.operations import HttpRequest
-from loadstone.plan.workload.finish import literal_braces
+from loadstone.plan.workload_text import literal_braces
 
 URL = "http://127.0.0.1:8080/a?b=c"
 Http = Callable[..., Said]

@@ -8,7 +8,7 @@ from tests.commands.conftest import Said
 
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Closed, Open
-from loadstone.plan.workload.recordings import recorded_in
+from loadstone.plan.workload_text import recorded_in
 
 Redis = Callable[..., Said]
 LINES = [

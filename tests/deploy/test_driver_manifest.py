@@ -10,7 +10,7 @@ from loadstone.conduct.driver_manifests import chosen_driver, require_can
 from loadstone.deploy.driver_manifest import DriverManifest, read_driver_manifest
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Plan
-from loadstone.plan.workload.driver_features import FEATURES, needed
+from loadstone.plan.driver_features import FEATURES, needed
 from loadstone.spec.drivers import DriverWord, names, resolved
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from loadstone.judge.statistics.saturation import closed_saturation
 from loadstone.judge.statistics.saturation_model import Estimate, Saturation, no_point
 from loadstone.message import message
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.saturation.saturation_settings import SaturationSettings
+from loadstone.plan.saturation_settings import SaturationSettings
 from loadstone.record.trial import TrialRecord
 
 ONE, SETTINGS = planned()

@@ -9,7 +9,7 @@ from tests.saturation_trials import System, latencies_ns, planned, system_of
 from loadstone.commands.search_options import SearchOptions
 from loadstone.goals.saturate_open import RateSearch, RateTrial, length_s, rate_search
 from loadstone.judge.statistics.saturation_open import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
-from loadstone.plan.saturation.saturation_settings import SaturationStep
+from loadstone.plan.saturation_settings import SaturationStep
 from loadstone.record.trial import TrialRecord
 
 _, SETTINGS = planned(SearchOptions(model="open", objective="p99 < 10 ms"))

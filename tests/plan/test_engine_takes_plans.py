@@ -7,7 +7,7 @@ from loadstone.plan.design.conditions import all_conditions
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.operations import Command, Operation
 from loadstone.plan.substitute import FieldError
-from loadstone.plan.workload.finish import with_arguments
+from loadstone.plan.workload_text import with_arguments
 from loadstone.spec.built_in import names
 from loadstone.spec.levels import identity
 from loadstone.spec.load_settings import find

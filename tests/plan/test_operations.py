@@ -13,7 +13,7 @@ from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.footprint import stored_by
 from loadstone.plan.operations import keys_of_one
 from loadstone.plan.substitute import FieldError
-from loadstone.plan.workload.finish import with_arguments, with_keys
+from loadstone.plan.workload_text import with_arguments, with_keys
 from loadstone.software.redis.commands.confinement import keys_made, require_confined
 
 PREFIX = "loadstone:1:"

@@ -13,7 +13,7 @@ from loadstone.plan.drive_plan import Plan
 from loadstone.plan.operations import HttpRequest, Operation
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.substitute import FieldError
-from loadstone.plan.workload.finish import with_arguments, with_keys
+from loadstone.plan.workload_text import with_arguments, with_keys
 from loadstone.spec.load_settings import load_experiment
 
 

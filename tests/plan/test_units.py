@@ -9,7 +9,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.operations import Command, Operation
 from loadstone.plan.units import KEYS, Units, are_compared_by_units, read_units, units_of
-from loadstone.plan.workload.finish import with_arguments
+from loadstone.plan.workload_text import with_arguments
 
 
 def operation(*commands: str, units: str = "auto") -> Operation:

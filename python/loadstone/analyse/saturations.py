@@ -31,8 +31,8 @@ from loadstone.judge.validity.checks import BOUNDS, counted_reasons, failed_chec
 from loadstone.message import Message, message
 from loadstone.plan.drive_plan import RampUp
 from loadstone.plan.labels import condition_label
-from loadstone.plan.saturation.level_plans import steps_of, users_at
-from loadstone.plan.saturation.saturation_settings import SaturationSettings
+from loadstone.plan.saturation_levels import steps_of, users_at
+from loadstone.plan.saturation_settings import SaturationSettings
 from loadstone.record.plan_summary import PlannedLine
 from loadstone.record.reading import IntervalLine, Run, read_histogram
 from loadstone.record.trial import Quantiles, TrialRecord, TrialVerdict

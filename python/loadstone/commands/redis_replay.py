@@ -11,8 +11,8 @@ from loadstone.commands.load import Load
 from loadstone.commands.redis_options import Recording
 from loadstone.commands.targets import Fields, LoadRow
 from loadstone.errors import UserError
-from loadstone.plan.workload.recording import SPEED_MAX, RecordedLoad
-from loadstone.plan.workload.recordings import recorded_load
+from loadstone.plan.recording import SPEED_MAX, RecordedLoad
+from loadstone.plan.workload_text import recorded_load
 
 OPTION, SPEED = "--replay", "--speed"
 ROW = "replay"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from loadstone.commands.http_options import HttpWork
 from loadstone.deploy.urls import host_of
 from loadstone.errors import UserError
-from loadstone.plan.workload.finish import literal_braces
+from loadstone.plan.workload_text import literal_braces
 from loadstone.spec.problems import listed, nearest
 
 Fields = dict[str, Any]

@@ -20,9 +20,9 @@ from loadstone.deploy.subjects.schema import read_tables
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.operations import commands_of
+from loadstone.plan.recording import Recording
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.plan.workload.recording import Recording
-from loadstone.plan.workload.recordings import recorded_in
+from loadstone.plan.workload_text import recorded_in
 
 SHOWN = 60
 """So many characters of a command or statement stand in a message."""

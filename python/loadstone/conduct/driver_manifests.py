@@ -8,8 +8,8 @@ from loadstone.deploy.driver_manifest import DriverManifest, read_driver_manifes
 from loadstone.deploy.subjects.requirements import require_programs
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Open, Plan
+from loadstone.plan.driver_features import OPTIONAL, needed
 from loadstone.plan.run_plan import RunPlan
-from loadstone.plan.workload.driver_features import OPTIONAL, needed
 from loadstone.spec.drivers import NATIVE, DriverWord, driver_path
 from loadstone.spec.problems import listed, nearest
 

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from loadstone.deploy.manifest_reading import as_text, read_as
 from loadstone.deploy.subjects.manifest import Build, OldestVersion, Program, VariableName
+from loadstone.plan.driver_features import FEATURES
 from loadstone.plan.protocols import ProtocolName
-from loadstone.plan.workload.driver_features import FEATURES
 from loadstone.secrecy.text import REFERENCE as SECRET_REFERENCE
 from loadstone.spec.units import LONGEST_S
 

@@ -11,7 +11,7 @@ from loadstone.plan.design.order import derived_seed
 from loadstone.plan.labels import label_of
 from loadstone.plan.rounds import TRIAL_OVERHEAD_S, Rounds
 from loadstone.plan.run_plan import PlannedTrial, expected_overhead_s
-from loadstone.plan.workload.trial_plans import in_slices, with_fixed_length
+from loadstone.plan.trial_plans import in_slices, with_fixed_length
 
 PLACE = "at a fixed rate"
 WHOLE_S, WARM_UP_S = 2.0, 0.5

@@ -12,7 +12,7 @@ from loadstone.plan.design.order import round_orders
 from loadstone.plan.labels import label_of
 from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import WARM_BLOCK, Group, in_tables
-from loadstone.plan.workload.trial_plans import in_slices
+from loadstone.plan.trial_plans import in_slices
 from loadstone.spec.levels import identity
 
 

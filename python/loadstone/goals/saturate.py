@@ -41,9 +41,8 @@ from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.labels import label_of
 from loadstone.plan.run_plan import PlannedTrial, SaturationPlan, expected_overhead_s
-from loadstone.plan.saturation.level_plans import step_trial, with_ramp
-from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
-from loadstone.plan.saturation.sweep_rounds import SweepPlan
+from loadstone.plan.saturation_levels import SweepPlan, step_trial, with_ramp
+from loadstone.plan.saturation_settings import SaturationSettings, SaturationStep
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.levels import identity
 from loadstone.spec.saturation_spec import Ramp

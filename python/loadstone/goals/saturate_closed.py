@@ -17,10 +17,9 @@ from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.saturation.level_plans import in_one_stretch, step_trial, think_s, with_users
-from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
-from loadstone.plan.saturation.sweep_rounds import SweepPlan, plan_sweeps
-from loadstone.plan.workload.trial_plans import in_slices
+from loadstone.plan.saturation_levels import SweepPlan, in_one_stretch, plan_sweeps, step_trial, think_s, with_users
+from loadstone.plan.saturation_settings import SaturationSettings, SaturationStep
+from loadstone.plan.trial_plans import in_slices
 from loadstone.record.trial import TrialRecord
 
 FAILURES = 2

@@ -24,8 +24,8 @@ from loadstone.judge.statistics.saturation_open import (
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.saturation.level_plans import in_one_stretch, step_trial, with_arrivals
-from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
+from loadstone.plan.saturation_levels import in_one_stretch, step_trial, with_arrivals
+from loadstone.plan.saturation_settings import SaturationSettings, SaturationStep
 from loadstone.record.trial import TrialRecord
 
 LOW, HIGH = 1 / 32, 1.25

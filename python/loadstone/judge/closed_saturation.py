@@ -14,7 +14,7 @@ from loadstone.judge.validity.bounds import FAR, GAIN, bound_over, limits_of
 from loadstone.judge.validity.evidence import evidence_of
 from loadstone.judge.verdict import up_to
 from loadstone.message import Message, message
-from loadstone.plan.saturation.saturation_settings import SaturationSettings
+from loadstone.plan.saturation_settings import SaturationSettings
 from loadstone.record.trial import TrialRecord
 
 GENERATOR_FULL = 0.95

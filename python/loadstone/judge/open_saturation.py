@@ -18,7 +18,7 @@ from loadstone.judge.statistics.saturation_open import (
     open_saturation,
 )
 from loadstone.message import Message, message
-from loadstone.plan.saturation.saturation_settings import SaturationSettings
+from loadstone.plan.saturation_settings import SaturationSettings
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.saturation_spec import LatencyObjective
 

@@ -14,8 +14,8 @@ from loadstone.plan.operations import Command, Operation
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import CrashTrial
-from loadstone.plan.substitute import Mode, Path, condition_text, substitute
-from loadstone.plan.workload.trial_plans import with_fixed_length
+from loadstone.plan.substitute import FieldPath, Mode, condition_text, substitute
+from loadstone.plan.trial_plans import with_fixed_length
 from loadstone.spec.experiment import Crash, Experiment, conditions_varied
 from loadstone.spec.levels import identity
 from loadstone.spec.units import duration_s
@@ -71,7 +71,7 @@ def plan_crashes(
     return tuple(found)
 
 
-def _check(experiment: Experiment, at: Path, crash: Crash, parts: Parts) -> None:
+def _check(experiment: Experiment, at: FieldPath, crash: Crash, parts: Parts) -> None:
     """The server must be there, and what an operation stores must be found: key by key, or by counting."""
 
     def error(key: str, problem: str, remedy: str) -> UserError:

@@ -9,7 +9,7 @@ from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.required import RequiredData, RequiredSubject, StoredCount
-from loadstone.plan.substitute import FieldError, Mode, Path, condition_text, substitute
+from loadstone.plan.substitute import FieldError, FieldPath, Mode, condition_text, substitute
 from loadstone.spec.drivers import NATIVE, resolved
 from loadstone.spec.experiment import DataInto, DataSpec, Experiment, SubjectSpec
 from loadstone.spec.levels import Condition, factors_in, fits, level_text
@@ -72,7 +72,7 @@ class DeploymentPlanner:
             driver=self._driver(condition),
         )
 
-    def rows(self, name: str, condition: Condition, path: Path) -> int:
+    def rows(self, name: str, condition: Condition, path: FieldPath) -> int:
         """The rows of a data set, which a word at `path` of the workload names. Raises FieldError."""
         if name not in self._experiment.data:
             known = ", ".join(self._experiment.data) or "none"
@@ -121,7 +121,7 @@ class DeploymentPlanner:
         for index, stored in enumerate(workload.stored):
             if stored.operation not in there or not fits(condition, stored.when):
                 continue
-            at: Path = ("workload", "stored", index)
+            at: FieldPath = ("workload", "stored", index)
             if stored.server not in servers:
                 raise self._error((*at, "server"), f"'{stored.server}' is not there", condition)
             if stored.operation in counted:
@@ -130,7 +130,7 @@ class DeploymentPlanner:
             count = str(self._filled(stored.count, condition))
             yield StoredCount(operation=stored.operation, server=stored.server, count=count)
 
-    def _error(self, path: Path, problem: str, condition: Condition) -> UserError:
+    def _error(self, path: FieldPath, problem: str, condition: Condition) -> UserError:
         return self._experiment.source.error(path, f"{problem} for {condition_text(condition)}; narrow a `when`")
 
     def _driver(self, condition: Condition) -> str:
@@ -148,7 +148,7 @@ class DeploymentPlanner:
     ) -> str | None:
         """Who gets the load; None: the subject, or else every server. It must be one that can."""
         written = self._filled(self._experiment.workload.target, condition)
-        path: Path = ("workload", "target")
+        path: FieldPath = ("workload", "target")
         if written is not None and not isinstance(written, str):
             raise self._experiment.source.error(path, f"'{written}' is not a name; write that of a subject or a server")
         parts = [*subjects, *servers]
@@ -175,7 +175,7 @@ class DeploymentPlanner:
 def _required_subject(experiment: Experiment, name: str, condition: Condition, mode: Mode) -> RequiredSubject:
     """The subject `name` under a condition. Raises UserError with the line of what is wrong."""
     written = experiment.subjects[name]
-    at: Path = ("subjects", name)
+    at: FieldPath = ("subjects", name)
     subject = SubjectSpec.model_construct(**substitute(written.model_dump(), condition, experiment.factors))
     replicas = _replicas(experiment, at, subject.replicas)
     limits = _limits(experiment, at, subject.limits)
@@ -193,18 +193,18 @@ def _required_subject(experiment: Experiment, name: str, condition: Condition, m
     )
 
 
-def _replicas(experiment: Experiment, at: Path, value: Any) -> int:
+def _replicas(experiment: Experiment, at: FieldPath, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= REPLICAS_MAX:
         problem = f"'{value}' is not a number of replicas; write a whole number from 1 to {REPLICAS_MAX}"
         raise experiment.source.error((*at, "replicas"), problem)
     return value
 
 
-def _limits(experiment: Experiment, at: Path, values: Mapping[str, Any]) -> dict[str, object]:
+def _limits(experiment: Experiment, at: FieldPath, values: Mapping[str, Any]) -> dict[str, object]:
     """CPUs and bytes; without those that are an empty text."""
     limits: dict[str, object] = {}
     for key, value in values.items():
-        path: Path = (*at, "limits", key)
+        path: FieldPath = (*at, "limits", key)
         if key not in ("cpu", "memory"):
             raise experiment.source.error(path, "unknown key; known here: cpu, memory")
         if value != "":
@@ -212,13 +212,13 @@ def _limits(experiment: Experiment, at: Path, values: Mapping[str, Any]) -> dict
     return limits
 
 
-def _cpu(experiment: Experiment, path: Path, value: Any) -> float:
+def _cpu(experiment: Experiment, path: FieldPath, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value < CPU_MIN:
         raise experiment.source.error(path, f"'{value}' is not a number of CPUs; write for example 0.5")
     return float(value)
 
 
-def _memory(experiment: Experiment, path: Path, value: Any) -> int:
+def _memory(experiment: Experiment, path: FieldPath, value: Any) -> int:
     try:
         size = parse(value, BYTES) if isinstance(value, str) else value
     except ValueError as problem:
@@ -228,14 +228,14 @@ def _memory(experiment: Experiment, path: Path, value: Any) -> int:
     return size
 
 
-def _environment(experiment: Experiment, at: Path, values: Mapping[str, Any]) -> dict[str, str]:
+def _environment(experiment: Experiment, at: FieldPath, values: Mapping[str, Any]) -> dict[str, str]:
     for key, value in values.items():
         if not isinstance(value, str | bool | int | float):
             raise experiment.source.error((*at, "environment", key), f"'{value}' is not a text; put it in quotes")
     return {key: level_text(value) for key, value in values.items()}
 
 
-def _urls(experiment: Experiment, at: Path, text: str) -> tuple[str, ...]:
+def _urls(experiment: Experiment, at: FieldPath, text: str) -> tuple[str, ...]:
     urls = split_urls(text)
     if not urls or not all(url.startswith(("http://", "https://")) for url in urls):
         problem = "the URL of a subject begins with http:// or https://; separate several by commas"

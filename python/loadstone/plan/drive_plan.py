@@ -24,7 +24,7 @@ from loadstone.plan.operations import (
 )
 from loadstone.plan.part import PlanPart, is_left_out
 from loadstone.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
-from loadstone.plan.workload.recording import Recording
+from loadstone.plan.recording import Recording
 
 LONGEST_S = 10 * 365 * 24 * 3600
 """The longest time that a plan may hold: ten years, which 64 bits hold in ns.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadstone.message import Message, message
-from loadstone.plan.design.sliceable import AS_PUBLISHED, AS_WRITTEN
+from loadstone.plan.design.decks import AS_PUBLISHED, AS_WRITTEN
 from loadstone.plan.run_plan import Group, RunPlan, SaturationPlan, in_tables
 
 

@@ -15,7 +15,7 @@ from loadstone.plan.operations import Command, is_one_key
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
-from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP
+from loadstone.plan.saturation_settings import SATURATION_GROUP
 
 PER_KEY_BYTES = 128
 """Entry, object, headers, the key table's place while it doubles, and an expiry: 56 to 106 measured."""

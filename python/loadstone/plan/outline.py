@@ -9,7 +9,7 @@ from loadstone import registry
 from loadstone.message import Message, message
 from loadstone.plan.deployment import factors_of_start
 from loadstone.plan.design.conditions import conditions_of, places, table_conditions, tables_of_mode
-from loadstone.plan.design.sliceable import AS_WRITTEN
+from loadstone.plan.design.decks import AS_WRITTEN
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.extent import extent
 from loadstone.plan.footprint import STORES_NOTHING

@@ -13,7 +13,7 @@ from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
 from loadstone.plan.rounds import TRIAL_OVERHEAD_S, Rounds, unit_of
-from loadstone.plan.saturation.saturation_settings import SaturationSettings, SaturationStep
+from loadstone.plan.saturation_settings import SaturationSettings, SaturationStep
 from loadstone.spec.drivers import NATIVE
 from loadstone.spec.levels import Condition
 

@@ -9,13 +9,13 @@ from loadstone.spec.experiment import Factor
 from loadstone.spec.levels import REFERENCE, Condition, Level, level_text
 from loadstone.spec.units import kind_of, parse
 
-Path = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 
 
 class FieldError(Exception):
     """A value that cannot be used: its path below the part that was read, and what is wrong."""
 
-    def __init__(self, path: Path, problem: str) -> None:
+    def __init__(self, path: FieldPath, problem: str) -> None:
         super().__init__(problem)
         self.path = path
         self.problem = problem
@@ -46,7 +46,7 @@ def substitute(
     return value
 
 
-def with_units(value: Any, path: Path = ()) -> Any:
+def with_units(value: Any, path: FieldPath = ()) -> Any:
     """`value` with texts like `10 kB` as numbers in the fields whose name ends in a unit.
 
     Raises FieldError where such a text cannot be read.

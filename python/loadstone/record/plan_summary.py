@@ -14,7 +14,7 @@ from loadstone.plan.contrast import signs_of
 from loadstone.plan.required import PlannedCrash
 from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import TABLE_GROUP, AtRatePlan, PlannedTrial, RunPlan
-from loadstone.plan.saturation.saturation_settings import SaturationSettings
+from loadstone.plan.saturation_settings import SaturationSettings
 from loadstone.secrecy.known_secrets import hidden
 from loadstone.secrecy.text import without_login
 from loadstone.spec.drivers import NATIVE

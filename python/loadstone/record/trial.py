@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from loadstone.drive.outcome import Counts
 from loadstone.message import Recorded
-from loadstone.plan.saturation.saturation_settings import SaturationStep
+from loadstone.plan.saturation_settings import SaturationStep
 from loadstone.record.facts import TrialFacts
 
 CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]

@@ -24,7 +24,7 @@ from loadstone.deploy.fact import Fact
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import ServerSettings
 from loadstone.plan.endpoints import Tls
-from loadstone.plan.workload.recording import RecordedLoad
+from loadstone.plan.recording import RecordedLoad
 
 
 @dataclass(frozen=True)

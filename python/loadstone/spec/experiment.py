@@ -381,7 +381,7 @@ class Workload(SpecPart):
     """What makes the load: `native`, or the program of a client library by its name or path, with its options after a
     colon (`go-redis`, `redis-py:mode=asyncio`). Conditions may differ in it: `${client}`."""
     threads: Any = "auto"
-    """Of the generator. `auto`: as many as the CPUs allow and the load needs, see `plan.workload.trial_plans`."""
+    """Of the generator. `auto`: as many as the CPUs allow and the load needs, see `plan.trial_plans`."""
     back_end: Any = "auto"
     """Of the native engine: `io_uring`, `epoll`, or `auto`: io_uring where the kernel has what it takes."""
     phases: dict[str, Any] = {}
@@ -393,7 +393,7 @@ class Workload(SpecPart):
     """Rows of a file for `{data.FIELD}` (`plan.operations.DataFile`); a path counts from this file."""
     recording: dict[str, Any] | None = None
     """Commands that `redis-cli MONITOR` recorded, sent again in the place of others: `path`, which counts
-    from this file, and `speed` (`plan.workload.recording.Recording`)."""
+    from this file, and `speed` (`plan.recording.Recording`)."""
     receivers: dict[str, Any] | None = None
     """Connections that receive what is sent by `{message}`: `kind` (`subscribe` or `stream_group`) and `connections`
     (`plan.operations.Receivers`); each key is a channel or a stream."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.workload.recording import RecordedLoad
+from loadstone.plan.recording import RecordedLoad
 from loadstone.software.redis import recording
 from loadstone.software.redis.commands.table import BLOCKING, DATA, KEYLESS, REFUSED, SUBCOMMANDS
 from loadstone.software.redis.recorded_commands import IT_WAITS, NO_NAME, LeftOut, keys_of_command

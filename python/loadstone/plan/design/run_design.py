@@ -16,16 +16,22 @@ from loadstone.plan.design.conditions import (
     rows_of_mode,
     select,
 )
-from loadstone.plan.design.fixed_rates import plan_at_rate
-from loadstone.plan.design.groups import DesignOfMode, blocks_of, design_of_mode, longer_groups, make_groups
+from loadstone.plan.design.groups import (
+    DesignOfMode,
+    blocks_of,
+    design_of_mode,
+    longer_groups,
+    make_groups,
+    plan_at_rate,
+)
 from loadstone.plan.design.order import block_order
 from loadstone.plan.design.parts import Parts, planned_trial, with_studied
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.operations import commands_of
 from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan, SaturationPlan, Stage, in_tables
-from loadstone.plan.saturation.saturation_settings import SATURATION_GROUP, settings_of
+from loadstone.plan.saturation_settings import SATURATION_GROUP, settings_of
 from loadstone.plan.substitute import Mode
-from loadstone.plan.workload.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
+from loadstone.plan.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
 from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.drivers import NATIVE, DriverWord
 from loadstone.spec.experiment import OUR_PREFIX, RATES, Experiment, conditions_varied

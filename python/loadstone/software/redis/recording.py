@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from loadstone.errors import UserError
-from loadstone.plan.workload.recording import RecordedLoad
+from loadstone.plan.recording import RecordedLoad
 from loadstone.software.redis.commands.table import READING
 from loadstone.software.redis.recorded_commands import (
     CLOSES,

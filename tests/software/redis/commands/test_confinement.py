@@ -10,7 +10,7 @@ import pytest
 from tests.servers import UserRedis
 
 from loadstone.deploy.control import Refusal
-from loadstone.plan.workload.finish import with_arguments
+from loadstone.plan.workload_text import with_arguments
 from loadstone.software.redis import packages
 from loadstone.software.redis.commands.arguments import argument_of
 from loadstone.software.redis.commands.confinement import DATA_CATEGORIES, NEVER, keys_made, require_confined

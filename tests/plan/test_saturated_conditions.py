@@ -7,9 +7,8 @@ import pytest
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Closed, Open
 from loadstone.plan.run_plan import RunPlan
-from loadstone.plan.saturation.level_plans import step_trial, think_s, with_arrivals, with_users
-from loadstone.plan.saturation.saturation_settings import SaturationStep
-from loadstone.plan.saturation.sweep_rounds import SLICE_MAX_S, plan_sweeps
+from loadstone.plan.saturation_levels import SLICE_MAX_S, plan_sweeps, step_trial, think_s, with_arrivals, with_users
+from loadstone.plan.saturation_settings import SaturationStep
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.spec.load_settings import load_experiment
 

@@ -1,14 +1,21 @@
-"""From the workload's text, with levels and units in them, to the plan's own: in place, before they are validated."""
+"""From the workload's text, with levels and units in it, to the plan's own: in place, before it is validated."""
 
+import atexit
 import re
+import shutil
+import tempfile
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from loadstone import registry
 from loadstone.bounds.replies import shortened
 from loadstone.plan.drive_plan import Documents
 from loadstone.plan.operations import as_arguments, as_text
 from loadstone.plan.protocols import for_requests
-from loadstone.plan.substitute import FieldError, Mode, Path
+from loadstone.plan.recording import RecordedLoad
+from loadstone.plan.substitute import FieldError, FieldPath, Mode
 from loadstone.plan.units import read_units
 from loadstone.spec.levels import level_text
 
@@ -40,7 +47,7 @@ _REPLY_REMEDY = f"what is expected must be the same wherever an operation uses i
 def finish_operations(operations: list[dict[str, Any]]) -> None:
     """Arguments apart, placeholders known. Raises FieldError below `operations`."""
     for index, operation in enumerate(operations):
-        at: Path = ("operations", index)
+        at: FieldPath = ("operations", index)
         operation["commands"] = [
             with_arguments(command, (*at, "commands", number)) for number, command in enumerate(operation["commands"])
         ]
@@ -54,7 +61,7 @@ def finish_operations(operations: list[dict[str, Any]]) -> None:
             operation["read_back"] = with_arguments(operation["read_back"], (*at, "read_back"))
 
 
-def _check_units(text: str, path: Path) -> None:
+def _check_units(text: str, path: FieldPath) -> None:
     try:
         read_units(text)
     except ValueError as error:
@@ -124,7 +131,7 @@ def _documents(documents: dict[str, Any]) -> None:
     """`field_share` becomes `field_bytes`: that share of the payload (a tenth if none is given), at least 1 byte."""
     given = "field_share" in documents
     share = documents.pop("field_share", 0.1)
-    path: Path = ("documents", "field_share")
+    path: FieldPath = ("documents", "field_share")
     if "field_bytes" in documents:
         if given:
             raise FieldError(path, "the field's size is given twice; remove field_share or field_bytes")
@@ -144,7 +151,7 @@ def _keys(keys: dict[str, Any], prefix: str) -> None:
     keys["prefix"] = prefix
 
 
-def with_arguments(command: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def with_arguments(command: Mapping[str, Any], path: FieldPath) -> dict[str, Any]:
     """The command with its `args` as a list of texts, split at spaces where they were written as one text.
 
     `{keys:10}` becomes ten of them, and `repeat: N` sends the last one N times. Raises FieldError for a
@@ -164,7 +171,7 @@ def with_arguments(command: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return {**rest, "args": arguments}
 
 
-def with_keys(request: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def with_keys(request: Mapping[str, Any], path: FieldPath) -> dict[str, Any]:
     """The HTTP request with `{keys:10}` as ten keys, separated by commas.
 
     Raises FieldError for a placeholder that no driver knows, also in what is expected of a reply.
@@ -181,14 +188,14 @@ def with_keys(request: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return {**request, **named}
 
 
-def _each(text: Any, path: Path) -> list[Any]:
+def _each(text: Any, path: FieldPath) -> list[Any]:
     try:
         return as_arguments(text) if isinstance(text, str) else [text]
     except ValueError as error:
         raise FieldError(path, str(error)) from None
 
 
-def _check_request(request: Mapping[str, Any], path: Path) -> None:
+def _check_request(request: Mapping[str, Any], path: FieldPath) -> None:
     for name in ("path", "body"):
         _placeholders(request.get(name), (*path, name), _IN_REQUESTS, _REQUEST_REMEDY)
     headers, expect = request.get("headers"), request.get("expect")
@@ -214,13 +221,57 @@ def _is_placeholder(text: str) -> bool:
     return text[:1] == "{" and text[-1:] == "}" and _IN_REQUESTS.fullmatch(text[1:-1]) is not None
 
 
-def _repeat(times: Any, path: Path) -> int:
+def _repeat(times: Any, path: FieldPath) -> int:
     if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= REPEAT_MAX:
         raise FieldError(path, f"'{times}' is not how often; write a whole number from 1 to {REPEAT_MAX}")
     return times
 
 
-def _placeholders(text: object, path: Path, known: re.Pattern[str], remedy: str) -> None:
+def _placeholders(text: object, path: FieldPath, known: re.Pattern[str], remedy: str) -> None:
     for found in _BRACES.finditer(text if isinstance(text, str) else ""):
         if found[0] not in ("{{", "}}") and not (found[1] and known.fullmatch(found[1])):
             raise FieldError(path, f"'{shortened(found[0])}' is no placeholder; {remedy}")
+
+
+_PREPARED: dict[str, RecordedLoad] = {}
+"""By the path of the file for drivers."""
+
+
+@cache
+def recorded_load(path: Path) -> RecordedLoad:
+    """What a recording holds; reads it, where that was not done before. Raises UserError."""
+    found = registry.read_recording(path, _folder())
+    _PREPARED[str(found.prepared)] = found
+    return found
+
+
+def recorded_in(prepared: str) -> RecordedLoad:
+    """What stands in a file for drivers that was made here."""
+    return _PREPARED[prepared]
+
+
+@cache
+def _folder() -> Path:
+    """It holds what the user's clients sent: no one else may read it."""
+    folder = Path(tempfile.mkdtemp(prefix="loadstone-recording-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def finish_recording(data: dict[str, Any], folder: Path) -> None:
+    """The recording of a workload as a plan has it; a path counts from `folder`.
+
+    Raises:
+        FieldError: below `workload`.
+        UserError: the recording cannot be read.
+    """
+    written = data.get("recording")
+    if written is None or not isinstance(written.get("path"), str):
+        return
+    found = recorded_load((folder / written["path"]).resolve())
+    operations = [[command.get("args") for command in one["commands"]] for one in data["operations"]]
+    if operations != [[[name]] for name in found.commands]:
+        names = ", ".join(found.commands)
+        problem = f"its commands are {names}; write an operation of each name in this order, without arguments"
+        raise FieldError(("recording", "path"), problem)
+    written |= {"path": str(found.prepared), "stored_bytes": found.stored_bytes}

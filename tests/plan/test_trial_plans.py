@@ -10,11 +10,11 @@ from loadstone.plan.design.conditions import all_conditions
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.substitute import Mode
-from loadstone.plan.workload.trial_plans import WorkloadPlanner, threads_for, with_fixed_length
+from loadstone.plan.trial_plans import WorkloadPlanner, threads_for, with_fixed_length
 from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override
 
-SMALL = Path(__file__).parents[2] / "examples" / "experiment" / "small.yaml"
+SMALL = Path(__file__).parents[1] / "examples" / "experiment" / "small.yaml"
 OPERATION = {"name": "set", "commands": [{"args": ["SET", "{key}", "{value}"]}]}
 REQUEST = {"name": "get", "requests": [{"path": "/"}]}
 

@@ -14,9 +14,8 @@ from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.operations import Operation
 from loadstone.plan.protocols import PROTOCOLS, for_requests
 from loadstone.plan.rounds import TABLE_INTERVALS, Rounds
-from loadstone.plan.substitute import FieldError, Mode, Path, condition_text, substitute, with_units
-from loadstone.plan.workload.finish import finish_operations, finish_workload
-from loadstone.plan.workload.recordings import finish_recording
+from loadstone.plan.substitute import FieldError, FieldPath, Mode, condition_text, substitute, with_units
+from loadstone.plan.workload_text import finish_operations, finish_recording, finish_workload
 from loadstone.spec.experiment import Experiment, OperationSpec
 from loadstone.spec.levels import REFERENCE, Condition, fits
 
@@ -127,7 +126,7 @@ class WorkloadPlanner:
                 remedy = f"write protocol {' or '.join(required)}, or another target"
                 raise self._experiment.source.error(("workload", "protocol"), f"{problem}; {remedy}")
 
-    def _model(self, condition: Condition) -> tuple[Path, dict[str, Any] | None]:
+    def _model(self, condition: Condition) -> tuple[FieldPath, dict[str, Any] | None]:
         """Where the model of a condition stands below `workload`, and the model if it is not the workload's own."""
         fitting = [
             (number, one.model)
@@ -229,12 +228,17 @@ class WorkloadPlanner:
         for place, (number, operation) in enumerate(chosen):
             if operation.name in names[:place]:
                 problem = f"'{operation.name}' is used twice for {condition_text(condition)}"
-                path: Path = ("workload", "operations", number, "name")
+                path: FieldPath = ("workload", "operations", number, "name")
                 raise self._experiment.source.error(path, f"{problem}; rename one or narrow its `when`")
         return chosen
 
     def _error(
-        self, path: Path, problem: str, fields: Mapping[str, Any], numbers: tuple[int, ...], model: Path = ("model",)
+        self,
+        path: FieldPath,
+        problem: str,
+        fields: Mapping[str, Any],
+        numbers: tuple[int, ...],
+        model: FieldPath = ("model",),
     ) -> UserError:
         """A problem at a path of the plan as an error at the place where the user wrote the value.
 
@@ -281,7 +285,7 @@ def in_slices(plan: Plan, rounds: Rounds, block: int, interval_s: float = SLICED
     return whole.model_copy(update={"phases": phases, "interval_s": interval_s})
 
 
-def _reference_at(fields: Any, path: Path) -> str | None:
+def _reference_at(fields: Any, path: FieldPath) -> str | None:
     """The text with a `${factor}` that stands at a path, if one does."""
     for part in path:
         if isinstance(fields, Mapping):

@@ -1,7 +1,7 @@
 import pytest
 
 from loadstone.plan.substitute import FieldError
-from loadstone.plan.workload.finish import with_arguments
+from loadstone.plan.workload_text import with_arguments
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from loadstone.commands.search_options import OneCommand, SearchOptions
 from loadstone.options import RunOptions
 from loadstone.plan.footprint import LEVELS_MAX, TOGETHER_BYTES_MAX, memory_of
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.saturation.level_plans import with_users
+from loadstone.plan.saturation_levels import with_users
 from loadstone.prepare import requested_plan
 from loadstone.saturate import redis_experiment
 

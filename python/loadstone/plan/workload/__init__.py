@@ -1,1 +1,0 @@
-"""The plans of one condition's trials: the experiment's workload, resolved."""
