@@ -113,7 +113,8 @@ def keys(model: type[Any]) -> str:
     left_out = {"format", *NOT_WRITTEN.get(model.__name__, ())}
     lines: list[str] = []
     for name, field in fields_of(model).items():
-        key = f"`{name}` ({type_of(field.annotation)})"
+        kind = type_of(field.annotation)
+        key = f"`{name}`" if kind in SCALARS.values() else f"`{name}` ({kind})"
         if name in left_out:
             continue
         if name in about:
