@@ -91,7 +91,7 @@ def test_nothing_compared_nothing_promised() -> None:
     experiment = find("json-documents")
     run_plan = make_run_plan(experiment, as_published=True)
     assert prospects(run_plan) == []
-    assert announce(run_plan, experiment)[-1] == "Nothing is compared: the figures describe"
+    assert announce(run_plan, experiment)[-1] == "Nothing is compared: the tables only describe this run"
 
 
 def test_a_run_announces_what_may_get_no_verdict() -> None:

@@ -231,7 +231,7 @@ GOODPUT = parse_objective("goodput < -5%")
         (-4.9, 3, None),
         (1, 9, None),
         (-12, -6, "missed: -9 % [-12, -6]"),
-        (-12, -4, "cannot be decided: -8 % [-12, -4] reaches beyond it"),
+        (-12, -4, "cannot be decided: -8 % [-12, -4] lies on both sides of it"),
         (-30, 30, "cannot be decided"),
     ],
 )

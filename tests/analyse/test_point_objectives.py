@@ -62,7 +62,9 @@ def test_an_interval_wholly_inside_misses_it() -> None:
 
 def test_an_interval_partly_inside_cannot_decide() -> None:
     (line,) = lines("saturation < 10.8", plateau())
-    assert line == "get: 'saturation < 10.8': cannot be decided: 10.8 [10.5, 11.1] users, which reaches beyond it"
+    assert (
+        line == "get: 'saturation < 10.8': cannot be decided: 10.8 [10.5, 11.1] users, which lies on both sides of it"
+    )
 
 
 def test_a_bound_decides_what_lies_below_it() -> None:

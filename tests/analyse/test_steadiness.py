@@ -214,10 +214,10 @@ def test_beside_other_programs_a_difference_within_what_they_took_is_not_claimed
     found = compared(ratio=1.43, taken=(0.9, 0.9))
     assert (found.kind, kind(found), found.winner) == ("undecided", "verdict_others_had_cpus", None)
     said = verdict_text(found)
-    assert "other programs used the CPUs, without which the rates could be up to " in said
+    assert "other programs used the CPUs; without them the rates could be up to " in said
     assert said.startswith("UNDECIDED: +42 % [")
-    assert "; the range holds no 0, but other programs" in said
-    assert said.endswith("; more minutes do not decide it: run it again on a calm machine")
+    assert "; the interval excludes 0, but other programs" in said
+    assert said.endswith("; more time does not help: run it again on a calm machine")
 
 
 def test_what_others_took_refuses_no_difference_beyond_it(compared: Compared) -> None:

@@ -57,7 +57,7 @@ def written(lab: Lab, experiment: str) -> Path:
 def test_keys_that_nothing_writes_are_said_before_anything_is_measured(lab: Lab) -> None:
     shown = plain(lab.loadstone("show", written(lab, TWICE)).out)
     assert "mget: MGET names {key} 10 times, which is the same key each time; use {key2} for another" in shown
-    assert "Nothing writes the keys that get and mget read: every read will find nothing" in shown
+    assert "Nothing writes the keys that get and mget read: every read will miss" in shown
     loaded = plain(lab.loadstone("show", written(lab, EXPERIMENT)).out)
     assert "Nothing writes" not in loaded
     assert "same key" not in loaded
@@ -73,7 +73,7 @@ def test_a_comparison_whose_reads_all_find_nothing_is_invalid(lab: Lab) -> None:
     done = lab.loadstone("run", written(lab, NOT_LOADED), "--quick")
     assert done.status == 3, done.err
     first = plain(done.out)
-    assert "Reads that found nothing, of mget and get: 100 % (nothing was loaded: add workload.load)." in first
+    assert "100 % of the reads of mget and get missed (nothing was loaded: add workload.load)." in first
     assert "INVALID: hit_rate" in first
     assert "FASTER" not in first
     assert "Nothing writes the keys that get and mget read" in plain(done.err)
@@ -130,10 +130,10 @@ def test_the_keys_of_one_command_are_different(user_redis: Callable[..., UserRed
 def test_a_row_whose_reads_all_find_nothing_is_invalid_unless_that_is_meant(here: Path) -> None:  # noqa: F811
     done = loadstone("redis", "-q", "-n", "2000", "-c", "4", "--command", "GET {key}", folder=here)
     assert done.returncode == 3
-    assert "INVALID: Reads that found nothing: 100 %" in done.stdout
+    assert "INVALID: 100 % of the reads missed" in done.stdout
     assert "add workload.load, or --load 'SET {key} {value}'" in done.stdout
     meant = loadstone("redis", "-q", "-n", "2000", "-c", "4", "--command", "GET {key}", "--no-load", folder=here)
-    assert "Reads that found nothing" not in meant.stdout
+    assert "of the reads missed" not in meant.stdout
 
 
 @pytest.mark.fault("every reply has a wrong type", "the first screen says so", area="load")
@@ -153,7 +153,7 @@ def test_the_reading_example_of_the_first_experiment_hits(lab: Lab) -> None:
     path.write_text(text.replace("kind: embedded}", "kind: process}").replace("measure_s: 5 s", "measure_s: 300 ms"))
     done = lab.loadstone("run", path, "--quick", "--blocks", "1")
     assert done.status in DONE, done.err
-    assert "found nothing" not in done.out
+    assert "of the reads" not in done.out
     reads = [check_of(trial, "hit_rate") for trial in lab.trials()]
     assert [one["measured"] for one in reads] == [0.0] * len(reads)
     assert reads

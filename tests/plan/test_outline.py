@@ -26,7 +26,7 @@ def test_what_a_run_will_do_as_text(small: str) -> None:
         "7 rows are measured at a fixed rate, too (50% of what each can do): at most 32 s of that",
         "7 of the tables' rows take turns: each of 48 rounds measures every row once, for 100 ms (a slice); about 37 s "
         "in all",
-        "Nothing is compared: the figures describe",
+        "Nothing is compared: the tables only describe this run",
         "Server redis: embedded",
     ]
 
@@ -38,7 +38,7 @@ def test_what_is_left_out_is_said(small: str) -> None:
     text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  not in this run: by-users" in text
     assert "Quick: slices and trials are short, and what they cannot answer is left out" in text
-    assert "Nothing is compared: the figures describe" in text
+    assert "Nothing is compared: the tables only describe this run" in text
     text = description(outline(make_run_plan(experiment, only={"workers": (8,)}), experiment), experiment)
     assert "  not in this run: by-size" in text
     text = description(outline(make_run_plan(experiment, as_published=True), experiment), experiment)
@@ -78,10 +78,10 @@ def test_comparisons_that_do_not_run_are_named(compared: str) -> None:
     text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  users: Do more users get more done?" in text
     assert "  not in this run: kinds" in text
-    assert "What is in tables only is measured once, without an interval or a verdict" in text
+    assert "Rows that are in tables only are measured once, without an interval or a verdict" in text
     text = description(outline(make_run_plan(experiment, as_published=True), experiment), experiment)
     assert "  not in this run: users, kinds" in text
-    assert "Nothing is compared: the figures describe" in text
+    assert "Nothing is compared: the tables only describe this run" in text
 
 
 def test_a_table_that_quick_leaves_out_is_left_out_though_a_comparison_measures_its_rows(compared: str) -> None:
@@ -131,8 +131,8 @@ def test_what_is_started_filled_and_killed_as_text(app: str) -> None:
         "10 rows are measured at a fixed rate, too (50% of what each can do): at most 2 min of that",
         "9 crashes at the end, about 45 s of that",
         "Scale 50 %: users and rows are 50 % of those written",
-        "7 of the tables' rows by whole trials, 6 times for 5 s each: an application's collections and compilations "
-        "last longer than a slice of a row",
+        "7 of the tables' rows by whole trials, 6 times for 5 s each: garbage collections and compilations of an "
+        "application last longer than a slice",
         "Server mariadb: mariadb (work write, read; store mariadb)",
         "Server redis: embedded (store redis-hash, redis-json)",
         "Subject app: spring (work write, read); restarted for each store and replicas",

@@ -68,7 +68,8 @@ def test_the_sentence_has_the_main_reasons(analysis: Analysis) -> None:
     )
     assert reported == (
         "1 of 7 figures good within 10 %; 1 had too few trials for an interval, though no check failed (✓) and its "
-        "bounds are small; 2: the interval is wider; 2: the generator may have been the limit; 1: other reasons"
+        "bounds are small; 2 not: the interval is wider; 2 not: the generator may have been the limit; 1 not: other "
+        "reasons"
     )
     assert trust_text(analysis.model_copy(update={"tables": []})) == "No table was measured"
 

@@ -60,7 +60,7 @@ def scaled(analysis: Analysis) -> str:
     return f"Scaled: users (where the experiment scales them) and rows are {share} of the original's."
 
 
-_TITLES = {"hit_rate": "reads that found nothing", "key_count": "keys too many or too few"}
+_TITLES = {"hit_rate": "reads that missed", "key_count": "keys too many or too few"}
 """Of checks whose figure is not what their name says."""
 
 

@@ -171,7 +171,7 @@ def test_a_ramp_gives_no_point_and_says_why() -> None:
         assert found.kind == "none"
         assert found.users is None
         assert found.per_s is None
-        assert "only ever rose" in text(found.message)
+        assert "users only rose" in text(found.message)
         assert "random order" in text(found.message)
 
 

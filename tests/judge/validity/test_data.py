@@ -30,7 +30,7 @@ def test_reads_of_keys_that_were_not_all_stored_are_suspect(result_of: ResultOf,
     found = result_of("hit_rate", injectors.misses(0.5), injectors.setting("facts.plan.keys.loaded", False))
     assert found.verdict == "suspect"
     assert found.measured == pytest.approx(50)
-    assert "Reads that found nothing: 50.0 %" in text(found.reason)
+    assert "50.0 % of the reads missed" in text(found.reason)
     assert "add workload.load" in text(found.reason)
 
 
@@ -39,7 +39,7 @@ def test_reads_that_all_find_nothing_are_invalid(result_of: ResultOf, injectors:
     found = result_of("hit_rate", injectors.misses(1.0), nothing)
     assert found.verdict == "invalid"
     assert found.measured == 100
-    assert text(found.reason).startswith("Reads that found nothing: 100 % (nothing was loaded: add workload.load")
+    assert text(found.reason).startswith("100 % of the reads missed (nothing was loaded: add workload.load")
     theirs = injectors.setting("facts.placement", None)
     assert result_of("hit_rate", injectors.misses(1.0), nothing, theirs).verdict == "invalid", "whoever read, too"
 

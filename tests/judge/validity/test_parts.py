@@ -29,7 +29,7 @@ def test_a_limit_that_is_not_in_force_is_named(result_of: ResultOf, injectors: M
     found = result_of("limits", injectors.limited("0.5", "unavailable: no control groups"))
     assert (found.verdict, found.measured) == ("suspect", 1)
     assert text(found.reason) == (
-        "Not in force: cpu limit of redis-1 (unavailable: no control groups). The figure is without it."
+        "Not in force: cpu limit of redis-1 (unavailable: no control groups). The figure was measured without it."
     )
     assert result_of("limits", injectors.limited("0.5")).verdict == "valid"
     assert result_of("limits") is None

@@ -143,11 +143,11 @@ def test_a_refused_figure_says_why_in_its_cell_and_in_the_notes(paced: Analysis)
     assert p99.why_missing(rows["set, 1 kB, 8 workers"]).startswith("The generator sent requests up to 3.4 ms late")
     assert p99.is_struck(rows["set, 1 kB, 8 workers"])
     assert not p99.is_struck(rows["set, 100 B, 8 workers"])
-    assert p99.why_missing(rows["set, 10 kB, 32 workers"]).startswith("No trial at full speed counts")
+    assert p99.why_missing(rows["set, 10 kB, 32 workers"]).startswith("No trial at full speed is valid")
     notes = [line for line in summary.latency_lines(table) if "half rate" in line]
     assert notes == [
-        "No figures at half rate for 4 of 36 conditions (e.g. set, 10 kB, 32 workers): No trial at full speed counts, "
-        "so that the rate is not known.",
+        "No figures at half rate for 4 of 36 conditions (e.g. set, 10 kB, 32 workers): No trial at full speed is "
+        "valid, so the rate is not known.",
         "Figures at half rate refused for set, 1 kB, 8 workers: The generator sent requests up to 3.4 ms late: its "
         "limit is 5 % of P50.",
         "Figures at half rate refused for set, 10 kB, 8 workers: The generator sent requests up to 4.5 ms late: its "

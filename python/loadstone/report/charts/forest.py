@@ -262,9 +262,9 @@ def _headings(scale: alt.Scale, width: int) -> list[alt.Chart]:
 
 def _caption(pairs: Values) -> str:
     sentences = [
-        "The mark is the typical difference, the line its interval: of 100 made this way, at least 95 hold the true "
-        "difference. What lies in the shaded zone does not matter. A line wholly on one side of 0 is a real "
-        "difference; a line wholly in the zone, none that matters."
+        "The mark is the typical difference, the line its interval: at least 95 of 100 such intervals contain the true "
+        "difference. Differences in the shaded zone do not matter. A line wholly on one side of 0 is a real "
+        "difference; a line wholly in the zone is none that matters."
     ]
     if any(not pair["filled"] for pair in pairs):
         sentences.append("A hollow mark claims nothing; outside of the axis it has no ratio.")

@@ -46,7 +46,7 @@ def _same_key(operation: str, command: str, key: str, times: int) -> str:
 def _nothing_there(operations: Sequence[str]) -> str:
     return (
         f"! Nothing writes the keys that {listed(operations)} {'reads' if len(operations) == 1 else 'read'}: every "
-        "read will find nothing; add workload.load (or --load 'SET {key} {value}')."
+        "read will miss; add workload.load (or --load 'SET {key} {value}')."
     )
 
 
@@ -116,19 +116,19 @@ def _too_slow(response_s: float, pause_s: float) -> str:
 
 _WHOLE_TRIALS: dict[str, str | Callable[..., str]] = {
     "whole_trials.as_written": "the experiment says so (design.rounds: never)",
-    "whole_trials.as_published": "the original's counts of operations are those of whole trials",
+    "whole_trials.as_published": "the original gives its numbers of operations for whole trials",
     "whole_trials.alone": "no other row has the same servers and the same warm-up",
     "whole_trials.metric": "{metric} needs whole trials",
-    "whole_trials.subject": "an application's collections and compilations last longer than a slice of a row",
-    "whole_trials.counted": "what a condition stored is counted, which takes a server of its own",
+    "whole_trials.subject": "garbage collections and compilations of an application last longer than a slice",
+    "whole_trials.counted": "stored rows are counted, so each condition needs the server for itself",
     "whole_trials.driver": "{driver} is a program of its own, which cannot be paused",
     "whole_trials.writes_on": (
         "server {server} goes on writing to the disk after it answered, and that would fall into the slices of others"
     ),
     "whole_trials.memory": "they take about {needed_gb:.1f} GB of memory, and this machine has {memory_gb:.1f}",
-    "whole_trials.ramp_up": "a ramp-up has a beginning of its own",
+    "whole_trials.ramp_up": "a ramp-up must run as a whole",
     "whole_trials.warm_up": "the conditions differ in their warm-up",
-    "whole_trials.exactly_once": "each key is used once, and then there are no more",
+    "whole_trials.exactly_once": "each key is used once, so none would be left for later slices",
     "whole_trials.schedule": "the rate changes by a schedule",
     "whole_trials.recording": "a recording is sent again as a whole",
     "whole_trials.receivers": "what was sent in one slice may be received in another",
@@ -306,10 +306,10 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_scale": _scale,
     "plan_quick": "Quick: slices and trials are short, and what they cannot answer is left out",
     "plan_shortened": "Compared slices and trials are shorter than usual, since the budget has no room for longer ones",
-    "plan_nothing_compared": "Nothing is compared: the figures describe",
+    "plan_nothing_compared": "Nothing is compared: the tables only describe this run",
     "plan_table_rounds": _table_rounds,
     "plan_table_trials": _table_trials,
-    "plan_tables_once": "What is in tables only is measured once, without an interval or a verdict",
+    "plan_tables_once": "Rows that are in tables only are measured once, without an interval or a verdict",
     "plan_server": _server,
     "plan_subject": _subject,
     "plan_subject_of_user": _subject_of_user,

@@ -49,12 +49,12 @@ def _gain(generator: float | None, server: float | None, bound: str, disk: float
     if disk is not None:
         return (
             f"The generator used {_share(generator)} of its time, the server's side {_share(server)}, and for "
-            f"{_share(disk)} the server waited for its disk, once for all requests that were there: with requests that "
-            f"come together {bound}."
+            f"{_share(disk)} the server waited for its disk, once for all requests that had arrived: if more requests "
+            f"came together, {bound}."
         )
     return (
         f"The generator used {_share(generator)} of its time and the server's side {_share(server)}: with a generator "
-        f"that costs nothing {bound}."
+        f"that costs nothing, {bound}."
     )
 
 
@@ -83,11 +83,11 @@ def _others(programs: Mapping[str, float], stolen: float, single: Mapping[str, f
 
 def _not_loaded(percent: float, all: bool) -> str:
     if all:
-        found = f"Reads that found nothing: {percent:.3g} %"
-        return f"{found} (nothing was loaded: add workload.load, or --load 'SET {{key}} {{value}}')."
+        missed = f"{percent:.3g} % of the reads missed"
+        return f"{missed} (nothing was loaded: add workload.load, or --load 'SET {{key}} {{value}}')."
     return (
-        f"Reads that found nothing: {percent:.1f} %, because not every key was stored before: add workload.load, or "
-        "write the share that is meant as workload.misses."
+        f"{percent:.1f} % of the reads missed, because not every key was stored before: add workload.load, or set "
+        "workload.misses to the share that you expect."
     )
 
 
@@ -124,7 +124,7 @@ def _pool_wait_planned(percent: float, connections: int, users: int | None) -> s
 def _no_port(connections: int, ports: str | None) -> str:
     known = f": {ports}" if ports else ""
     return (
-        f"{connections:,} connections could not be made, for no local port was free{known}. Use fewer connections, "
+        f"{connections:,} connections could not be made, because no local port was free{known}. Use fewer connections, "
         "keep them open, or widen net.ipv4.ip_local_port_range."
     )
 
@@ -196,12 +196,12 @@ def _stalls(
 
 def _own_stalls(total_s: float, no_cpu_s: float, times: int, waiting: int) -> str:
     if no_cpu_s >= total_s / 2:
-        why = "they had no CPU, which others used"
+        why = "other programs had the CPU"
     else:
         why = "it was stopped (a signal, a debugger), or the whole machine was"
-    late = f", and the latencies of up to {waiting:,} requests with it" if waiting else ""
+    late = f"; it is in the latencies of up to {waiting:,} requests" if waiting else ""
     still = f"Loadstone's own threads did not run for {total_s:.2f} s{_times(times)}"
-    return f"{still}: {why}. That is not the server's{late}."
+    return f"{still}: {why}. This delay is not the server's{late}."
 
 
 def _up_to(share: float) -> str:
@@ -262,15 +262,15 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.finished.not_driven": "The trial could not be driven: {why:clause}.",
     "check.gain.bound": _gain,
     "check.gain.client": lambda library, generator: (
-        f"{library} is part of what is measured and used {_share(generator)} of its CPUs' time: what a client that "
-        "costs nothing would bring is no error of this figure."
+        f"{library} used {_share(generator)} of its CPUs' time; it is part of what is measured, so the figure has no "
+        "bound for a client that costs nothing."
     ),
     "check.gain.not_observed": "Neither the generator's CPU nor the server's could be observed.",
     "check.hit_rate.misses": (
-        "Reads that found nothing: {percent:.1f} %, although every key had been stored: they were cheaper."
+        "{percent:.1f} % of the reads missed although every key had been stored; a miss costs the server less."
     ),
     "check.hit_rate.designed": (
-        "Reads that found nothing: {percent:.1f} %, and the experiment says {designed:g} % (workload.misses)."
+        "{percent:.1f} % of the reads missed, and the experiment expects {designed:g} % (workload.misses)."
     ),
     "check.hit_rate.not_loaded": _not_loaded,
     "check.hit_rate.no_read": "The server counted no read.",
@@ -296,7 +296,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
         "have done that."
     ),
     "check.key_count.not_reported": "The server does not report how many keys it holds.",
-    "check.limits.missing": "Not in force: {limits:phrases}. The figure is without it.",
+    "check.limits.missing": "Not in force: {limits:phrases}. The figure was measured without it.",
     "check.limits.not_reported": "It is not known whether this limit is in force: {limits:list}.",
     "check.limits.of_one": _limit,
     "check.link_busy.full": _link_busy,
@@ -353,10 +353,10 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.replies.wrong": "{replies:,} replies and {keys:,} of {read_back:,} keys read back were wrong.",
     "check.restarted.again": _restarted,
     "check.restarted.another": (
-        "{parts:list}: another server answered after the drive than before it, which has been running for longer: "
-        "a fail-over, or something in between that chooses; give the address of one server."
+        "{parts:list}: another server answered after the drive than before it, because of a fail-over or of a "
+        "balancer in between; give the address of one server."
     ),
-    "check.restarted.not_reported": "No part reports since when it has been running.",
+    "check.restarted.not_reported": "No part reports how long it has been running.",
     "check.round_trip.empty": (
         "A reply from a server that does nothing takes {floor_us:.0f} us of the P50 of {p50_us:.0f} us: the P50 "
         "is what a client waits, but does not show the server's own time."
@@ -415,9 +415,9 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
         "The CPU limit of {subject} throttled its threads for {percent:.0f} % of the time: it is the bottleneck."
     ),
     "check.accept_queue.full": (
-        "A server on this machine had no room for {connections:,.0f} connections: who wants one waits for 1, 3 or 7 s "
-        "and tries again. Let more of them wait (its backlog, net.core.somaxconn), or keep them open for longer than "
-        "they pause."
+        "A server on this machine did not accept {connections:,.0f} connections because its queue was full; a client "
+        "then tries again after 1, 3 or 7 s. Raise the server's backlog and net.core.somaxconn, or keep connections "
+        "open while users pause."
     ),
     "check.swap.moved": "{megabytes:,.1f} MB of memory were moved to or from the disk.",
     "check.swap.not_reported": "This system does not report whether memory was swapped.",
@@ -447,7 +447,7 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.round_trip": "Is the typical latency the server's, or only that of the round trip?",
     "check.clock": "Is the clock fine enough for the latencies that are printed?",
     "check.schedule_sent": "Was everything sent that the schedule required?",
-    "check.schedule_lag": "How much of the latencies may be the generator's own, for it sent or noticed late?",
+    "check.schedule_lag": "How much of the latencies may come from the generator, because it sent or noticed late?",
     "check.dropped_arrivals": "Was any arrival dropped because too many were waiting?",
     "check.errors": "Did operations fail?",
     "check.conservation": "Does every operation that was begun have exactly one end?",
@@ -464,7 +464,7 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.temporary_files": "Did the statements fit into the memory that the store gives them?",
     "check.warm_up": "Had the rate settled before the measurement began?",
     "check.samples": "Were enough operations measured for the rarest latencies that are printed?",
-    "check.hit_rate": "Did the reads find what they should find?",
+    "check.hit_rate": "Did as many reads hit as the experiment expects?",
     "check.key_count": "Are there as many keys as the operations must have stored?",
     "check.settings": "Did the servers run with the requested settings?",
     "check.limits": "Were the requested CPU and memory limits in force?",

@@ -87,7 +87,7 @@ def _undecided(found: str, remarks: Sequence[str]) -> str:
 def _then(then: str, number: int | None, unit: str, reasoned: bool) -> str:
     if number is None:
         return f"in shorter slices it was {then}, which does not count"
-    why = "does not stand for that reason" if reasoned else f"all {unit}s together do not confirm"
+    why = "does not hold for that reason" if reasoned else f"all {unit}s together do not confirm"
     return f"after {_blocks_text(number, unit)} it was {then}, which {why}"
 
 
@@ -156,8 +156,8 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
         "it again, so that all is started again"
     ),
     "verdict_others_had_cpus": lambda taken: (
-        "the range holds no 0, but other programs used the CPUs, without which the rates could be "
-        f"{_up_to_text(taken)}, which may be the whole difference; more minutes do not decide it: run it again on a "
+        "the interval excludes 0, but other programs used the CPUs; without them the rates could be "
+        f"{_up_to_text(taken)}, which may explain the whole difference; more time does not help: run it again on a "
         "calm machine"
     ),
     "verdict_all_failed": "both conditions fail so often that the quantile falls among the failures",
@@ -188,7 +188,7 @@ def _invalid_in(check: str, trials: int) -> str:
 
 def _after_last_look(blocks: int) -> str:
     were = f"{_blocks_text(blocks)} {'was' if blocks == 1 else 'were'}"
-    return f"{were} measured after the last look and not used: the level allows for no further look."
+    return f"{were} measured after the last look and not used: the error level allows no further look."
 
 
 def _lengthened(slice_s: float | None, why: str) -> str:
@@ -211,10 +211,10 @@ def _apart_in_time(a: str, b: str, groups_a: Sequence[str], groups_b: Sequence[s
     return f"Not compared: {a} and {b} were measured at different times, {measured}; {_DECLARE}"
 
 
-_DECLARE = "declare a comparison of them, and blocks will hold both."
+_DECLARE = "declare a comparison of them, so that each block measures both."
 COMPARISONS: dict[str, str | Callable[..., str]] = {
     "ended_decided": "It stopped because every pair was settled: more blocks would change no verdict.",
-    "ended_last_look": "It stopped at the last look: as many blocks as were planned at most.",
+    "ended_last_look": "It stopped at the last planned look.",
     "ended_out_of_budget": "It stopped because the time budget was spent.",
     "ended_spoiled": (
         "It stopped because something outside disturbed too many blocks, including those that were measured again."
@@ -237,8 +237,8 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "check_invalid_in": _invalid_in,
     "blocks_after_last_look": _after_last_look,
     "bound_by_shared_cpu": (
-        "the processes of a condition share CPUs that are full: their placement decides, and nothing is said of "
-        "instances on CPUs of their own."
+        "the processes of a condition share CPUs that are full, so their placement decides: instances on CPUs of "
+        "their own may differ otherwise."
     ),
     "both_latency_bound": "both conditions were latency-bound: this ranks round trips, not capacity.",
     "both_generator_bound": (
@@ -252,7 +252,7 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "pair_not_measured": "Not compared: {name} was not measured.",
     "pair_apart_in_time": _apart_in_time,
     "pair_without_block": f"Not compared: {{a}} and {{b}} have no finished block in common; {_DECLARE}",
-    "pairs_apart": "{pairs} more pairs were chosen by that and cannot be compared, for example: {first}",
+    "pairs_apart": "{pairs} more pairs match and cannot be compared, for example: {first}",
     "conditions_in_one_run": lambda conditions: (
         f"{'1 condition was' if conditions == 1 else f'{conditions} conditions were'} "
         "not measured in both runs and not compared."

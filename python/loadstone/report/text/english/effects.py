@@ -103,7 +103,7 @@ EFFECTS: dict[str, str | Callable[..., str]] = {
     "effect_cell_refused": _refused,
     "effect_without_cells": _without_cells,
     "lesson_separated": _separated,
-    "lesson_no_saturation": "No saturation point was looked for.",
+    "lesson_no_saturation": "This run did not search for a saturation point.",
     "lesson_saturation_points": _saturation_points,
     "lesson_saturates": _saturates,
     "lesson_cpu": _cpu,

@@ -141,15 +141,15 @@ def _misses(labels: Sequence[str], percent: float, not_loaded: bool) -> str:
     remedy = " (nothing was loaded: add workload.load)" if not_loaded and percent >= 99.5 else ""
     if not_loaded and not remedy:
         remedy = " (not all keys were stored before: add workload.load)"
-    return f"Reads that found nothing, of {listed(labels)}: {percent:.3g} %{remedy}."
+    return f"{percent:.3g} % of the reads of {listed(labels)} missed{remedy}."
 
 
 ROWS: Mapping[str, str | Callable[..., str]] = {
-    "at_rate.no_capacity": "No trial at full speed counts, so that the rate is not known.",
+    "at_rate.no_capacity": "No trial at full speed is valid, so the rate is not known.",
     "at_rate.no_time": "The budget ended before it.",
     "meaning.appends": (
         "Server {servers:list} goes on writing its append-only file after it answered: a part of that falls into the "
-        "other's slices, so the difference is rather larger than measured."
+        "other's slices, so the true difference is probably larger than measured."
     ),
     "meaning.misses": _misses,
     "row.apart": "Its {trials} trials lie {share:.0%} apart, and are too few for an interval.",

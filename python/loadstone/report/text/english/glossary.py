@@ -9,8 +9,8 @@ _COMPARING = {
     "from three times on it is written as a factor.",
     "typical difference": "The difference that the blocks have in common: the middle one of all averages of two "
     "blocks (Hodges and Lehmann's estimate). A few odd blocks hardly move it.",
-    "interval": "The range in brackets. Made this way, at least 95 ranges of 100 hold the true difference. A range "
-    "that holds 0 means that there may be none; `>0` is above 0 and `<0` below it, so they hold none.",
+    "interval": "The range in brackets. At least 95 of 100 such ranges contain the true difference. If the range "
+    "contains 0, there may be no difference; `>0` and `<0` are ends that exclude 0.",
     "level": "How sure an interval is. Where a run looks several times or compares several pairs, each interval is "
     "wider, so that all of them together mislead at most 5 times in 100.",
     "margin": "The difference that does not matter, by the experiment's own choice, made beforehand.",
@@ -135,7 +135,7 @@ GLOSSARY: Mapping[str, str] = {
     "glossary_machine": "The machine, as vmstat shows it",
     "glossary_checks": "Checks",
     "glossary_brackets": (
-        "Figures in [ ] are a range: of 100 made this way, at least 95 hold the true difference; with 0 in it, "
-        "there may be none (>0 and <0 leave 0 out)."
+        "Figures in [ ] are a range: at least 95 of 100 such ranges contain the true difference; if it contains 0, "
+        "there may be no difference (>0 and <0 exclude 0)."
     ),
 }

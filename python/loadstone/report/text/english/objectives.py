@@ -63,7 +63,7 @@ def _missed_ratio(pair: str, objective: str, estimate: float, low: float, high: 
 
 def _beyond(pair: str, objective: str, estimate: float, low: float, high: float) -> str:
     ratio = ratio_text(estimate, low, high, sign=True)
-    return f"{pair}: '{objective}': cannot be decided: {ratio} reaches beyond it"
+    return f"{pair}: '{objective}': cannot be decided: {ratio} lies on both sides of it"
 
 
 def _point(figures: Sequence[float] | None, least: float, of_users: bool) -> str:
@@ -78,7 +78,7 @@ def _missed_point(name: str, objective: str, figures: Sequence[float] | None, le
 
 def _beyond_point(name: str, objective: str, figures: Sequence[float] | None, least: float, of_users: bool) -> str:
     point = _point(figures, least, of_users)
-    reaches = "may be more" if figures is None else "reaches beyond it"
+    reaches = "may be more" if figures is None else "lies on both sides of it"
     return f"{name}: '{objective}': cannot be decided: {point}, which {reaches}"
 
 

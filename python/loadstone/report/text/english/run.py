@@ -36,8 +36,8 @@ def _without_interval(
 
 
 def _others_took_cpu(quick: bool) -> str:
-    why = "no rate is printed, since it could be half as high again; comparisons remain valid"
-    return f"Other programs took CPU time: {why}{_remarks(quick)}."
+    why = "without them every rate could be 50 % higher or more; comparisons remain valid"
+    return f"No rate is printed, because other programs took CPU time: {why}{_remarks(quick)}."
 
 
 def _remarks(quick: bool, *, suspect: bool = False) -> str:
@@ -95,7 +95,7 @@ TRUST: dict[str, str | Callable[..., str]] = {
     "trust": _trust,
     "trust_saturation": "{good} of {of} saturation points found",
     "trust_no_table": "No table was measured",
-    "trust_others": "{figures}: {why}",
+    "trust_others": "{figures} not: {why}",
     "trust_other_reasons": "other reasons",
     "trust_generator": "the generator may have been the limit",
     "trust_taken": "other programs took CPU time",
@@ -130,7 +130,7 @@ def _measured_again(trials: int, blocks: int) -> str:
 
 
 def _speed_varied(cpus: Sequence[str]) -> str:
-    return f"The machine's own speed varied between trials (slow tenth over fast tenth): {', '.join(cpus)}."
+    return f"The machine's own speed varied between trials (slowest tenth against fastest tenth): {', '.join(cpus)}."
 
 
 def _left_out(tables: Sequence[str]) -> str:
@@ -188,7 +188,7 @@ NOTES: dict[str, str | Callable[..., str]] = {
     "note_judged_otherwise": _judged_otherwise,
     "note_scaled": _scaled,
     "note_left_out_of_quick": _left_out,
-    "note_engine_build": "The engine is a {profile} build: it measures itself.",
+    "note_engine_build": "The engine is a {profile} build, so the figures show its own cost: run `make setup`.",
     "note_back_end": lambda reason: f"The generator used epoll in place of io_uring: {_WHY_NOT[reason]}.",
     "note_huge_pages": (
         "Transparent huge pages are `always`: a server that forks then stalls longer; Redis advises `madvise`."

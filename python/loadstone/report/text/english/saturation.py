@@ -53,8 +53,8 @@ SATURATION: dict[str, str | Callable[..., str]] = {
     "saturation_at_least": lambda per_s, why: f"CAPACITY >= {figure(per_s)} a second: {why}",
     "saturation_none": "NO POINT: {why}",
     "users_only_rose": (
-        "the users only ever rose, so time and load cannot be separated (what was cold warmed up, what filled up "
-        "stayed full); measure {sweeps_min} sweeps in random order, each level kept for a whole trial"
+        "the users only rose, so the effects of time and load cannot be separated (caches warm up, disks fill); "
+        "measure {sweeps_min} sweeps in random order, each level kept for a whole trial"
     ),
     "too_few_sweeps": _too_few_sweeps,
     "sweeps_in_one_order": (
@@ -168,11 +168,11 @@ def _kneedle(users: int | None, per_s: float | None) -> str:
 
 def _differs(users: Sequence[float] | None, eye_users: int | None) -> str:
     why = (
-        "a ramp is one sweep in rising order, so time and load cannot be separated, and it has no interval; the eye "
-        "takes the beginning of the flat part or the peak of the noise, beyond the point where waiting begins"
+        "a ramp is one sweep in rising order, so it cannot separate time from load and has no interval; the eye picks "
+        "the beginning of the flat part or a peak of the noise, beyond the point where waiting begins"
     )
     if users is None or eye_users is None:
-        return f"A ramp is no measurement of the saturation point: {why}."
+        return f"A ramp does not measure the saturation point: {why}."
     times = eye_users / users[0]
     inside = users[1] <= eye_users <= users[2]
     how = "inside of the measured interval, by chance" if inside else f"{digits(times, 2)} times the measured point"

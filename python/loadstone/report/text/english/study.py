@@ -224,7 +224,7 @@ LESSONS: dict[str, str | Callable[..., str]] = {
     "lesson_unknown": "unknown",
     "lesson_caught_meaning": "It happened here, too, and was refused or kept apart.",
     "lesson_did_not_happen_meaning": (
-        "It was looked for and is not there; or what was not examined then is examined and answered here."
+        "This run checked for it and it did not happen; or this run answers what the original did not examine."
     ),
     "lesson_unknown_meaning": "This run cannot answer it.",
     "lesson_check": _check,
@@ -245,7 +245,7 @@ LESSONS: dict[str, str | Callable[..., str]] = {
     "lesson_no_rows": "No store that was given rows was driven in this run.",
     "lesson_same_rows": _same_rows,
     "lesson_rows_of": lambda data, rows, stores: f"the same {rows:,} rows of {data} ({', '.join(stores)})",
-    "lesson_nothing_counted": "Nothing that was stored was counted on a server in this run.",
+    "lesson_nothing_counted": "This run counted no stored rows on a server.",
     "lesson_rows_counted": _rows_counted,
     "lesson_keys_counted": _keys_counted,
 }
