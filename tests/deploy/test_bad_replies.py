@@ -23,8 +23,8 @@ from loadstone.software.redis import probe as probe_module
 from loadstone.software.redis.capacity import MemoryUse, foreign_keys
 from loadstone.software.redis.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.data.pipe import Pipe, Replies
 from loadstone.software.redis.monitor import RedisMonitor, snapshot
+from loadstone.software.redis.pipe import Pipe, Replies
 from loadstone.software.redis.requirements import inspect_server
 from tests import rogues
 

@@ -18,10 +18,10 @@ from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.redis import capacity
 from loadstone.software.redis.commands.confinement import NAMED, ConfinedCommands, keys_made
 from loadstone.software.redis.commands.info import ServerCommands, only_reads
-from loadstone.software.redis.data.key_rows import writing_of
 from loadstone.software.redis.declared import REDIS
 from loadstone.software.redis.monitor import RedisSnapshot, snapshot
 from loadstone.software.redis.replicas import ReplicaReads
+from loadstone.software.redis.rows import writing_of
 from loadstone.software.redis.session import RedisSession
 from loadstone.software.redis.settings import SPELLING
 from loadstone.spec.experiment import OUR_PREFIX

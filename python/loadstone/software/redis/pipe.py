@@ -42,10 +42,10 @@ class Replies:
         """
         data, count, at = self._rest + received, 0, 0
         while at < len(data):
-            if found := RUN.match(data, at):
-                count += data.count(b"\r\n", at, found.end())
-                at = found.end()
-            elif end := self._end_of_one(data, at):
+            if run := RUN.match(data, at):
+                count += data.count(b"\r\n", at, run.end())
+                at = run.end()
+            elif end := self._end_of_reply(data, at):
                 count += 1
                 at = end
             else:
@@ -53,16 +53,16 @@ class Replies:
         self._rest = data[at:]
         return count
 
-    def _end_of_one(self, data: bytes, at: int) -> int | None:
+    def _end_of_reply(self, data: bytes, at: int) -> int | None:
         """Where the reply ends that begins there; None: it is not whole."""
-        if found := REFUSED.match(data, at):
-            self.refused = self.refused or redis.ResponseError(found[1].decode(errors="replace"))
-            return found.end()
-        if found := TEXT.match(data, at):
-            size = 0 if found[1] == b"-1" else int(found[1]) + 2
+        if error := REFUSED.match(data, at):
+            self.refused = self.refused or redis.ResponseError(error[1].decode(errors="replace"))
+            return error.end()
+        if text := TEXT.match(data, at):
+            size = 0 if text[1] == b"-1" else int(text[1]) + 2
             if size > TEXT_MAX_BYTES:
                 raise redis.InvalidResponse(f"Protocol Error: a text of {size - 2:,} bytes")
-            return found.end() + size if found.end() + size <= len(data) else None
+            return text.end() + size if text.end() + size <= len(data) else None
         if data[at] not in b"+-:$" or data.find(b"\r\n", at) >= 0 or len(data) - at > LINE_MAX_BYTES:
             raise redis.InvalidResponse(f"Protocol Error: {data[at : at + 80]!r}")
         return None

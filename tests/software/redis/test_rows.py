@@ -17,12 +17,11 @@ from loadstone.deploy.rows import rows_of
 from loadstone.errors import Interrupted, ServerGone
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.plan.required import RequiredData
+from loadstone.software.redis import rows as redis_rows
 from loadstone.software.redis.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.data import packed as data_packed
-from loadstone.software.redis.data.key_rows import Writing, writing_of
-from loadstone.software.redis.data.packed import Batch, batches
-from loadstone.software.redis.data.pipe import UNANSWERED_MAX, Pipe, Replies
+from loadstone.software.redis.pipe import UNANSWERED_MAX, Pipe, Replies
+from loadstone.software.redis.rows import Batch, Writing, batches, writing_of
 
 COLUMNS = {
     "id": "{number}",
@@ -108,12 +107,12 @@ def test_a_batch_is_bounded_in_commands_and_in_bytes(monkeypatch: pytest.MonkeyP
     assert [batch.rows for batch in batches(some, 1)] == [50]
     for name, limit in (("BATCH_COMMANDS", 30), ("BATCH_BYTES", 10 * max(map(len, everything)))):
         with monkeypatch.context() as patch:
-            patch.setattr(data_packed, name, limit)
+            patch.setattr(redis_rows, name, limit)
             several = list(batches(some, 3))
         assert 2 < len(several) < 50
         assert sum(batch.rows for batch in several) == 50
         assert b"".join(batch.packed(keys) for batch in several) == Batch(everything, some).packed(keys)
-    monkeypatch.setattr(data_packed, "BATCH_BYTES", 1)
+    monkeypatch.setattr(redis_rows, "BATCH_BYTES", 1)
     assert [batch.rows for batch in batches(some, 3000)] == [1] * 50
 
 

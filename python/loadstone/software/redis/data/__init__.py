@@ -1,1 +1,0 @@
-"""How rows of data reach a Redis quickly."""
