@@ -12,7 +12,8 @@ from tests.monitors import values
 from loadstone.observe.counter_rates import SHORTEST_S
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Page, Watch
-from loadstone.software.jvm.monitor import BY_THE_CLOCK, GC_RATES, GIVE_UP_S, WAIT_S, JvmMonitor, figures
+from loadstone.software.jvm.monitor import BY_THE_CLOCK, GC_RATES, JvmMonitor, figures
+from loadstone.software.prometheus_pages import GIVE_UP_S, WAIT_S
 
 DATA = Path(__file__).parent / "data"
 SAID = (DATA / "spring-lettuce.txt").read_text()
@@ -76,6 +77,10 @@ def subject() -> Iterator[Subject]:
     subject.stop()
 
 
+def watching(subject: Subject, *, in_turns: bool = False) -> JvmMonitor:
+    return JvmMonitor({"spring": Page(subject.url)}, in_turns=in_turns)
+
+
 def await_answer(monitor: Monitor, part: str = "spring") -> dict[str, float]:
     """The next sample with figures; slow machines may need more than one."""
     for _ in range(200):
@@ -129,7 +134,7 @@ def test_a_sample_has_all_of_them_and_rates_from_the_second_on(subject: Subject)
 
 def test_a_subject_that_is_slow_holds_no_one_up_and_its_late_answer_counts(subject: Subject) -> None:
     subject.free.clear()
-    monitor = JvmMonitor("spring", subject.url)
+    monitor = watching(subject)
     began_s = time.monotonic()
     for _ in range(5):
         assert values(monitor, "spring") == {"jvm_answers": 0}
@@ -144,10 +149,12 @@ def test_several_slow_replicas_are_waited_for_together_and_an_idle_one_is_report
     try:
         subject.free.clear()
         urls = {f"spring-{number}": subject.url for number in range(1, 9)} | {"spring-9": quick.url}
-        monitors = JvmMonitor.watching(Watch(pages={"jvm": {part: Page(url) for part, url in urls.items()}}))
+        [monitor] = JvmMonitor.watching(Watch(pages={"jvm": {part: Page(url) for part, url in urls.items()}}))
         answered = 0.0
         for _ in range(200):
-            observed = {part: values(monitor, part) for part, monitor in zip(urls, monitors, strict=True)}
+            observed: dict[str, dict[str, float]] = {part: {} for part in urls}
+            for sample in monitor.sample(1.0):
+                observed[sample.part][sample.metric] = sample.value
             assert all(observed[f"spring-{number}"] == {"jvm_answers": 0} for number in range(1, 9))
             answered = observed["spring-9"]["jvm_answers"]
             if answered:
@@ -156,15 +163,13 @@ def test_several_slow_replicas_are_waited_for_together_and_an_idle_one_is_report
         assert answered
         assert subject.requested <= 8, "one question at a time to each"
         subject.free.set()
-        assert all(
-            await_answer(monitor, part)["jvm_threads"] == 26 for part, monitor in zip(urls, monitors, strict=True)
-        )
+        assert all(await_answer(monitor, part)["jvm_threads"] == 26 for part in urls)
     finally:
         quick.stop()
 
 
 def test_a_subject_that_refuses_or_is_gone_does_not_answer(subject: Subject) -> None:
-    monitor = JvmMonitor("spring", subject.url)
+    monitor = watching(subject)
     await_answer(monitor)
     subject.status = 503
     subject.text = SAID
@@ -178,7 +183,7 @@ def test_an_answer_that_is_no_text_of_prometheus_is_none(subject: Subject, line:
     with pytest.raises(ValueError):
         figures(line)
     subject.text = line
-    monitor = JvmMonitor("spring", subject.url)
+    monitor = watching(subject)
     for _ in range(3):
         assert values(monitor, "spring") == {"jvm_answers": 0}
         time.sleep(0.05)
@@ -186,12 +191,12 @@ def test_an_answer_that_is_no_text_of_prometheus_is_none(subject: Subject, line:
 
 def test_no_proxy_of_the_environment_is_queried(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert await_answer(JvmMonitor("spring", subject.url))["jvm_threads"] == 26
+    assert await_answer(watching(subject))["jvm_threads"] == 26
 
 
 def test_a_jvm_that_stands_still_at_times_reports_nothing_that_the_time_is_in(subject: Subject) -> None:
-    steady = await_answer(JvmMonitor("spring", subject.url))
-    at_times = await_answer(JvmMonitor("spring", subject.url, in_turns=True))
+    steady = await_answer(watching(subject))
+    at_times = await_answer(watching(subject, in_turns=True))
     assert steady.keys() - at_times.keys() >= {"gc_pause_count", "gc_pause_max_s"}
     assert not at_times.keys() & BY_THE_CLOCK
     assert at_times["jvm_threads"] == 26
