@@ -65,6 +65,18 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
             "redis rediss://h --cacert nowhere.pem",
             "--cacert nowhere.pem: cannot be read; name a PEM file that you may read",
         ),
+        (
+            "run redis://localhost:6379 --quick",
+            "redis://...: a server, and not an experiment; to load it: loadstone redis redis://localhost:6379",
+        ),
+        (
+            "show https://me:hunter2@host/",
+            "https://...: a server, and not an experiment; to load it: loadstone http URL",
+        ),
+        (
+            "redis --json-out-file .",
+            "--json-out-file .: is a folder; write analysis.json",
+        ),
         ("report latst", "latst: there is no such folder; did you mean 'latest'?"),
         (
             "run json-documents --server redis=localhost:6379",

@@ -87,6 +87,7 @@ def show(
     """Show what an experiment would do, and how long it takes."""
     if experiment is None:
         raise UserError(f"{MISSING}: name an experiment (`loadstone list`)")
+    _require_no_url(experiment)
     from loadstone.overview import describe_experiment
 
     described, acts = describe_experiment(replace(options, experiment=experiment))
@@ -122,6 +123,7 @@ def run(
     if experiment is None:
         _go_on(folder, trust=options.trust)
         return
+    _require_no_url(experiment)
     options.check()
     objectives = objectives_of(results.fail_if)
     outcome = carried_out(replace(options, experiment=experiment, resume=folder), objectives, results)
@@ -287,6 +289,15 @@ def _go_on(folder: Path | None, *, trust: bool) -> None:
     status = app(words, prog_name="loadstone", standalone_mode=False)
     if isinstance(status, int) and status:
         raise typer.Exit(status)
+
+
+def _require_no_url(experiment: str) -> None:
+    """Raises UserError for a server in the place of an experiment; shows no password."""
+    scheme, is_url, rest = experiment.partition("://")
+    if is_url:
+        command = "http" if scheme in ("http", "https") else "redis"
+        url = shlex.quote(experiment) if "@" not in rest else "URL"
+        raise UserError(f"{scheme}://...: a server, and not an experiment; to load it: loadstone {command} {url}")
 
 
 def _short(message: str) -> str:

@@ -108,6 +108,14 @@ def test_what_is_not_ours_to_send_is_refused(user_redis: Callable[..., UserRedis
     assert not list(here.iterdir())
 
 
+def test_latency_at_a_rate_is_on_the_line_of_its_row(here: Path) -> None:
+    load = ("redis", "-t", "get", "-c", "4", "--test-time", "1", "--repeat", "2", "--at-rate", "1000/s")
+    done = loadstone(*load, "-q", folder=here)
+    assert done.returncode in DONE, done.stderr
+    at_rate = r"^get: .* requests per second.*, at 1000 per second: (p50=\d+\.\d{3} |INVALID: )"
+    assert re.search(at_rate, done.stdout), done.stdout
+
+
 def test_two_servers_get_a_verdict(user_redis: Callable[..., UserRedis], here: Path) -> None:
     servers = [user_redis(), user_redis()]
     done = loadstone(
