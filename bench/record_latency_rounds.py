@@ -22,9 +22,9 @@ from loadstone import registry
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import RoundsOptions
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.judge.statistics.histograms import buckets_of
 from loadstone.plan.drive_plan import Keys, Open, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint

@@ -24,9 +24,8 @@ import numpy as np
 from loadstone import registry
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import drive_alone
+from loadstone.drive.driver import RoundsOptions, drive_alone
 from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices

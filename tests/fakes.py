@@ -14,7 +14,7 @@ from loadstone.deploy.limit_in_force import PartLimits
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.workers import Worker
-from loadstone.drive.driver import OnInterval
+from loadstone.drive.driver import OnInterval, RoundsOptions
 from loadstone.drive.outcome import (
     Acknowledged,
     CommandRecord,
@@ -32,7 +32,6 @@ from loadstone.drive.outcome import (
     Slice,
     ThreadRecord,
 )
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
 from loadstone.goals.goal import Kill
 from loadstone.machine import steady_clock
@@ -359,7 +358,7 @@ def fake_monitors(_: Watch) -> list[Monitor]:
 
 @dataclass
 class FakeGauge:
-    """Says what every driver can do (`conduct.conductor.Gauge`)."""
+    """Says what every driver can do (`conduct.ceiling.CeilingGauge`)."""
 
     measured: list[Plan] = field(default_factory=list)
 

@@ -23,7 +23,7 @@ class Rounds:
     run in threads of their own, without the GIL.
 
     options (JSON): {"slice_s": 0.1, "settle_s": 0.015, "orders": [[1, 0], [0, 1], ...],
-    "parts": [{"redis": [pid, ...]}, ...]}; see `drive/rounds.py`.
+    "parts": [{"redis": [pid, ...]}, ...]}; see `drive/driver.py`.
     """
 
     def __init__(self, plans_json: list[str], options_json: str) -> None:

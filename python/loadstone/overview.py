@@ -23,8 +23,10 @@ def describe_experiment(options: RunOptions) -> tuple[str, list[str]]:
     """What `loadstone show` prints: the experiment, and what a run of it does here, a line an act. Raises UserError."""
     experiment = requested_experiment(options)
     run_plan = requested_plan(experiment, options, ())
-    from loadstone.conduct.confinement import confined  # only now: it takes time to load
-    from loadstone.conduct.doubts import doubts
+    from loadstone.conduct.confinement import (
+        confined,  # only now: it takes time to load
+        doubts,
+    )
 
     allowed = (*doubts(run_plan), *confined(run_plan, ask=False, allow=options.allow_any_command))
     from loadstone.conduct.acts import acts_of

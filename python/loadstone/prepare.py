@@ -146,11 +146,13 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOption
 
 def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
-    from loadstone.conduct.confinement import confined
-    from loadstone.conduct.connections_needed import check_local_ports
-    from loadstone.conduct.doubts import doubts
+    from loadstone.conduct.confinement import confined, doubts
     from loadstone.conduct.driver_manifests import chosen_drivers
-    from loadstone.conduct.preflight import ask_users_parts, check_parts  # only now: it takes time to load
+    from loadstone.conduct.preflight import (  # only now: it takes time to load
+        ask_users_parts,
+        check_local_ports,
+        check_parts,
+    )
     from loadstone.drive.native import require_drivable, require_release_engine
     from loadstone.record.space import check_space, estimate_bytes
 

@@ -74,7 +74,11 @@ def run(
     progress = RunProgress(remarks, verbose=options.verbose, quiet=options.quiet)
     with progress, opened(options, prepared, progress, announcement, seams) as parts:  # 3. deploy
         defect.happens_in(parts.folder.path)
-        ended = _measure(parts, prepared, progress, options)  # 4. drive, 5. observe, 6. record: trial after trial
+        try:
+            _loop(parts, prepared, progress, options).run()  # 4. drive, 5. observe, 6. record: trial after trial
+            ended = None
+        except LoadstoneError as error:
+            ended = error
         progress.last_step("writing the report")
         begin_report(formats)
         analysis = analyse(parts.folder.path)  # 7. judge and analyse: from the folder alone
@@ -150,8 +154,8 @@ def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=True)
 
 
-def _measure(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunOptions) -> LoadstoneError | None:
-    """Measure what the goals of the run ask for; the reason if it had to end early."""
+def _loop(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunOptions) -> Loop:
+    """What measures all that the goals of the run ask for."""
     path = parts.folder.path
     look = partial(
         look_at,
@@ -161,12 +165,7 @@ def _measure(parts: Opened, prepared: Prepared, progress: RunProgress, options: 
     )
     histogram = partial(read_histogram, path, kind="response")
     asked = Asked(prepared.experiment, prepared.run_plan, look, histogram)
-    loop = Loop(asked, parts.conductor, parts.crashes, parts.folder, progress, began_s=options.began_s)
-    try:
-        loop.run()
-    except LoadstoneError as error:
-        return error
-    return None
+    return Loop(asked, parts.conductor, parts.crashes, parts.folder, progress, began_s=options.began_s)
 
 
 def _report(

@@ -7,10 +7,9 @@ import pytest
 
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import OnInterval
+from loadstone.drive.driver import OnInterval, RoundsOptions
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.plan.drive_plan import Plan
 
 

@@ -170,7 +170,7 @@ def test_a_server_that_may_not_be_killed_is_reported(lab: Lab, monkeypatch: pyte
     def refused(pid: int, number: int) -> None:  # noqa: ARG001 (the signature of os.kill)
         raise PermissionError
 
-    monkeypatch.setattr("loadstone.conduct.killer.os.kill", refused)
+    monkeypatch.setattr("loadstone.conduct.crashes.os.kill", refused)
     assert "may not be killed by this user" in (lab.one().failure or "")
 
 
@@ -217,7 +217,7 @@ def test_a_process_that_took_the_id_is_spared(lab: Lab, monkeypatch: pytest.Monk
             compared.set()
         return starts.pop(0)
 
-    monkeypatch.setattr("loadstone.conduct.killer.started", started)
+    monkeypatch.setattr("loadstone.conduct.crashes.started", started)
     lab.rig.driver.at = {"end": lambda: bool(compared.wait(PATIENCE_S))}
     assert lab.one().failure == "it ended before it was killed"
     assert compared.is_set()

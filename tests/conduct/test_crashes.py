@@ -9,7 +9,6 @@ import pytest
 import redis
 
 from loadstone import registry
-from loadstone.conduct import look_up
 from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.drivers import Drivers
 from loadstone.conduct.measurement import Measurement
@@ -123,7 +122,7 @@ def test_what_each_mode_keeps_is_counted_exactly(crash: Crash, mode: str) -> Non
 @pytest.mark.fault("a server is killed to test durability", "every acknowledged key is looked up", area="servers")
 def test_a_loss_is_counted_to_the_key(crash: Crash, monkeypatch: pytest.MonkeyPatch) -> None:
     """In several batches of the look-up: small ones, since a busy machine stores few keys in half a second."""
-    monkeypatch.setattr(look_up, "BATCH", 10)
+    monkeypatch.setattr("loadstone.conduct.crashes.BATCH", 10)
     gone: list[str] = []
 
     def lose(client: redis.Redis) -> None:

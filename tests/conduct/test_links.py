@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from loadstone import registry
+from loadstone.conduct.failures import OomKills, failure
 from loadstone.conduct.links import begin_links, link_facts, median_interval
-from loadstone.conduct.memory_ends import OomKills
-from loadstone.conduct.ready_parts import failure, watch_of
+from loadstone.conduct.processes import watch_of
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.conduct import look_up
-from loadstone.conduct.look_up import LookUp
+from loadstone.conduct import crashes
+from loadstone.conduct.crashes import LookUp
 from loadstone.drive.outcome import Acknowledged
 from loadstone.errors import Interrupted
 from loadstone.plan.drive_plan import Closed, Keys, Plan, Pool
@@ -92,10 +92,10 @@ def test_a_key_without_an_acknowledged_write_cannot_be_lost() -> None:
 def test_a_long_look_up_reports_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, said = Acknowledged(begun=(2500, 1), newest=(2500, 1), certain=(2500, 1)), list[str]()
     one = LookUp(Scripted({}), PLAN, ("EXISTS",), said.append, lambda: None)
-    monkeypatch.setattr(look_up, "QUIET_S", 3600.0)
+    monkeypatch.setattr(crashes, "QUIET_S", 3600.0)
     assert one.run(kept).lost == 2500
     assert said == [], "a short one reports nothing"
-    monkeypatch.setattr(look_up, "QUIET_S", 0.0)
+    monkeypatch.setattr(crashes, "QUIET_S", 0.0)
     one.run(kept)
     assert said[0] == "looking up what was acknowledged: 1,000 of 2,500 keys"
 

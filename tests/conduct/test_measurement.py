@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.conduct.block import drive_block, observe_block
+from loadstone.conduct.block import observe_block
+from loadstone.conduct.drive_watch import DriveWatch
 from loadstone.conduct.measurement import PreparedTrial
 from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.traces import Traces
@@ -52,8 +53,10 @@ def observed(rig: FakeRig, operation: str = "set", **changes: Any) -> tuple[Prep
 
 def drive(rig: FakeRig, prepared: PreparedTrial, on_interval: Any = ignored, *, monitored: bool = True) -> Drive:
     """The drive alone."""
-    block = Block.alone(prepared.planned)
-    return drive_block(rig.measurement, block, [prepared], on_interval, monitored=monitored)[0]
+    block, driver = Block.alone(prepared.planned), rig.measurement.drivers.of(prepared.planned.driver)
+    with DriveWatch(rig.measurement, block, [prepared], on_interval, monitored=monitored) as watch:
+        records = driver.drive([prepared.plan], watch.take)
+    return watch.drives(records)[0]
 
 
 def test_the_counters_are_read_last_before_the_drive_and_first_after_it(fake_rig: Open) -> None:

@@ -8,11 +8,19 @@ from typing import Any
 import pytest
 
 from loadstone import registry
-from loadstone.conduct.preflight import ask_users_parts, check_parts, start_parts
+from loadstone.conduct.preflight import (
+    ask_users_parts,
+    check_parts,
+    connections_at_once,
+    connections_to_one,
+    start_parts,
+)
 from loadstone.deploy.deployed import Ready
 from loadstone.errors import UserError
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.required import PlannedCrash, RequiredSubject
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial, RunPlan
+from loadstone.spec.load_settings import load_experiment
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeParts, FakeSubject
@@ -153,3 +161,14 @@ def test_what_cannot_be_started_ends_the_run_before_it_begins(of_trials: Any) ->
     parts = FakeParts({"redis": FakeServer("redis")}, fails=UserError("server redis: it does not start"))
     with pytest.raises(UserError, match="does not start"):
         start_parts(parts, of_trials(({"redis": EMBEDDED}, {})))
+
+
+def test_conditions_that_take_turns_have_their_connections_open_together(compared: str) -> None:
+    trials = make_run_plan(load_experiment(compared.replace("  rounds: never\n", ""))).trials
+    block = [trial for trial in trials if trial.group == "users" and trial.block == 1]
+    assert len(block) == 4
+    assert connections_at_once(block) == sum(map(connections_to_one, block))
+    apart = [trial for trial in make_run_plan(load_experiment(compared)).trials if trial.group == "kinds"]
+    assert not any(trial.in_rounds for trial in apart)
+    assert connections_at_once(apart) == max(map(connections_to_one, apart))
+    assert connections_at_once([]) == 0

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from tests.changed_facts import with_facts, written
 
-from loadstone.conduct.ready_parts import snapshots
-from loadstone.conduct.starts import part_starts, starts_before
+from loadstone.conduct.snapshots import part_starts, snapshots, starts_before
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.drive.outcome import Interval

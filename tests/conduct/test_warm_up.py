@@ -15,9 +15,8 @@ from tests.busy_loops import TESTS_RUN
 from loadstone.conduct.warm_up import FEW_USERS, GENTLY, LONGEST, QUIET_CORES, WINDOWS, warm_up
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.subjects.url import UrlSubject
-from loadstone.drive.driver import OnInterval
+from loadstone.drive.driver import OnInterval, RoundsOptions
 from loadstone.drive.outcome import DriveRecord
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed, Interrupted
 from loadstone.machine import process_table
 from loadstone.plan.drive_plan import Closed, Open, Plan

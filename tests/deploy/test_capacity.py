@@ -10,8 +10,7 @@ import pytest
 from tests.servers import PLAN
 
 from loadstone import registry
-from loadstone.conduct.capacity_check import require_room
-from loadstone.conduct.preflight import ask_users_parts
+from loadstone.conduct.preflight import ask_users_parts, require_room
 from loadstone.deploy.capacity import free_here
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.provider import DeployContext

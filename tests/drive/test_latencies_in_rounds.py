@@ -9,9 +9,9 @@ import pytest
 
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import RoundsOptions
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.measure import measure
 from loadstone.judge.compare.pairs import PairBlock

@@ -9,10 +9,9 @@ import pytest
 from tests.servers import UserRedis, wait_until
 
 from loadstone import _engine
-from loadstone.drive.driver import drive_alone
+from loadstone.drive.driver import RoundsOptions, drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, ReceiversRecord
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.drive_plan import Plan
 from loadstone.record.histogram import decode

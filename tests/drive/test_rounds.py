@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import redis
 
+from loadstone.drive.driver import RoundsOptions
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval, read_record
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Timeouts
 from loadstone.plan.endpoints import Endpoint

@@ -8,9 +8,9 @@ from tests.servers import Certificates, UserRedis
 from loadstone import registry
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import RoundsOptions
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.plan.operations import Command, HttpRequest, Operation

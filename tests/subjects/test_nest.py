@@ -18,7 +18,7 @@ import pytest
 from tests.servers import is_gone, wait_until
 
 from loadstone import registry
-from loadstone.conduct.ready_parts import watch_of
+from loadstone.conduct.processes import watch_of
 from loadstone.deploy.control import TableStore
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.deployments import Deployments

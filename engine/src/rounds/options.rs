@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Numbers that a process may have.
 const PIDS: std::ops::RangeInclusive<i32> = 1..=1 << 22;
 
-/// The mirror of `RoundsOptions` in `python/loadstone/drive/rounds.py`.
+/// The mirror of `RoundsOptions` in `python/loadstone/drive/driver.py`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoundsOptions {

@@ -3,24 +3,22 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from loadstone.conduct.block import observe_block, prepared_block
-from loadstone.conduct.failures import explained_by_any
+from loadstone.conduct.ceiling import CeilingGauge
+from loadstone.conduct.failures import explained
 from loadstone.conduct.measurement import Measurement, PreparedTrial
-from loadstone.conduct.starts import prepare_again
-from loadstone.conduct.turns import warm_up_each
+from loadstone.conduct.warm_up import warm_up_each
 from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
-from loadstone.errors import DriveFailed, OutOfRoom, ServerGone, UserError
+from loadstone.errors import DriveFailed, LoadstoneError, OutOfRoom, ServerGone, UserError
 from loadstone.judge.validity.checks import judge_trial
 from loadstone.machine import steady_clock
 from loadstone.plan.block import Block
-from loadstone.plan.drive_plan import Plan
 from loadstone.record.facts import Ceiling
 from loadstone.record.folder import RunFolder, TrialWriter
-from loadstone.record.observation import Drive
+from loadstone.record.observation import Drive, Observation
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import failed_trial_record, make_trial_record
 
@@ -28,18 +26,12 @@ START_TRIES = 2
 """How often in a row the parts of one condition are started at most, where that fails."""
 
 
-class Gauge(Protocol):
-    """What the driver can do with a kind of load; see `ceiling.CeilingGauge`."""
-
-    def measure(self, plan: Plan, reply_bytes: float = 0.0) -> Ceiling | None: ...
-
-
 @dataclass
 class Conductor:
     """Runs blocks one after another on the servers and subjects of a run."""
 
     measurement: Measurement
-    ceiling: Gauge
+    ceiling: CeilingGauge
     folder: RunFolder
     _not_started: Counter[str] = field(default_factory=Counter)
     """How often the parts of a condition could not be started, by its servers' and subjects' settings."""
@@ -55,24 +47,39 @@ class Conductor:
             OutOfRoom: a server that is not ours evicted keys, or is full; the trials are recorded as invalid.
             UserError: the disk is full, or what is to be made on a server that is not ours cannot be noted.
         """
-        writers, started_unix_ns = [self.folder.begin_trial(one.name) for one in block.trials], steady_clock.unix_ns()
+        writers, started_unix_ns = (
+            [self.folder.begin_trial(trial.name) for trial in block.trials],
+            steady_clock.unix_ns(),
+        )
+
+        def take(place: int, interval: Interval) -> None:
+            writers[place].add_interval(interval)
+            on_interval(place, interval)
+
         try:
             ready = self._ready(block)
         except (UserError, OutOfRoom) as error:
-            failed = [failed_trial_record(one, one.plan, str(error), started_unix_ns) for one in block.trials]
+            failed = [failed_trial_record(trial, trial.plan, str(error), started_unix_ns) for trial in block.trials]
             written = self._written(writers, failed)
             if isinstance(error, OutOfRoom):
                 raise
             return written
         with prepared_block(self.measurement, block, ready) as prepared:
-            records = self._records(block, prepared, writers, on_interval, started_unix_ns)
+            try:
+                with prepared[0].room:
+                    warm_up_each(self.measurement, prepared)
+                    observed = observe_block(self.measurement, block, prepared, take)
+            except (DriveFailed, ServerGone) as error:
+                records = _failed(prepared, error, started_unix_ns)
+            else:
+                records = self._records(prepared, observed, writers)
         written = self._written(writers, records)
         _require_undisturbed(written, prepared)
         return written
 
     def _ready(self, block: Block) -> list[Ready]:
         """What its trials need, all of it running. Raises UserError, at once where it could not be started before."""
-        kind = repr([(one.servers, one.subjects) for one in block.trials])
+        kind = repr([(trial.servers, trial.subjects) for trial in block.trials])
         if self._not_started[kind] >= START_TRIES:
             raise UserError("its servers or its subject could not be started before; its first trial gives the reason")
         restarted = block.rounds is not None and block.rounds.processes == "restarted"
@@ -85,33 +92,17 @@ class Conductor:
         return ready
 
     def _records(
-        self,
-        block: Block,
-        prepared: Sequence[PreparedTrial],
-        writers: Sequence[TrialWriter],
-        on_interval: OnInterval,
-        started_unix_ns: int,
+        self, prepared: Sequence[PreparedTrial], observed: Sequence[Observation], writers: Sequence[TrialWriter]
     ) -> list[TrialRecord]:
-        def take(place: int, interval: Interval) -> None:
-            writers[place].add_interval(interval)
-            on_interval(place, interval)
-
-        try:
-            with prepared[0].room:
-                warm_up_each(self.measurement, prepared)
-                observed = observe_block(self.measurement, block, prepared, take)
-        except (DriveFailed, ServerGone) as error:
-            parts = ((one.ready, one.oom_before) for one in prepared)
-            why = prepared[0].room.reason or explained_by_any(str(error), parts)
-            return [failed_trial_record(one.planned, one.plan, why, started_unix_ns) for one in prepared]
+        """The record of each trial; samples of parts that trials share stand once, with the first of them."""
         records, written = [], set[int]()
-        for one, observation, writer in zip(prepared, observed, writers, strict=True):
+        for trial, observation, writer in zip(prepared, observed, writers, strict=True):
             samples = observation.drive.samples
-            if id(samples) not in written:  # those of shared parts stand once, with the first that has them
+            if id(samples) not in written:
                 written.add(id(samples))
                 writer.add_samples(samples)
-            with_ceiling = replace(observation, ceiling=self._ceiling(one, observation.drive))
-            records.append(make_trial_record(one.planned, with_ceiling))
+            with_ceiling = replace(observation, ceiling=self._ceiling(trial, observation.drive))
+            records.append(make_trial_record(trial.planned, with_ceiling))
         return records
 
     def _ceiling(self, prepared: PreparedTrial, drive: Drive) -> Ceiling | None:
@@ -130,6 +121,12 @@ class Conductor:
         return [writer.finish(judge_trial(record)) for writer, record in zip(writers, records, strict=True)]
 
 
+def _failed(prepared: Sequence[PreparedTrial], error: LoadstoneError, started_unix_ns: int) -> list[TrialRecord]:
+    """The records of trials that could not be driven, with the reason."""
+    why = prepared[0].room.reason or explained(str(error), ((trial.ready, trial.oom_before) for trial in prepared))
+    return [failed_trial_record(trial.planned, trial.plan, why, started_unix_ns) for trial in prepared]
+
+
 def _require_undisturbed(written: Sequence[TrialRecord], prepared: Sequence[PreparedTrial]) -> None:
     """After trials were recorded: parts that others started again are prepared again.
 
@@ -137,10 +134,18 @@ def _require_undisturbed(written: Sequence[TrialRecord], prepared: Sequence[Prep
         OutOfRoom: a server that is not ours lost something.
         ServerGone: keys could not be removed, since a server that is not ours does not answer.
     """
-    if any(check.name == "restarted" and check.verdict == "invalid" for one in written for check in one.checks):
+    if any(check.name == "restarted" and check.verdict == "invalid" for record in written for check in record.checks):
         for trial in prepared:
-            prepare_again(trial.ready)
+            _prepare_again(trial.ready)
     for trial in prepared:
         trial.room.require()
         if trial.gone is not None:
             raise trial.gone
+
+
+def _prepare_again(ready: Ready) -> None:
+    """After a restart that loadstone did not make: data is written again, and applications are warmed up again."""
+    for server in ready.servers.values():
+        server.holds.clear()
+    for subject in ready.subjects.values():
+        subject.warmed.clear()

@@ -1,6 +1,6 @@
-"""Before anything is sent: what a run has for a server of the user's is confined to keys and tables of our own.
+"""Before anything is sent: which commands look wrong, and which are not confined to keys and tables of our own.
 
-The software of the server decides (`deploy.control.Confinement`); here is what a run would send where.
+The software of the server decides both (`deploy.control.Confinement` and `Look`); here is what a run would send where.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from loadstone import registry
 from loadstone.bounds.conversation import OPENING, conversation
 from loadstone.bounds.replies import shortened
-from loadstone.deploy.control import Confinement, Refusal, TableStore
+from loadstone.deploy.control import Confinement, Doubt, Look, Refusal, TableStore
 from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.schema import read_tables
@@ -221,3 +221,33 @@ def _of_manifests(
         if server in manifest.tables:
             for text in statements(read_tables(name, folder / manifest.tables[server], server)):
                 yield Sent(f"subject '{name}', tables.{server}", text, partial(confinement.statement, text))
+
+
+def doubts(run_plan: RunPlan) -> tuple[str, ...]:
+    """A remark on each command that its server may not have. Raises UserError for one that no server takes."""
+    remarks: dict[str, None] = {}
+    for trial in run_plan.every_trial:
+        for place, text, doubt in _doubted(trial.plan, _look(trial)):
+            line = f"operation '{place}': '{shortened(text, 60)}' {doubt.text}"
+            if doubt.is_certain:
+                raise UserError(line)
+            remarks[line] = None
+    return tuple(remarks)
+
+
+def _look(trial: PlannedTrial) -> Look | None:
+    """That of the server which gets the load."""
+    for name, settings in trial.servers.items():
+        if trial.loads(name):
+            return registry.room(registry.software_of(settings).name).doubt_about
+    return None
+
+
+def _doubted(plan: Plan, look: Look | None) -> Iterator[tuple[str, str, Doubt]]:
+    """Of a recording only the names of its commands are in the plan."""
+    if look is None or plan.recording is not None:
+        return
+    for operation in plan.operations:
+        for command in operation.commands:
+            if (doubt := look(command.args)) is not None:
+                yield operation.name, " ".join(command.args), doubt

@@ -4,24 +4,91 @@ A crash is a measurement without monitors. It differs in its snapshots: before t
 it and a restart the same again, or what became of every acknowledged key.
 """
 
+import json
+import os
+import signal
+import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
 
-from loadstone.conduct.block import drive_block
-from loadstone.conduct.killer import Killer
-from loadstone.conduct.look_up import LookUp
+import numpy as np
+from numpy.typing import NDArray
+
+from loadstone.conduct.drive_watch import DriveWatch
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.provider import Step
-from loadstone.drive.outcome import DriveRecord
+from loadstone.drive.outcome import Acknowledged, DriveRecord, Interval
 from loadstone.errors import DriveFailed, ServerGone, UserError
 from loadstone.goals.goal import Kill
 from loadstone.machine import steady_clock
+from loadstone.machine.process_identity import signal_if, started
 from loadstone.plan.block import Block
-from loadstone.plan.drive_plan import Plan
+from loadstone.plan.crashes import EXISTS
+from loadstone.plan.drive_plan import Plan, numbered_key
 from loadstone.plan.run_plan import CrashTrial
 from loadstone.record.crash import CrashRecord, LookedUp
+
+Versions = NDArray[np.int64]
+
+BATCH = 1000
+BATCH_BYTES = 8 * 1024 * 1024
+QUIET_S = 2.0
+"""A look-up that takes longer reports how far it is, about once a second."""
+NAMED = 5
+"""So many lost keys are named."""
+
+
+class Killer:
+    """A context around a drive: the process is killed so many seconds after the load's first interval.
+
+    It is spared if the drive ends before that, and if another process has its id by then.
+    """
+
+    def __init__(self, pid: int, after_s: float) -> None:
+        """Raises:
+        PermissionError: it may not be killed, as a container of another user.
+        ProcessLookupError: there is no such process.
+        """
+        os.kill(pid, 0)
+        self._pid, self._after_s, self._start = pid, after_s, started(pid)
+        self._loaded, self._over = threading.Event(), threading.Event()
+        self._began_s = 0.0
+        self._killed_s: float | None = None
+        self._thread = threading.Thread(target=self._run, name="killer", daemon=True)
+
+    @property
+    def killed_after_s(self) -> float | None:
+        """Seconds from the begin of the drive to the kill; None: it was spared."""
+        return None if self._killed_s is None else self._killed_s - self._began_s
+
+    def on_interval(self, _: int, __: Interval) -> None:
+        """The load is there: from the first call on the time runs."""
+        self._loaded.set()
+
+    def __enter__(self) -> Self:
+        self._began_s = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._loaded.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        self._loaded.wait()
+        if not self._over.wait(self._after_s) and signal_if(self._pid, signal.SIGKILL, self._is_the_same):
+            self._killed_s = time.monotonic()
+
+    def _is_the_same(self) -> bool:
+        return started(self._pid) == self._start
 
 
 @dataclass(frozen=True)
@@ -76,9 +143,10 @@ class Crashes:
         """Snapshot, drive, restart and snapshot, assemble."""
         before = None if one.crash.look_up else _counted(one, victim)
         started_unix_ns = steady_clock.unix_ns()
-        with killer:
-            alone = Block.alone(one.trial)
-            (done,) = drive_block(self.measurement, alone, [prepared], killer.on_interval, monitored=False)
+        alone, driver = Block.alone(one.trial), self.measurement.drivers.of(one.trial.driver)
+        with killer, DriveWatch(self.measurement, alone, [prepared], killer.on_interval, monitored=False) as watch:
+            records = driver.drive([prepared.plan], watch.take)
+        (done,) = watch.drives(records)
         drive = done.record
         killed_after_s = round(killer.killed_after_s or 0.0, 3)
         again_s = time.monotonic()
@@ -155,3 +223,70 @@ def _without_result(one: CrashTrial, why: str) -> CrashRecord:
         failure=why,
         started_unix_ns=steady_clock.unix_ns(),
     )
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """Looks up the keys of one drive by `command` (`PlannedCrash.look_up`)."""
+
+    control: KeyStore
+    plan: Plan
+    command: tuple[str, ...]
+    progress: Callable[[str], None]
+    stop_if_requested: Callable[[], None]
+    """Raises where the user requested it."""
+
+    def run(self, acknowledged: Acknowledged) -> LookedUp:
+        """Compare what is stored with what was acknowledged. Raises ServerGone."""
+        begun, newest, certain = map(_versions, (acknowledged.begun, acknowledged.newest, acknowledged.certain))
+        stored = self._stored(begun)
+        known = newest > 0
+        lost = known & (stored < np.maximum(certain, 1))
+        unordered = known & ~lost & (stored < newest)
+        return LookedUp(
+            keys=int(known.sum()),
+            present=int((known & (stored >= newest)).sum()),
+            lost=int(lost.sum()),
+            unordered=int(unordered.sum()),
+            unacknowledged_present=int((stored > newest).sum()),
+            lost_keys=tuple(self._key(number) for number in np.flatnonzero(lost)[:NAMED]),
+        )
+
+    def _stored(self, begun: Versions) -> Versions:
+        """The version that each key holds, of those that were begun; 0 for none of this drive's."""
+        stored, numbers = np.zeros_like(begun), np.flatnonzero(begun)
+        size = max(1, min(BATCH, BATCH_BYTES // self.plan.documents.payload_bytes))
+        next_s = time.monotonic() + QUIET_S
+        for start in range(0, len(numbers), size):
+            self.stop_if_requested()
+            batch = numbers[start : start + size]
+            stored[batch] = self._versions_of([self._key(number) for number in batch])
+            if time.monotonic() >= next_s:
+                next_s = time.monotonic() + 1.0
+                said = f"looking up what was acknowledged: {start + len(batch):,} of {len(numbers):,} keys"
+                self.progress(Step(said, about="looking up what was acknowledged"))
+        stored[stored > begun] = 0
+        return stored
+
+    def _versions_of(self, keys: Sequence[str]) -> list[int]:
+        if self.command == EXISTS:
+            return [int(there) for there in self.control.present(keys)]
+        name, *rest = self.command
+        return [_version(reply) for reply in self.control.pipelined([(name, key, *rest) for key in keys])]
+
+    def _key(self, number: int) -> str:
+        return numbered_key(self.plan.keys.prefix, number)
+
+
+def _versions(runs: Sequence[int]) -> Versions:
+    """The version of each key (see `drive.outcome.Acknowledged`)."""
+    return np.repeat(np.array(runs[1::2], dtype=np.int64), np.array(runs[::2], dtype=np.int64))
+
+
+def _version(reply: Any) -> int:
+    """The version that a document names, or the number that was stored; 0 for what is none."""
+    try:
+        found = int(reply if reply is None or reply.isdigit() else json.loads(reply)["version"])
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
+        return 0
+    return found if 0 <= found < 2**63 else 0

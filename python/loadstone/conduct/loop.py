@@ -1,37 +1,23 @@
 """The loop of a run: it asks the goals what is measured next, measures it, records it, shows it, and asks again."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Protocol
 
+from loadstone.conduct.conductor import Conductor
+from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.display import RunDisplay
-from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
 from loadstone.goals.budget import Budget
-from loadstone.goals.goal import Asked, Goal, History, Judged, Kill, Measure, Shown, Tell, TimeLeft, Turn
+from loadstone.goals.goal import Asked, Done, Goal, History, Judged, Kill, Measure, Shown, Tell, TimeLeft, Turn
 from loadstone.goals.registry import GOALS
 from loadstone.judge.validity.checks import failed_checks, forbidding
 from loadstone.live.live_panel import LiveFigures
 from loadstone.machine import steady_clock
 from loadstone.message import Message
-from loadstone.plan.block import Block
 from loadstone.plan.run_plan import first_looks_s
-from loadstone.record.crash import CrashRecord
 from loadstone.record.folder import RunFolder
 from loadstone.record.trial import TrialRecord
-
-
-class BlockRunner(Protocol):
-    """What measures a block and records its trials; see `conductor.Conductor`."""
-
-    def run(self, block: Block, on_interval: OnInterval) -> list[TrialRecord]: ...
-
-
-class CrashRunner(Protocol):
-    """What kills a server under load and says what it kept; see `crash.crashes.Crashes`."""
-
-    def run(self, planned: Kill) -> CrashRecord: ...
 
 
 class Loop:
@@ -40,8 +26,8 @@ class Loop:
     def __init__(
         self,
         asked: Asked,
-        conductor: BlockRunner,
-        crashes: CrashRunner,
+        conductor: Conductor,
+        crashes: Crashes,
         folder: RunFolder,
         display: RunDisplay,
         *,
@@ -67,66 +53,74 @@ class Loop:
             LoadstoneError: the run cannot go on; what was finished is kept, and no goal is ended by it.
         """
         try:
-            for turn in Turn:
-                self._turn(turn)
+            for step, shown in self._asked():
+                for record in self._conductor.run(shown.block, partial(self._show, shown)):
+                    self._history.trials.append(record)
+                    if not step.warms:
+                        self._display.finished(record.verdict, _reasons(record), in_block=step.whole is not None)
         finally:
             self._display.stop()
 
-    def _turn(self, turn: Turn) -> None:
-        """Each goal as long as it has something to measure."""
+    def _asked(self) -> Iterator[tuple[Measure, Shown]]:
+        """What is measured next, until no goal has anything left; what else they say is done on the way.
+
+        Whoever measures it adds its records to the history before the next one is asked for.
+        """
+        for turn in Turn:
+            if self._begins(turn):
+                for goal in self._goals:
+                    if turn in goal.turns:
+                        yield from self._asked_of(goal)
+
+    def _asked_of(self, goal: Goal) -> Iterator[tuple[Measure, Shown]]:
+        while not isinstance(step := goal.next(self._history, self._time), Done):
+            if isinstance(step, Measure):
+                yield from ((step, shown) for shown in self._announced(step))
+            elif isinstance(step, Kill):
+                self._kill(step)
+            else:
+                self._note(step)
+        self._tell(step.told)
+
+    def _begins(self, turn: Turn) -> bool:
+        """Begin a turn; whether there is time for it."""
         ending_s, report_s = self._run_plan.ending_s(), self._run_plan.report_s()
         if turn is Turn.LEFT and ending_s <= report_s:  # nothing was kept for others
-            return
+            return False
         self._time.turn = turn
         self._time.budget.keep(ending_s if turn in (Turn.FIRST, Turn.MORE) else report_s)
         if turn in (Turn.AFTER, Turn.LEFT):
             self._pause()
             self._time.forget_prepared()
-        for goal in self._goals:
-            while turn in goal.turns and self._step(goal):
-                pass
-
-    def _step(self, goal: Goal) -> bool:
-        """Whatever a goal says is next; whether it is to be asked again in this turn."""
-        step = goal.next(self._history, self._time)
-        if isinstance(step, Measure):
-            self._measure(step)
-        elif isinstance(step, Kill):
-            self._kill(step)
-        elif isinstance(step, Judged):
-            self._folder.add_look(step.look)
-            self._history.looks.append(step.look)
-            self._tell(step.told)
-        else:
-            self._tell(step.told)
-            return False
         return True
 
-    def _measure(self, step: Measure) -> None:
+    def _announced(self, step: Measure) -> Iterator[Shown]:
+        """Each block of a step, shown as it begins; when all are recorded, what they came to."""
         self._start()
         self._tell(step.told)
-        records: list[TrialRecord] = []
+        recorded = len(self._history.trials)
         for shown in step.blocks:
             block = shown.block
             self._display.left(*self._left())
             self._display.trial(shown.name or block.trials[0].name, shown.label, shown.place)
             for planned in block.trials:
                 self._time.prepared(planned)
-            for record in self._conductor.run(block, partial(self._show, shown)):
-                records.append(record)
-                self._history.trials.append(record)
-                if not step.warms:
-                    self._display.finished(record.verdict, _reasons(record), in_block=step.whole is not None)
+            yield shown
         if step.whole is not None:
             self._display.block(step.whole)
         if step.then is not None:
-            step.then(self._display, records)
+            step.then(self._display, self._history.trials[recorded:])
 
     def _kill(self, step: Kill) -> None:
         self._pause()
         record = self._crashes.run(step)
         self._folder.add_crash(record)
         self._history.crashes.append(record)
+
+    def _note(self, step: Judged) -> None:
+        self._folder.add_look(step.look)
+        self._history.looks.append(step.look)
+        self._tell(step.told)
 
     def _kept_s(self) -> float:
         """What the goals keep for first figures: of each of them in their order, as far as there is time for it."""
@@ -138,7 +132,7 @@ class Loop:
         together = (Turn.FIRST, Turn.MORE) if self._time.turn in (Turn.FIRST, Turn.MORE) else (self._time.turn,)
         asked = [goal for goal in self._goals if any(turn in goal.turns for turn in together)]
         expected = [goal.expected(self._history, self._time) for goal in asked]
-        surely_s, most_s = sum(one.surely_s for one in expected), sum(one.most_s for one in expected)
+        surely_s, most_s = sum(part.surely_s for part in expected), sum(part.most_s for part in expected)
         return min(most_s, max(surely_s, self._time.left_s)), most_s > surely_s
 
     def _show(self, shown: Shown, place: int, interval: Interval) -> None:
@@ -165,5 +159,5 @@ class Loop:
 def _reasons(record: TrialRecord) -> Sequence[Message]:
     """Why the trial is not valid: what forbids its figures first."""
     first = forbidding(record)
-    failed = (*first, *(one for one in failed_checks(record) if one not in first))
+    failed = (*first, *(check for check in failed_checks(record) if check not in first))
     return [check.reason for check in failed if check.reason is not None]

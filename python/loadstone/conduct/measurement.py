@@ -1,4 +1,4 @@
-"""What a measurement works on: the parts, the drivers and the display of a run, and its plan with its keys noted."""
+"""What the measurements of a run work on: its parts, drivers and display, and each trial prepared on them."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -6,25 +6,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from loadstone import registry
-from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.conduct.display import Live, NoLive, Progress
+from loadstone.conduct.driven_plan import on_endpoints, targets_of, with_spin
 from loadstone.conduct.drivers import Drivers
-from loadstone.conduct.load_endpoints import on_endpoints
-from loadstone.conduct.memory_ends import OomKills, count_oom_kills
-from loadstone.conduct.ready_parts import targets_of
-from loadstone.conduct.staying_awake import with_spin
-from loadstone.conduct.trial_keys import keys_of, numbered_keys
+from loadstone.conduct.failures import OomKills, count_oom_kills
+from loadstone.conduct.trial_keys import keys_of, remove_keys
 from loadstone.deploy.capacity_watch import RoomWatch
-from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Parts, Ready
 from loadstone.deploy.placement import Placement
 from loadstone.drive.driver import Driver
-from loadstone.drive.outcome import Interval
 from loadstone.errors import Interrupted, ServerGone
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.plan.drive_plan import Plan
-from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.run_plan import PlannedTrial
 
 
@@ -93,40 +87,14 @@ class Measurement:
         try:
             yield prepared
         finally:
-            prepared.gone = _without_its_keys(prepared)
+            prepared.gone = remove_keys(planned, prepared.ready, prepared.offered)
 
     def placement_of(self, ready: Ready) -> Placement | None:
         """Which CPUs servers and driver were given; None where someone else placed a part."""
         return self.placement if _all_ours(ready) else None
 
 
-def refused(interval: Interval) -> int:
-    """Commands that a server refused because its memory was full."""
-    return sum(operation.errors.get("server_oom", 0) for operation in interval.operations.values())
-
-
 def _all_ours(ready: Ready) -> bool:
     """Whether loadstone placed every part."""
     servers = all(one.server.ours for one in ready.servers.values())
     return servers and all(one.subject.ours for one in ready.subjects.values())
-
-
-def _without_its_keys(prepared: PreparedTrial) -> ServerGone | None:
-    """Remove the plan's keys, and no others; the reason if a server that is not ours does not answer."""
-    planned = prepared.planned
-    if not PROTOCOLS[planned.plan.protocol].has_keys:
-        return None
-    keys = planned.plan.keys
-    in_order = keys.distribution == "exactly_once" and planned.load is None and prepared.offered is not None
-    count = min(keys.count, prepared.offered or 0) if in_order else keys.count
-    gone: ServerGone | None = None
-    for one in targets_of(prepared.ready, planned.target).values():
-        if not isinstance(one.control, KeyStore) or (one.server.ours and not one.server.alive()):
-            continue
-        try:
-            with conversation(REMOVAL, count):
-                one.control.remove_numbered(keys.prefix, count)
-            one.traces.gone(numbered_keys(planned.plan))
-        except ServerGone as error:
-            gone = gone if one.server.ours else error
-    return gone

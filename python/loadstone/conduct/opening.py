@@ -14,7 +14,7 @@ from typing import Any
 from loadstone import registry
 from loadstone.bounds.beneath import is_file
 from loadstone.conduct.ceiling import CeilingGauge
-from loadstone.conduct.conductor import Conductor, Gauge
+from loadstone.conduct.conductor import Conductor
 from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.display import LiveAt, Progress
 from loadstone.conduct.drivers import Drivers, add_programs
@@ -52,7 +52,7 @@ class Seams:
     driver: Callable[[], Driver] = NativeDriver
     server: Callable[[str, Mapping[str, Any]], Server] = registry.server
     monitors: Callable[[Watch], Sequence[Monitor]] = registry.monitors
-    gauge: Callable[[Driver, DeployContext], Gauge] = CeilingGauge
+    gauge: Callable[[Driver, DeployContext], CeilingGauge] = CeilingGauge
 
 
 REAL = Seams()

@@ -1,19 +1,26 @@
-"""Before the first trial: every part is read, and every server started, so that mistakes show before measuring."""
+"""Before the first trial: whether a run's parts, their room and its connections are there, so that mistakes show early.
 
-from collections.abc import Iterator, Mapping
+What can be read is read first, servers of the user's are asked next, and last all servers are started.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from loadstone import registry
-from loadstone.conduct.capacity_check import require_room
+from loadstone.bounds.conversation import OPENING, within
+from loadstone.deploy.control import LimitsValues
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Parts, Ready
 from loadstone.deploy.processes.resource_limits import Limits
-from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.url import UrlSubject, parse_subject_url
-from loadstone.errors import UserError
+from loadstone.errors import ServerGone, UserError
+from loadstone.machine.local_ports import WIDEN, local_ports
+from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.spec.problems import first_problem
 
@@ -100,3 +107,73 @@ def _distinct(run_plan: RunPlan) -> Iterator[PlannedTrial]:
         if kind not in known:
             known.add(kind)
             yield trial
+
+
+@within(OPENING)
+def require_room(server: Server, trials: Sequence[PlannedTrial]) -> None:
+    """Hold what these trials store against what a server that runs takes, and the room of one that is not ours.
+
+    Raises:
+        UserError: it is not taken, or may not fit; names the server, what is planned, what there is, and what helps.
+    """
+    try:
+        with server.control() as control:
+            problem = control.too_large(trials, server.name) if isinstance(control, LimitsValues) else ""
+            if not problem and not server.ours:
+                problem = control.shortage(trials, server.name, next(iter(server.pids.values()), None))
+            where = f"server {server.name} ({control.endpoint.label})"
+    except ServerGone as gone:
+        raise UserError(str(gone)) from None
+    if problem:
+        raise UserError(f"{where}: {problem}")
+
+
+def check_local_ports(run_plan: RunPlan) -> None:
+    """A connection to an address needs a port of its own on this side.
+
+    Raises:
+        UserError: a trial needs more connections to one address than there are ports; with both figures.
+    """
+    ports = local_ports()
+    if ports is None:
+        return
+    needed = connections_at_once(run_plan.every_trial)
+    if needed > ports.count:
+        raise UserError(
+            f"workload.pool.connections: {needed:,} connections to one address need as many local ports, and this "
+            f"machine has {ports.label}; use fewer connections, or {WIDEN}"
+        )
+
+
+def connections_at_once(trials: Iterable[PlannedTrial]) -> int:
+    """The most connections that are open to one address: trials in rounds have theirs open all together."""
+    together: Counter[object] = Counter()
+    for trial in trials:
+        place = (trial.group, trial.block) if trial.in_rounds else trial.name
+        together[place] += connections_to_one(trial)
+    return max(together.values(), default=0)
+
+
+def connections_to_one(trial: PlannedTrial) -> int:
+    """Connections to the address that has the most of them; 0 where all go to a Unix socket.
+
+    Those to a cluster are the planned number for each of its nodes.
+    """
+    connections = _opened(trial.plan)
+    subject = trial.subjects.get(trial.target) if trial.target else next(iter(trial.subjects.values()), None)
+    if subject is not None:
+        return -(-connections // max(1, len(subject.urls), subject.replicas))
+    servers = [settings for name, settings in trial.servers.items() if trial.target in (None, name)]
+    if any(str(one.get("kind")) == "cluster" for one in servers):
+        return connections
+    if servers and all(str(one.get("url", "")).startswith(("unix:", "redis+unix:")) for one in servers):
+        return 0
+    return -(-connections // max(1, len(servers)))
+
+
+def _opened(plan: Plan) -> int:
+    """How many connections are open at once at most: users of a pool that grows by need take one each."""
+    pool = plan.pool
+    if pool.min_idle is None or not isinstance(plan.model, Closed):
+        return pool.connections + plan.receiving
+    return min(pool.connections, max(pool.min_idle, plan.model.users)) + plan.receiving

@@ -3,28 +3,38 @@
 The servers' counters are read last before and first after, so that what is read here is not among what they counted.
 """
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
+from loadstone import registry
+from loadstone.bounds.conversation import SNAPSHOT, conversation
 from loadstone.conduct.links import begin_links, link_facts
 from loadstone.conduct.machine_speed import machine_speed, speed_facts
-from loadstone.conduct.ready_parts import (
-    Held,
-    held,
-    limits_of,
-    port_facts,
-    settings_of,
-    snapshots,
-    stored_facts,
-    subject_facts,
-    throttled_s,
-)
-from loadstone.conduct.starts import part_starts, starts_before
-from loadstone.deploy.control import Snapshot, Start
-from loadstone.deploy.deployed import Ready
+from loadstone.deploy.control import Snapshot, Start, TableStore
+from loadstone.deploy.deployed import Deployed, Ready
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
+from loadstone.deploy.settings_in_force import mismatched
+from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.errors import LoadstoneError
+from loadstone.machine.local_ports import local_ports, tcp_sockets
+from loadstone.machine.process_identity import started
+from loadstone.plan.required import StoredCount
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.facts import LinkFacts, PortFacts, SubjectFacts
+from loadstone.record.facts import LinkFacts, PartStart, PortFacts, StoredFacts, SubjectFacts
 from loadstone.record.observation import Drive, PartReadings
+
+ENDED = "ended"
+"""What is known of the start of a process that is no more."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a server holds at one moment; None: it could not be counted, or it has no keys."""
+
+    count: int | None
+    keys: int | None
 
 
 @dataclass(frozen=True)
@@ -86,3 +96,169 @@ def readings(planned: PlannedTrial, ready: Ready, before: Before, drive: Drive, 
         ports=after.ports,
         links=after.links,
     )
+
+
+def starts_before(ready: Ready, snapshots: Mapping[str, Snapshot | None]) -> dict[str, Start]:
+    """Part -> its start, of all servers and subjects; `snapshots` are those of `snapshots`."""
+    found = _of_processes(ready)
+    for name, snapshot in snapshots.items():
+        if snapshot is not None:
+            found[name] = _of_counters(snapshot)
+    for name, one in ready.servers.items():
+        # A process that can be observed says more than a clock.
+        if name not in found and (start := one.control.start()) is not None:
+            found[name] = start
+    return found
+
+
+def part_starts(
+    ready: Ready, before: Mapping[str, Start], snapshots: Mapping[str, Snapshot | None]
+) -> dict[str, PartStart]:
+    """Part -> its start before the drive and now. Of a part that does not run now nothing is known."""
+    found: dict[str, PartStart] = {}
+    for part, first in before.items():
+        if first.pid is not None:
+            last = _process_start(first.pid) or Start(ENDED if _owner_runs(part, ready) else None)
+        elif (snapshot := snapshots.get(part)) is not None:
+            last = _of_counters(snapshot)
+        else:
+            last = (ready.servers[part].control.start() if part in ready.servers else None) or Start(None)
+        found[part] = PartStart(
+            before=first.identity,
+            after=last.identity,
+            uptime_before_s=first.uptime_s,
+            uptime_after_s=last.uptime_s,
+            between_s=max(0.0, last.at_s - first.at_s),
+        )
+    return found
+
+
+def _of_processes(ready: Ready) -> dict[str, Start]:
+    pids = [*(one.pids for one in ready.servers.values()), *(one.pids for one in ready.subjects.values())]
+    found = {part: _process_start(pid) for parts in pids for part, pid in parts.items()}
+    return {part: start for part, start in found.items() if start is not None}
+
+
+def _process_start(pid: int) -> Start | None:
+    """None: there is no such process, or none that can be observed."""
+    ticks = started(pid)
+    return None if ticks is None else Start(f"process {pid}, tick {ticks}", pid=pid)
+
+
+def _owner_runs(part: str, ready: Ready) -> bool:
+    """Whether the server or subject that a process belonged to runs now."""
+    servers = any(part in one.pids and one.server.alive() for one in ready.servers.values())
+    return servers or any(part in one.pids and one.subject.alive() for one in ready.subjects.values())
+
+
+def _of_counters(snapshot: Snapshot) -> Start:
+    return Start(snapshot.run_id or None, float(snapshot.uptime_s), time.monotonic())
+
+
+def snapshots(ready: Ready) -> dict[str, Snapshot | None]:
+    """The counters of each server that has some; None of one that does not answer."""
+    found: dict[str, Snapshot | None] = {}
+    for name, one in ready.servers.items():
+        if registry.SOFTWARE[one.control.software].has_counters:
+            try:
+                with conversation(SNAPSHOT):
+                    found[name] = one.control.snapshot()
+            except LoadstoneError:
+                found[name] = None
+    return found
+
+
+def held(ready: Ready, counts: Iterable[StoredCount]) -> list[Held]:
+    """What the servers hold, in the order of `counts`."""
+    return [_held(ready.servers[required.server], required.count) for required in counts]
+
+
+def _held(one: Deployed, text: str) -> Held:
+    # A SELECT that counts may take minutes, and has a deadline of its own.
+    bounds = nullcontext() if isinstance(one.control, TableStore) else conversation(SNAPSHOT)
+    try:
+        with bounds:
+            return Held(one.control.count(text), one.control.keys())
+    except LoadstoneError:
+        return Held(None, None)
+
+
+def stored_facts(
+    planned: PlannedTrial,
+    drive: DriveRecord,
+    intervals: Sequence[Interval],
+    before: Sequence[Held],
+    after: Sequence[Held],
+) -> list[StoredFacts]:
+    """The counts before and after, with what the driver was answered in between, in every phase."""
+    facts = []
+    for count, first, last in zip(planned.stored, before, after, strict=True):
+        observed = [
+            interval.operations[count.operation] for interval in intervals if count.operation in interval.operations
+        ]
+        facts.append(
+            StoredFacts(
+                operation=count.operation,
+                server=count.server,
+                before=first.count,
+                after=last.count,
+                answered=sum(one.ok for one in observed),
+                unknown=sum(one.timeouts + sum(one.errors.values()) for one in observed) + drive.total.in_flight,
+                keys_before=first.keys,
+                keys_after=last.keys,
+            )
+        )
+    return facts
+
+
+def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
+    """Server -> the settings that the experiment gives it, as read back; and those that are not as requested."""
+    reported: dict[str, dict[str, str]] = {}
+    wrong: dict[str, dict[str, str]] = {}
+    for name, one in ready.servers.items():
+        requested = planned.servers.get(name, {}).get("settings")
+        if not isinstance(requested, Mapping) or not requested:
+            continue
+        try:
+            with conversation(SNAPSHOT):
+                reported[name] = dict(one.control.settings(requested))
+        except LoadstoneError:
+            continue
+        if different := mismatched(requested, reported[name], one.control.spelling):
+            wrong[name] = different
+    return reported, wrong
+
+
+def limits_of(ready: Ready) -> dict[str, Mapping[LimitName, LimitInForce]]:
+    """Server -> its CPU and memory limits as they are in force, or why they are not."""
+    return {name: one.server.facts.limits for name, one in ready.servers.items()}
+
+
+def port_facts() -> PortFacts | None:
+    """The ports for connections that this machine makes, and what has them; None where the system does not tell."""
+    ports, sockets = local_ports(), tcp_sockets()
+    if ports is None or sockets is None:
+        return None
+    return PortFacts(first=ports.first, last=ports.last, count=ports.count, **sockets._asdict())
+
+
+def throttled_s(ready: Ready) -> dict[str, float | None]:
+    """Subject -> how long its CPU limit throttled it since its start, in seconds; None without a limit."""
+    reported = {name: one.subject.throttling() for name, one in ready.subjects.items()}
+    return {name: sum(one.throttled_s for one in each.values()) if each else None for name, each in reported.items()}
+
+
+def subject_facts(ready: Ready, before: Mapping[str, float | None]) -> dict[str, SubjectFacts]:
+    """Each subject during the drive that began when it was throttled for `before`."""
+    after = throttled_s(ready)
+    facts = {}
+    for name, one in ready.subjects.items():
+        first, last = before.get(name), after[name]
+        facts[name] = SubjectFacts(
+            replicas=len(one.endpoints),
+            ours=one.subject.ours,
+            limits=dict(one.subject.limits),
+            throttled_s=None if first is None or last is None else max(0.0, last - first),
+            restless_cores=one.restless_cores,
+        )
+    return facts

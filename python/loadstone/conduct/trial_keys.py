@@ -1,11 +1,17 @@
-"""Which keys a plan makes on the Redis that gets its load: known before the load begins, so that all can be removed."""
+"""The keys that a trial makes: known before its load begins, so that all of them can be removed after it."""
 
 import re
 
+from loadstone.bounds.conversation import REMOVAL, conversation
+from loadstone.conduct.driven_plan import targets_of
+from loadstone.deploy.control import KeyStore
+from loadstone.deploy.deployed import Ready
 from loadstone.deploy.ledger import Made
+from loadstone.errors import ServerGone
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.operations import begins_with_key, is_one_key
 from loadstone.plan.protocols import PROTOCOLS
+from loadstone.plan.run_plan import PlannedTrial
 from loadstone.spec.experiment import OUR_PREFIX
 
 _BRACE = re.compile(r"\{\{|[{}]")
@@ -29,7 +35,7 @@ def keys_of(plan: Plan) -> list[Made]:
         return [Made("keys_beginning", plan.keys.prefix)]
     commands = [command for operation in plan.operations for command in operation.commands]
     named = {_named(text, plan.keys.prefix) for command in commands for text in command.args[1:]}
-    return [numbered_keys(plan), *sorted(one for one in named if one is not None)]
+    return [numbered_keys(plan), *sorted(made for made in named if made is not None)]
 
 
 def _named(text: str, prefix: str) -> Made | None:
@@ -39,8 +45,31 @@ def _named(text: str, prefix: str) -> Made | None:
         return None if is_one_key(text) else Made("keys_beginning", prefix)
     if not text.startswith(OUR_PREFIX):
         return None
-    place = next((found.start() for found in _BRACE.finditer(text) if found[0] != "{{"), None)
+    place = next((brace.start() for brace in _BRACE.finditer(text) if brace[0] != "{{"), None)
     literal = text[:place].replace("{{", "{")
     if place is None:
         return Made("key", literal)
     return Made("keys_beginning", literal) if _NAMED.match(literal) else None
+
+
+def remove_keys(planned: PlannedTrial, ready: Ready, offered: int | None) -> ServerGone | None:
+    """Remove the plan's keys, and no others; the reason if a server that is not ours does not answer.
+
+    `offered`: operations of the drive, once it ended.
+    """
+    if not PROTOCOLS[planned.plan.protocol].has_keys:
+        return None
+    keys = planned.plan.keys
+    in_order = keys.distribution == "exactly_once" and planned.load is None and offered is not None
+    count = min(keys.count, offered or 0) if in_order else keys.count
+    gone: ServerGone | None = None
+    for server in targets_of(ready, planned.target).values():
+        if not isinstance(server.control, KeyStore) or (server.server.ours and not server.server.alive()):
+            continue
+        try:
+            with conversation(REMOVAL, count):
+                server.control.remove_numbered(keys.prefix, count)
+            server.traces.gone(numbered_keys(planned.plan))
+        except ServerGone as error:
+            gone = gone if server.server.ours else error
+    return gone

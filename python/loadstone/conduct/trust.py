@@ -1,9 +1,10 @@
 """Whether a stranger's experiment may be run: what it would do is shown, and the user says yes, once for each content.
 
 Loadstone's own experiments, and what the user typed on the command line, need no answer. What was answered is kept in
-the private cache folder by the hash of all that the run is made of (`contents`), with those of the acts that were
+the private cache folder by the hash of all that the run is made of (`digest_of`), with those of the acts that were
 shown: where one of these bytes changes, or another act comes, it is asked again. The acts are not kept as they were
-shown: a variable that a shell could run is shown as it is, and may be a password.
+shown: a variable that a shell could run is shown as it is, and may be a password. What is hashed is pinned
+(`bounds.pinned`): if it is another when it is used, the run ends.
 """
 
 import hashlib
@@ -18,11 +19,15 @@ from loadstone.bounds import pinned
 from loadstone.bounds.beneath import replace_file
 from loadstone.bounds.files import read_json
 from loadstone.conduct.acts import KINDS, Act, acts_of, acts_of_driver, sent_as_text
-from loadstone.conduct.contents import digest_of, digest_of_driver
+from loadstone.deploy import driver_manifest
 from loadstone.deploy.processes.cache import cache_folder
+from loadstone.deploy.subjects import manifest as subject_manifest
+from loadstone.deploy.subjects.build import pinned_as, source_hash
+from loadstone.deploy.subjects.manifest import Build
 from loadstone.errors import UserError
 from loadstone.output import terminal
 from loadstone.plan.run_plan import RunPlan
+from loadstone.spec import drivers, subjects
 from loadstone.spec.experiment import Experiment
 
 OPTION = "--trust"
@@ -162,3 +167,75 @@ def _remember(digest: str, marks: Collection[str]) -> None:
         replace_file(file, json.dumps({"format": 2, "acts": sorted(marks)}).encode())
     except OSError:
         return
+
+
+def digest_of(experiment: Experiment, run_plan: RunPlan) -> str:
+    """A hash that changes with every byte that the run is made of. Pins each file.
+
+    Raises:
+        UserError: one cannot be read.
+    """
+    pinned.forget()
+    source = experiment.source
+    parts = [source.digest or hashlib.sha256(json.dumps(source.data, default=str).encode()).hexdigest()]
+    known: set[str] = set()
+    for trial in run_plan.every_trial:
+        for subject in trial.subjects.values():
+            if subject.manifest is not None and subject.manifest not in known:
+                known.add(subject.manifest)
+                if Path(subject.manifest).parent.resolve() != subjects.FOLDER.resolve():
+                    parts += _of_subject(Path(subject.manifest))
+        word = drivers.DriverWord.of(trial.driver).place
+        if word not in (*known, drivers.NATIVE, *drivers.names()):
+            known.add(word)
+            parts += _of_driver(Path(word))
+        files = [trial.plan.data.path] if trial.plan.data is not None else []
+        files += [trial.plan.recording.path] if trial.plan.recording is not None else []
+        for settings in trial.servers.values():
+            files += [str(settings[key]) for key in ("binary", "json_module") if settings.get(key)]
+        for file in (one for one in files if one not in known):
+            known.add(file)
+            parts += [_pinned(Path(file))] if Path(file).is_file() else []
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def digest_of_driver(path: Path) -> str:
+    """The same of a client library's program by itself. Raises UserError."""
+    pinned.forget()
+    return hashlib.sha256("\n".join(_of_driver(path)).encode()).hexdigest()
+
+
+def _of_subject(path: Path) -> Iterator[str]:
+    file = path / subject_manifest.FILE if path.is_dir() else path
+    yield _pinned(file)  # before it is read, so that what is read is this
+    manifest, folder = subject_manifest.read_manifest(path)
+    yield from _of_build(manifest.build, folder)
+    for table in manifest.tables.values():
+        yield _pinned(folder / table)
+    for one in pinned.named_files(manifest.run.command, folder, {}):
+        yield _pinned(one)
+
+
+def _of_driver(path: Path) -> Iterator[str]:
+    file = path / driver_manifest.FILE if path.is_dir() else path
+    yield _pinned(file)
+    manifest, folder = driver_manifest.read_driver_manifest(path)
+    yield from _of_build(manifest.build, folder)
+    for one in pinned.named_files(manifest.run.command, folder, {"folder": str(folder)}):
+        yield _pinned(one)
+
+
+def _of_build(build: Build | None, folder: Path) -> Iterator[str]:
+    if build is not None:
+        root = (folder / build.root).resolve()
+        try:
+            yield pinned.pin(pinned_as(root), source_hash(build, root))
+        except OSError as error:
+            raise UserError(f"{root}: its sources cannot be read ({error}); allow it") from None
+
+
+def _pinned(path: Path) -> str:
+    try:
+        return f"{path.absolute()} {pinned.pin_file(path)}"
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); correct the path, or its permissions") from None

@@ -6,9 +6,12 @@ thread is one of dozens that want the CPU, and without load a JVM drops what wai
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
+from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.deploy.deployed import DeployedSubject, Ready
+from loadstone.deploy.processes.paused import hold, release
 from loadstone.deploy.processes.quiet import Quiet, await_quiet
 from loadstone.deploy.provider import Remark, Step
 from loadstone.drive.driver import Driver, drive_alone
@@ -164,3 +167,29 @@ def _for(plan: Plan, length_s: float) -> Plan:
         endless = {"operations_per_user": None, "operations_more": 0, "ramp_up": None}
         changed["model"] = plan.model.model_copy(update=endless)
     return plan.model_copy(update=changed)
+
+
+def warm_up_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> None:
+    """Warm the applications of each condition up that never were under its load, while those of others stand still.
+
+    Raises:
+        Interrupted: the user requested a stop.
+    """
+    for one in prepared:
+        target, driver = one.planned.target, steps.driver
+        if cold_subjects(one.ready, target, one.plan):
+            with _alone(one.ready, [other.ready for other in prepared]):
+                warm_up(driver, one.ready, target, one.plan, steps.progress.step, steps.require_going_on)
+
+
+@contextmanager
+def _alone(ready: Ready, every: Sequence[Ready]) -> Iterator[None]:
+    own = {id(one) for one in ready.subjects.values()}
+    others = [one for other in every for one in other.subjects.values() if id(one) not in own]
+    try:
+        for one in others:
+            hold(one.subject)
+        yield
+    finally:
+        for one in others:
+            release(one.subject)

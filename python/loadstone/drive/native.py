@@ -4,9 +4,8 @@ import threading
 from collections.abc import Sequence
 
 from loadstone import _engine
-from loadstone.drive.driver import OnInterval
+from loadstone.drive.driver import OnInterval, RoundsOptions
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed, UserError
 from loadstone.machine import steady_clock
 from loadstone.plan.drive_plan import Plan
@@ -58,7 +57,14 @@ class NativeDriver:
         """See `Driver.drive`."""
         ahead_ns = steady_clock.set_ahead_of_wall_ns()
         plans = [share.model_dump_json() for share in shares]
-        engine = self._started(plans, rounds)
+        try:
+            engine = _engine.Engine(*plans) if rounds is None else _engine.Rounds(plans, rounds.model_dump_json())
+            engine.start()
+        except (ValueError, ConnectionError) as error:
+            raise DriveFailed(f"driver: {error}") from None
+        self._engine = engine
+        if self._stopped.is_set():
+            engine.stop()
         try:
             while not engine.finished():
                 delivered = engine.next_interval(POLL_S)
@@ -74,31 +80,11 @@ class NativeDriver:
             return [_record(engine.result(), ahead_ns)]
         return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
 
-    def _started(self, plans: Sequence[str], rounds: RoundsOptions | None) -> Running:
-        """The engine, driving; it ends at once where the driver was stopped before. Raises DriveFailed."""
-        try:
-            engine = _engine_of(plans, rounds)
-            engine.start()
-        except (ValueError, ConnectionError) as error:
-            raise DriveFailed(f"driver: {error}") from None
-        self._engine = engine
-        if self._stopped.is_set():
-            engine.stop()
-        return engine
-
     def stop(self) -> None:
         """See `Driver.stop`. Later drives of this driver stop at once, too."""
         self._stopped.set()
         if self._engine is not None:
             self._engine.stop()
-
-
-def _engine_of(plans: Sequence[str], rounds: RoundsOptions | None) -> Running:
-    """The engine for one plan alone, or for several that take turns. Raises ValueError."""
-    if rounds is not None:
-        return _engine.Rounds(list(plans), rounds.model_dump_json())
-    (plan,) = plans
-    return _engine.Engine(plan)
 
 
 def _interval(text: str, ahead_ns: int) -> Interval:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from loadstone.drive.driver import drive_alone
+from loadstone.drive.driver import RoundsOptions, drive_alone
 from loadstone.drive.outcome import Interval
 from loadstone.drive.programs import plausible_record, program_driver
 from loadstone.drive.programs.messages import MESSAGE, PlanMessage
@@ -22,7 +22,6 @@ from loadstone.drive.programs.program import (
     DriverRefused,
 )
 from loadstone.drive.programs.program_driver import ProgramDriver
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Plan
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone import registry
-from loadstone.conduct.capacity_check import require_room
+from loadstone.conduct.preflight import require_room
 from loadstone.deploy.control import Refusal
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.leftovers import remove_left

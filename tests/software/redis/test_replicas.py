@@ -10,7 +10,7 @@ import redis
 from tests.servers import UserRedis, wait_until
 from tests.users_cluster import TheirCluster
 
-from loadstone.conduct.load_endpoints import with_reads
+from loadstone.conduct.driven_plan import with_reads
 from loadstone.deploy.provider import DeployContext, ManyEndpoints
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver

@@ -15,7 +15,7 @@ import pytest
 import redis
 from tests.servers import UserRedis, wait_until
 
-from loadstone.conduct.load_endpoints import with_reads
+from loadstone.conduct.driven_plan import with_reads
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext, ManyEndpoints
 from loadstone.drive.driver import drive_alone

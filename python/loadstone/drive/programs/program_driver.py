@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from loadstone.drive.driver import OnInterval
+from loadstone.drive.driver import OnInterval, RoundsOptions
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.drive.programs.cpu_of_program import CpuOfProgram
 from loadstone.drive.programs.messages import Failed, IntervalMessage, PlanMessage, Ready, RecordMessage, StopMessage
@@ -22,7 +22,6 @@ from loadstone.drive.programs.program import (
     Program,
 )
 from loadstone.drive.programs.translation import Translation
-from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
 from loadstone.machine import memory, steady_clock
 from loadstone.plan.drive_plan import Plan

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.conduct.block import _watched
-from loadstone.conduct.turns import alike, in_turn_with, paused_of, warm_up_each
+from loadstone.conduct.processes import alike, in_turn_with, paused_of, watched_apart
+from loadstone.conduct.warm_up import warm_up_each
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.machine.process_identity import started
 from loadstone.plan.endpoints import Endpoint
@@ -92,7 +92,7 @@ def test_parts_that_differ_are_watched_apart_and_know_who_takes_turns_with_them(
     ]
     assert alike(every[0], every[2])
     assert not alike(every[0], every[1])
-    watched = _watched(every)
+    watched = watched_apart(every)
     assert [ready for ready, _ in watched] == every[:2]
     own = [set(server.server.pids.values()) for server in servers]
     assert [in_turn for _, in_turn in watched] == [own[1] - own[0], (own[0] | {77}) - own[1]]

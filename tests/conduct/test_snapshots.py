@@ -5,19 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.conduct.memory_ends import count_oom_kills
-from loadstone.conduct.ready_parts import (
+from loadstone.conduct.driven_plan import targets_of
+from loadstone.conduct.failures import count_oom_kills, failure
+from loadstone.conduct.processes import watch_of
+from loadstone.conduct.snapshots import (
     Held,
-    failure,
     held,
     limits_of,
     settings_of,
     snapshots,
     stored_facts,
     subject_facts,
-    targets_of,
     throttled_s,
-    watch_of,
 )
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
