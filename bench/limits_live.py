@@ -36,8 +36,8 @@ from process_cpu import CpuWatch
 from saturation_run import ROOT, Searched, add_line, counted, estimate, read_lines, searched, trials_of
 
 from loadstone.deploy.placement import place
-from loadstone.deploy.processes.ports import free_port
 from loadstone.drive.native import require_release_engine
+from loadstone.machine.local_ports import free_port
 
 FULL = 0.9
 NEEDED, WAITED = 0.75, 0.1

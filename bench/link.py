@@ -18,8 +18,7 @@ from statistics import mean, median
 from typing import Any
 
 from loadstone.conduct.links import median_interval
-from loadstone.deploy.line import Line
-from loadstone.deploy.link_settings import LinkSettings
+from loadstone.deploy.link import Line, LinkSettings
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
@@ -113,7 +112,8 @@ def rows(options: argparse.Namespace, settings: LinkSettings) -> Iterator[dict[s
     """A row for each rate."""
     placed = place()
     context = DeployContext(placed.server_cpus, placed.generator_cpus)
-    server, line, dice = NullServerProcess(), Line("null", settings, context), random.Random(options.seed)
+    server, line = NullServerProcess(), Line("null", settings, context.generator_cpus)
+    dice = random.Random(options.seed)
     try:
         beside = server.start(context)
         ends = (line.reach(beside), beside)

@@ -19,13 +19,13 @@ from pathlib import Path
 
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.model import Comparison
-from loadstone.deploy.processes.ports import free_port
 from loadstone.judge.compare.blocks import group_blocks
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.round_figures import pair_slices
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.settings import Settings
+from loadstone.machine.local_ports import free_port
 from loadstone.plan.looks import ROUND_LOOK_ALPHA
 from loadstone.record.reading import read_looks, read_run
 from loadstone.report.text.sentences import text

@@ -13,7 +13,7 @@ from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.limit_in_force import PartLimits
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.subjects.workers import Worker
+from loadstone.deploy.subjects.replica import Worker
 from loadstone.drive.driver import OnInterval, RoundsOptions
 from loadstone.drive.outcome import (
     Acknowledged,

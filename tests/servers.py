@@ -13,8 +13,8 @@ import psutil
 import pytest
 import redis
 
-from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import DeployContext
+from loadstone.machine.local_ports import PORT_TRIES, free_port
 from loadstone.plan.drive_plan import Closed, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.operations import Command, Operation

@@ -70,7 +70,7 @@ DATA_TYPES = {
 """The modules of each stage that hold data types, and so may be imported by later stages."""
 CALLS = {("analyse", "judge"), ("live", "report")}
 """Stages that call what another one computes: the judge is pure, and the progress speaks as the report does."""
-ENGINE_USERS = {"drive.native", "deploy.null_program", "deploy.link_program"}
+ENGINE_USERS = {"drive.native", "deploy.engine_program"}
 IMPORTS_BY_NAME = {"registry", "report.write", "software.rooms"}
 """What imports a module by a name out of a table."""
 READ_CAUSES = {
@@ -166,7 +166,7 @@ def test_a_stage_knows_of_goals_what_they_answer() -> None:
     assert {name: used for name, used in users.items() if not all(is_data(one, ANSWERS) for one in used)} == {}
 
 
-def test_the_engine_is_imported_in_three_files() -> None:
+def test_the_engine_is_imported_in_two_files() -> None:
     users = {
         name_of(path)
         for path in MODULES
@@ -178,7 +178,7 @@ def test_the_engine_is_imported_in_three_files() -> None:
 
 def test_only_cli_exits() -> None:
     exits = ("sys.exit", "os._exit", "raise SystemExit")
-    allowed = {"cli", "deploy.guard", "deploy.null_program"}  # the last two run as processes of their own
+    allowed = {"cli"}
     assert [
         name_of(path)
         for path in MODULES

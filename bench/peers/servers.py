@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Self
 
 from loadstone.deploy.null_server import NullServerProcess
-from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
+from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.local import EmbeddedSettings
 from peers.child import pinned_to
@@ -101,7 +101,7 @@ class Freezing:
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "loadstone.deploy.null_program"],
+            [sys.executable, "-m", "loadstone.deploy.engine_program", "null"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

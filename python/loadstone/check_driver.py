@@ -9,8 +9,8 @@ from loadstone.conduct.contract.lab import lab_of
 from loadstone.conduct.contract.parts import PARTS, named, tried
 from loadstone.conduct.driver_manifests import chosen_driver
 from loadstone.conduct.trust import require_trust_in_driver
+from loadstone.deploy.installed import require_programs
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.subjects.requirements import require_programs
 from loadstone.errors import UserError
 from loadstone.spec.drivers import NATIVE, DriverWord, resolved
 from loadstone.spec.drivers import names as built_in

@@ -30,7 +30,7 @@ from loadstone.spec.problems import first_problem, listed, nearest, shown
 if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, no monitor and no client library
     from pathlib import Path
 
-    from loadstone.deploy.fact import Fact
+    from loadstone.deploy.installed import Fact
     from loadstone.deploy.provider import Server, ServerSettings
     from loadstone.observe.sample import Monitor
     from loadstone.observe.watch import Watch

@@ -18,10 +18,10 @@ from loadstone.conduct.drivers import Drivers
 from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement
-from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
+from loadstone.machine.local_ports import free_port
 from loadstone.plan.block import Block
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan

@@ -7,9 +7,9 @@ import pytest
 
 from loadstone import registry
 from loadstone.conduct.confinement import REMARKS, confined
-from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
+from loadstone.machine.local_ports import free_port
 from loadstone.options import RunOptions
 from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import requested_experiment, requested_plan

@@ -9,8 +9,7 @@ import pytest
 from loadstone.conduct.block import observe_block
 from loadstone.conduct.drive_watch import DriveWatch
 from loadstone.conduct.measurement import PreparedTrial
-from loadstone.deploy.ledger import Made, Place
-from loadstone.deploy.traces import Traces
+from loadstone.deploy.ledger import Made, Place, Traces
 from loadstone.errors import DriveFailed, LoadstoneError, ServerGone, UserError
 from loadstone.plan.block import Block
 from loadstone.plan.operations import HttpRequest, Operation

@@ -14,8 +14,8 @@ import pytest
 
 from loadstone.conduct.opening import Opened, Seams, opened
 from loadstone.deploy.placement import Placement
-from loadstone.deploy.processes.ports import free_port
 from loadstone.errors import Interrupted, UserError
+from loadstone.machine.local_ports import free_port
 from loadstone.options import RunOptions
 from loadstone.plan.block import Block
 from loadstone.prepare import Prepared

@@ -14,7 +14,7 @@ from loadstone.conduct.preflight import ask_users_parts, require_room
 from loadstone.deploy.capacity import free_here
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.row_writer import DataWriter
+from loadstone.deploy.rows import DataWriter
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom, UserError
 from loadstone.plan.required import RequiredData

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.busy_loops import LOOP
 
-from loadstone.deploy import doctor, doctor_applications
-from loadstone.deploy.fact import Fact
+from loadstone.deploy import doctor
+from loadstone.deploy.installed import Fact
 from loadstone.machine import process_table
 from loadstone.machine.busy_programs import busy_programs
 from loadstone.software.mariadb.local import installed
@@ -130,6 +130,6 @@ def test_the_parts_of_an_application_are_described() -> None:
 def test_what_an_application_lacks_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("loadstone.software.mariadb.local.OTHER_PLACES", ())
-    for ask in (doctor_applications.java, doctor_applications.maven, doctor_applications.node, installed):
+    for ask in (doctor.java, doctor.maven, doctor.node, installed):
         assert (ask().verdict, ask().value) == ("warn", "not installed")
         assert "apt-get install" in ask().remedy

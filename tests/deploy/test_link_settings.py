@@ -1,7 +1,7 @@
 import pytest
 
 from loadstone import registry
-from loadstone.deploy.link_settings import LinkSettings, link_of
+from loadstone.deploy.link import LinkSettings, link_of
 from loadstone.errors import UserError
 
 

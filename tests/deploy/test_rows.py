@@ -17,8 +17,7 @@ from loadstone.deploy import rows as rows_module
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.row_writer import DataWriter
-from loadstone.deploy.rows import each_second, rows_of
+from loadstone.deploy.rows import DataWriter, each_second, rows_of
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import Interrupted, UserError
 from loadstone.plan.required import RequiredData

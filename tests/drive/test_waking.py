@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.deploy.processes.ports import free_port
 from loadstone.drive.driver import ProcessOfDrive, RoundsOptions
 from loadstone.drive.native import NativeDriver
+from loadstone.machine.local_ports import free_port
 from loadstone.machine.process_identity import started
 from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint

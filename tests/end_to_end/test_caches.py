@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from loadstone.deploy.processes.ports import free_port
 from loadstone.errors import LoadstoneError
+from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.local import find

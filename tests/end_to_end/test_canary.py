@@ -20,7 +20,7 @@ import redis
 
 from loadstone.conduct.trust import FOLDER
 from loadstone.deploy.processes.cache import cache_folder
-from loadstone.deploy.processes.ports import free_port
+from loadstone.machine.local_ports import free_port
 from loadstone.report.write import REPORTERS
 from loadstone.software.redis.local import LocalRedis
 from tests.end_to_end.conftest import Done, Lab

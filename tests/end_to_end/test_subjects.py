@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from loadstone.deploy.processes.ports import free_port
+from loadstone.machine.local_ports import free_port
 from loadstone.software.redis.local import LocalRedis
 from tests.end_to_end.conftest import Lab, check_of, reason_of
 

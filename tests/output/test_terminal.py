@@ -23,8 +23,7 @@ OBEYED = set("\x1b\x07\r\u202e\x9b\x00\u2066")
 PACKAGE = Path(__file__).parents[2] / "python" / "loadstone"
 WRITERS = {"output/terminal.py"}
 PROGRAMS = {
-    "deploy/null_program.py",
-    "deploy/link_program.py",
+    "deploy/engine_program.py",
     "deploy/processes/guard.py",
     "deploy/containers/container_guard.py",
     "report/charts/pen_program.py",

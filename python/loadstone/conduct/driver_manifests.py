@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.deploy.driver_manifest import DriverManifest, read_driver_manifest
-from loadstone.deploy.subjects.requirements import require_programs
+from loadstone.deploy.installed import require_programs
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Open, Plan
 from loadstone.plan.driver_features import OPTIONAL, needed

@@ -9,7 +9,7 @@ from typing import Any
 from loadstone.bounds.conversation import SNAPSHOT, conversation
 from loadstone.deploy.control import Control
 from loadstone.deploy.deployed import Deployed, Ready
-from loadstone.deploy.line import Line, part_of
+from loadstone.deploy.link import Line, part_of
 from loadstone.errors import LoadstoneError
 from loadstone.record.facts import LinkFacts
 

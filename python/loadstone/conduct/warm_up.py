@@ -11,8 +11,7 @@ from contextlib import contextmanager
 
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.deploy.deployed import DeployedSubject, Ready
-from loadstone.deploy.processes.paused import hold, release
-from loadstone.deploy.processes.quiet import Quiet, await_quiet
+from loadstone.deploy.processes.idle import Quiet, await_quiet, hold, release
 from loadstone.deploy.provider import Remark, Step
 from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.outcome import DriveRecord

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from loadstone.deploy.ledger import Kind, Made, Outcome, Place
+from loadstone.deploy.ledger import Kind, Made, Outcome, Place, Traces
 from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.settings_in_force import Spelling
-from loadstone.deploy.traces import Traces
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from loadstone.deploy.control import Control
-from loadstone.deploy.line import Line
+from loadstone.deploy.ledger import Traces
+from loadstone.deploy.link import Line
 from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.subject import Subject
-from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.run_plan import PlannedTrial

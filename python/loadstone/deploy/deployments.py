@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.placement import OWN_CPUS
-from loadstone.deploy.processes.paused import by_name
+from loadstone.deploy.processes.idle import by_name
 from loadstone.deploy.provider import DeployContext, Server
-from loadstone.deploy.row_writer import DataWriter
+from loadstone.deploy.rows import DataWriter
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.deploy.subjects.pool import SubjectPool
 from loadstone.deploy.subjects.schema import make_tables

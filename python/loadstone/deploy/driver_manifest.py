@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from loadstone.deploy.manifest_reading import as_text, read_as
-from loadstone.deploy.subjects.manifest import Build, OldestVersion, Program, VariableName
+from loadstone.deploy.subjects.manifest import Build, OldestVersion, Program, VariableName, as_text, read_as
 from loadstone.plan.driver_features import FEATURES
 from loadstone.plan.protocols import ProtocolName
 from loadstone.secrecy.text import REFERENCE as SECRET_REFERENCE

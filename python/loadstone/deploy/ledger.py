@@ -1,10 +1,11 @@
 """What is made on servers that are not ours is noted before it is made, so that every kind of end can remove it.
 
-Here is what can be noted, and the seam; the file in the run's folder is `record/ledger.py`.
+Here is what can be noted, and the seam; the file in the run's folder is `record/ledger.py`. How things are removed is
+their software's (`deploy.control.HoldsOurs`).
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from loadstone.output.terminal import printable
@@ -141,3 +142,33 @@ def _address(address: str) -> str:
         if rest.startswith(host):
             rest = f"127.0.0.1:{rest.removeprefix(host)}"
     return f"{scheme}{separator}{rest}"
+
+
+@dataclass
+class Traces:
+    """Tables and keys of ours; what was there before is not among them. Each is in the ledger before it is made."""
+
+    place: Place | None = None
+    """None: the server is ours, and its ledger is never written."""
+    ledger: Ledger = NO_LEDGER
+    things: dict[Made, None] = field(default_factory=dict)
+
+    def note(self, *things: Made) -> None:
+        """These are about to be made. Raises LoadstoneError if that cannot be noted: then they must not be made."""
+        if self.place is not None:
+            self.ledger.makes(self.place, things)
+        self.things |= dict.fromkeys(things)
+
+    def gone(self, thing: Made) -> None:
+        """It is removed."""
+        self.things.pop(thing, None)
+        if self.place is not None:
+            self.ledger.removed(self.place, thing)
+
+    def made_table(self, table: str) -> bool:
+        """Whether the table is one that a subject's statements made; some servers change the case of names."""
+        return Made("table_made", table.lower()) in self.things
+
+    def filled_table(self, table: str) -> bool:
+        """Whether the table is one of the user's that was empty when data was written to it."""
+        return Made("table_filled", table) in self.things

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.deploy.control import HoldsOurs
-from loadstone.deploy.ledger import KEYS, TABLES, Made, Outcome, describe
-from loadstone.deploy.traces import Traces
+from loadstone.deploy.ledger import KEYS, TABLES, Made, Outcome, Traces, describe
 
 
 def remove_left(control: HoldsOurs, run_id: str, things: Iterable[Made]) -> Iterator[Outcome]:

@@ -1,12 +1,12 @@
 """The null server: answers at once and does no work, to find out what the driver itself can do.
 
-It runs in a process of its own on the servers' CPUs (`deploy/null_program.py`).
+It runs in a process of its own on the servers' CPUs.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from loadstone.deploy.json_program import JsonProgram
+from loadstone.deploy.engine_process import EngineProcess
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
@@ -19,7 +19,7 @@ class NullServerProcess:
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self._options = dict(options or {})
-        self._program = JsonProgram("loadstone.deploy.null_program")
+        self._program = EngineProcess("null")
 
     @property
     def pids(self) -> Mapping[str, int]:

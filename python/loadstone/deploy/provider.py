@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import NO_LEDGER, Ledger
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
-from loadstone.deploy.link_settings import Link
+from loadstone.deploy.link import Link
 from loadstone.errors import Interrupted
 from loadstone.plan.endpoints import Endpoint
 

@@ -10,14 +10,12 @@ from typing import Any
 
 from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.deploy.deployed import Deployed
-from loadstone.deploy.ledger import describe
+from loadstone.deploy.ledger import Traces, describe
 from loadstone.deploy.leftovers import remove_earlier
-from loadstone.deploy.line import Line
-from loadstone.deploy.link_settings import link_of
+from loadstone.deploy.link import Line, link_of
 from loadstone.deploy.placement import OWN_CPUS, own_cpus
-from loadstone.deploy.processes.paused import hold, release
+from loadstone.deploy.processes.idle import hold, release
 from loadstone.deploy.provider import OWN_HOST, DeployContext, ManyEndpoints, Remark, Server
-from loadstone.deploy.traces import Traces
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint
 
@@ -118,7 +116,7 @@ class ServerPool:
     def _first(self, server: Server, context: DeployContext, settings: Mapping[str, Any]) -> Deployed:
         """A server that is needed for the first time; of one that is not ours, what an earlier session left is gone."""
         link = link_of(settings)
-        line = None if link is None else Line(server.name, link, context)
+        line = None if link is None else Line(server.name, link, context.generator_cpus)
         try:
             deployed = _deployed(server, server.start(context), line=line)
             if not server.ours:

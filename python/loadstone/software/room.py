@@ -20,7 +20,7 @@ from pathlib import Path
 
 from loadstone.deploy.containers.contained import InContainer
 from loadstone.deploy.control import Confinement, Look
-from loadstone.deploy.fact import Fact
+from loadstone.deploy.installed import Fact
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import ServerSettings
 from loadstone.plan.endpoints import Tls

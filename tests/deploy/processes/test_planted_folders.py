@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from tests.servers import is_gone, wait_until
 
-from loadstone.deploy.processes import control_groups
-from loadstone.deploy.processes.clearing import GROUPS, MARK, PROCESS, clear, note_group
-from loadstone.deploy.processes.control_groups import group_name, remove_group
+from loadstone.deploy.processes import clearing
+from loadstone.deploy.processes.clearing import GROUPS, MARK, PROCESS, clear, group_name, note_group, remove_group
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.resource_limits import Limits, limit
 from loadstone.deploy.processes.workspace import Workspace, sweep
@@ -153,7 +152,7 @@ def test_a_folder_that_is_no_control_group_kills_no_one(
     tmp_path: Path, victim: subprocess.Popen[bytes], pids: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[int] = []
-    monkeypatch.setattr(control_groups, "signal_if", lambda pid, *_: sent.append(pid))
+    monkeypatch.setattr(clearing, "signal_if", lambda pid, *_: sent.append(pid))
     folder = plant(tmp_path, pids.format(victim=victim.pid))
     remove_group(str(folder / group_name(PLANTED)), group_name(PLANTED))
     sweep(tmp_path)
@@ -168,9 +167,9 @@ def test_a_control_group_with_processes_that_cannot_be_observed_kills_no_one(
 ) -> None:
     # The kernel says 0 for a process of another namespace; kill(0) would end this whole process group.
     sent: list[int] = []
-    monkeypatch.setattr(control_groups, "is_control_group", lambda _: True)
-    monkeypatch.setattr(control_groups, "members", lambda _: pids)
-    monkeypatch.setattr(control_groups, "PATIENCE_S", 0.02)
+    monkeypatch.setattr(clearing, "is_control_group", lambda _: True)
+    monkeypatch.setattr(clearing, "members", lambda _: pids)
+    monkeypatch.setattr(clearing, "PATIENCE_S", 0.02)
     monkeypatch.setattr(os, "kill", lambda pid, _: sent.append(pid))
     monkeypatch.setattr("loadstone.machine.process_identity.signal.pidfd_send_signal", lambda *_: sent.append(0))
     group = tmp_path / "loadstone-x"

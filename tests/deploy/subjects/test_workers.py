@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.servers import wait_until
 
+from loadstone.deploy.installed import require_programs
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.manifest import Manifest
-from loadstone.deploy.subjects.requirements import require_programs
 from loadstone.deploy.subjects.subject import LocalSubject, SubjectSettings
 from loadstone.errors import UserError
 from loadstone.record.facts import owner_of

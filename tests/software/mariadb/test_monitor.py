@@ -11,8 +11,8 @@ import pymysql
 import pytest
 from tests.monitors import values
 
-from loadstone.deploy.processes.ports import free_port
 from loadstone.errors import ServerGone
+from loadstone.machine.local_ports import free_port
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.watch import Watch
 from loadstone.software.mariadb.monitor import GAUGES, RATES, MariaDbMonitor

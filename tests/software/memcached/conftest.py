@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pytest
 from tests.servers import wait_until
 
-from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
+from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.local import LocalMemcached, MemcachedSettings, find
 

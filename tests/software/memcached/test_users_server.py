@@ -9,10 +9,9 @@ import pytest
 from loadstone import registry
 from loadstone.conduct.preflight import require_room
 from loadstone.deploy.control import Refusal
-from loadstone.deploy.ledger import Made
+from loadstone.deploy.ledger import Made, Traces
 from loadstone.deploy.leftovers import remove_left
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.traces import Traces
 from loadstone.errors import BadReply, UserError
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.endpoints import Endpoint

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.deploy.control import Refusal
-from loadstone.deploy.ledger import Made
+from loadstone.deploy.ledger import Made, Traces
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.traces import Traces
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.record.ledger import RunLedger
 from loadstone.software.postgresql.confinement import new_tables, tables_changed

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from tests.servers import wait_until
 
 from loadstone.deploy.processes import local_server
-from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
+from loadstone.machine.local_ports import free_port
 from loadstone.software.redis import local, packages
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import EmbeddedSettings, LocalRedis, ProcessSettings

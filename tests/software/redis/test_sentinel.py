@@ -16,12 +16,12 @@ import redis
 from tests.servers import UserRedis, wait_until
 
 from loadstone.conduct.driven_plan import with_reads
-from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext, ManyEndpoints
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
+from loadstone.machine.local_ports import free_port
 from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool, Timeouts
 from loadstone.plan.operations import Command, Operation
 from loadstone.software.redis import packages

@@ -15,10 +15,10 @@ from loadstone.deploy.containers.contained import Contained, InContainer
 from loadstone.deploy.control import Control
 from loadstone.deploy.log_file import log_of
 from loadstone.deploy.processes.endings import ending_of_process
-from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.machine.local_ports import PORT_TRIES, free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.rooms import in_containers, room

@@ -1,17 +1,20 @@
-"""What every server process of ours does alike: it runs under a guard, starts again in its folder, and ends."""
+"""What every server process of ours does alike: it runs under a guard until it ends, answers, and may start again."""
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Protocol
 
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, guarded
+from loadstone.deploy.processes.idle import OneProcess
 from loadstone.deploy.processes.own_host import OwnHost
-from loadstone.deploy.processes.paused import OneProcess
-from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.processes.resource_limits import Limited, Limits
 from loadstone.deploy.provider import DeployContext
-from loadstone.errors import UserError
+from loadstone.errors import ServerGone, UserError
+from loadstone.machine.local_ports import PORT_TRIES, free_port
 from loadstone.plan.endpoints import Endpoint
 
 
@@ -119,3 +122,43 @@ class OwnServer(OneProcess, ABC):
         host, self._host = self._host, None
         if host is not None:
             host.close()
+
+
+POLL_S = 0.01
+
+
+class Answering(Protocol):
+    """What gives a sign of life when it is pinged; the controls of servers do."""
+
+    def ping(self) -> object:
+        """Raises `ServerGone` where there is no answer."""
+
+
+def await_answer(
+    name: str,
+    control: AbstractContextManager[Answering],
+    process: GuardedProcess,
+    context: DeployContext,
+    within_s: float,
+    why_it_ended: Callable[[Sequence[str]], Exception],
+) -> None:
+    """Wait until server `name` answers; `why_it_ended` makes the error of one that ended, of its log's lines.
+
+    Raises:
+        UserError: it does not within `within_s` seconds.
+        Exception: what `why_it_ended` returns; what the context raises when the user requested a stop.
+    """
+    deadline = time.monotonic() + within_s
+    with control as server:
+        while True:
+            context.raise_if_stopped()
+            try:
+                server.ping()
+            except ServerGone as gone:
+                if not process.alive():
+                    raise why_it_ended(process.log_lines()) from None
+                if time.monotonic() > deadline:
+                    raise UserError(f"server {name}: not ready within {within_s:g} s ({gone})") from None
+                time.sleep(POLL_S)
+            else:
+                return

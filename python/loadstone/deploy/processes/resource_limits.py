@@ -16,8 +16,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName, limit_in_force
-from loadstone.deploy.processes.clearing import note_group, remove_noted_groups
-from loadstone.deploy.processes.control_groups import group_name
+from loadstone.deploy.processes.clearing import group_name, note_group, remove_noted_groups
 from loadstone.deploy.processes.endings import oom_kills_of_group
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.spec.units import BYTES, parse

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from loadstone.bounds import pinned
+from loadstone.deploy.installed import versions
 from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, Step
 from loadstone.deploy.subjects.manifest import Build
-from loadstone.deploy.subjects.requirements import versions
 from loadstone.errors import UserError
 from loadstone.secrecy.references import variables
 

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from loadstone.deploy.deployed import Deployed, DeployedSubject
 from loadstone.deploy.placement import application_cpus
-from loadstone.deploy.processes.paused import Holdable, release
-from loadstone.deploy.processes.quiet import Quiet, await_quiet
+from loadstone.deploy.processes.idle import Holdable, Quiet, await_quiet, release
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import with_own_log

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from loadstone.bounds import pinned
+from loadstone.deploy.installed import require_programs
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits, Throttling, limits_in_force
@@ -13,9 +14,7 @@ from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.deploy.subjects.build import built
 from loadstone.deploy.subjects.manifest import Manifest, read_manifest
 from loadstone.deploy.subjects.placeholders import Address, require_verifiable, resolved, unencrypted
-from loadstone.deploy.subjects.replica import Replica
-from loadstone.deploy.subjects.requirements import require_programs
-from loadstone.deploy.subjects.workers import Worker
+from loadstone.deploy.subjects.replica import Replica, Worker
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import hidden, learn

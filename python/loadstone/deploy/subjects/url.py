@@ -11,7 +11,7 @@ from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext, silent
-from loadstone.deploy.subjects.workers import Worker
+from loadstone.deploy.subjects.replica import Worker
 from loadstone.deploy.transport import error_text, remark_on_exposure, tls_context
 from loadstone.deploy.urls import host_of, learned
 from loadstone.deploy.users_parts import answering_again, listening_pid

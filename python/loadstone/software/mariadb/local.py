@@ -14,11 +14,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from loadstone.bounds.replies import shortened
-from loadstone.deploy.fact import Fact
+from loadstone.deploy.installed import Fact, output_of
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.local_server import PortTaken
 from loadstone.deploy.processes.resource_limits import Limits
-from loadstone.deploy.program_output import output_of
 from loadstone.deploy.provider import ConfigValue, ServerSettings
 from loadstone.errors import UserError
 from loadstone.software.mariadb.control import MariaDbControl

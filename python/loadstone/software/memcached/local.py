@@ -11,16 +11,14 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from loadstone.deploy.fact import Fact
-from loadstone.deploy.processes.first_answer import await_answer
+from loadstone.deploy.installed import Fact, output_of
 from loadstone.deploy.processes.guarded import GuardedProcess
-from loadstone.deploy.processes.local_server import OwnServer, PortTaken
-from loadstone.deploy.processes.ports import free_port
+from loadstone.deploy.processes.local_server import OwnServer, PortTaken, await_answer
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
-from loadstone.deploy.program_output import output_of
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import UserError
+from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.memcached.control import MemcachedControl

@@ -7,8 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadstone.deploy.fact import Fact
-from loadstone.deploy.program_output import output_of
+from loadstone.deploy.installed import Fact, output_of
 from loadstone.errors import UserError
 
 PLACES = ("/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt")

@@ -6,10 +6,9 @@ from typing import ClassVar, Self
 from loadstone.bounds.conversation import earn
 from loadstone.deploy.capacity import says_full
 from loadstone.deploy.control import WriteRows
-from loadstone.deploy.ledger import KEYS, Kind, Made, Outcome, Place, describe, place_of
+from loadstone.deploy.ledger import KEYS, Kind, Made, Outcome, Place, Traces, describe, place_of
 from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.settings_in_force import Spelling
-from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.footprint import memory_of

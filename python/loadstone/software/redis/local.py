@@ -13,14 +13,13 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from loadstone.deploy.processes.first_answer import await_answer
 from loadstone.deploy.processes.guarded import GuardedProcess
-from loadstone.deploy.processes.local_server import OwnServer, PortTaken
-from loadstone.deploy.processes.ports import free_port
+from loadstone.deploy.processes.local_server import OwnServer, PortTaken, await_answer
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts, ServerSettings
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import UserError
+from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.redis import packages

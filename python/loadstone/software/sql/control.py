@@ -6,10 +6,9 @@ from typing import ClassVar
 
 from loadstone.deploy import settings_in_force
 from loadstone.deploy.control import WriteRows
-from loadstone.deploy.ledger import Kind, Made, Outcome, Place
+from loadstone.deploy.ledger import Kind, Made, Outcome, Place, Traces
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.deploy.row_files import Rows, Tell
-from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
 from loadstone.plan.required import RequiredData
 from loadstone.software.sql import traces as sql_traces

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from loadstone.deploy.ledger import TABLES, Kind, Made, Outcome, Place, describe, place_of
-from loadstone.deploy.traces import Traces
+from loadstone.deploy.ledger import TABLES, Kind, Made, Outcome, Place, Traces, describe, place_of
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.software import Software

@@ -8,8 +8,7 @@ import pytest
 from tests.servers import TLS_PASSWORD
 
 from loadstone import registry
-from loadstone.deploy.line import Line
-from loadstone.deploy.link_settings import LinkSettings
+from loadstone.deploy.link import Line, LinkSettings
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.drive.driver import drive_alone
@@ -50,7 +49,7 @@ def plan(endpoint: Endpoint) -> Plan:
 
 def lines_of_this_process() -> list[psutil.Process]:
     children = psutil.Process().children(recursive=True)
-    return [one for one in children if "loadstone.deploy.link_program" in one.cmdline()]
+    return [one for one in children if {"loadstone.deploy.engine_program", "link"} <= set(one.cmdline())]
 
 
 def test_a_verified_connection_is_loaded_through_the_line(
@@ -117,7 +116,7 @@ def test_a_certificate_that_is_not_accepted_is_one_line_and_leaves_no_line_behin
 def test_the_load_verifies_the_certificate_through_the_line_as_without_it(
     tls_redis: Start, odd_certificates: Path, certificate: str, ca: str, said: str
 ) -> None:
-    line = Line("redis", LinkSettings.model_validate(DELAY), DeployContext())
+    line = Line("redis", LinkSettings.model_validate(DELAY), ())
     try:
         through = line.reach(parse_url(url(tls_redis(certificate), ca.format(odd_certificates))))
         with pytest.raises(DriveFailed) as failed:

@@ -1,4 +1,4 @@
-"""A program of ours in a process of its own, which answers each line of JSON with one; it ends with its input."""
+"""A null server or a line of the engine in a process of its own, which ends with its input (`engine_program.py`)."""
 
 import contextlib
 import json
@@ -7,18 +7,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 ANSWER_S = 20.0
 STOP_S = 5.0
 ENDED = "it ended"
 
 
-class JsonProgram:
-    """A module that runs as a program. Its answers are mappings; `failed` has the reason where there is none."""
+class EngineProcess:
+    """Answers each line of JSON with one. Its answers are mappings; `failed` has the reason where there is none."""
 
-    def __init__(self, module: str) -> None:
-        self._module = module
+    def __init__(self, kind: Literal["null", "link"]) -> None:
+        self._kind = kind
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
@@ -45,7 +45,7 @@ class JsonProgram:
         """Start it anew; its answer to the first line. It goes on running where that is `failed`."""
         self.stop()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", self._module],
+            [sys.executable, "-m", "loadstone.deploy.engine_program", self._kind],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,13 +1,38 @@
-"""The programs that the build and start of a subject or a driver take: there, and new enough."""
+"""What is installed on this machine: the version of a program, whether it is new enough, and a row of the doctor."""
 
 import functools
 import re
 import shutil
+import subprocess
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
-from loadstone.deploy.program_output import output_of
 from loadstone.errors import UserError
+
+
+def output_of(program: str, *arguments: str) -> str | None:
+    """What a program prints; None where it is not installed or does not run."""
+    place = shutil.which(program)
+    if place is None:
+        return None
+    try:
+        done = subprocess.run([Path(place), *arguments], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout + done.stderr
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One row: `remedy` says what helps, and is empty when `verdict` is ok."""
+
+    name: str
+    value: str
+    verdict: Literal["ok", "warn"]
+    remedy: str = ""
+
 
 _VERSION = re.compile(r"\d+(?:\.\d+)*")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

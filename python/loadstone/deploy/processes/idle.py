@@ -1,4 +1,4 @@
-"""Parts that a trial does not need are held still while it is measured, so that they take nothing from what is.
+"""Parts without load: waited for until they do nothing, and held still while others are measured.
 
 What can be held has `hold` and `release` (`Holdable`): a server of one process of ours, and a subject of ours with all
 its replicas. A cluster, and a primary with replicas, are left running: their members know by heartbeats that the
@@ -7,8 +7,12 @@ too. What these take is measured and named (`software/host/others.py`); a Redis 
 takes .2 % of a core. What is not ours is never touched.
 """
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+from loadstone.machine import process_table
 
 
 @runtime_checkable
@@ -32,16 +36,16 @@ class OneProcess:
 
     @property
     def held(self) -> bool:
-        """See `held.Holdable`."""
+        """See `Holdable`."""
         return self._process is not None and self._process.held
 
     def hold(self) -> None:
-        """See `held.Holdable`."""
+        """See `Holdable`."""
         if self._process is not None:
             self._process.hold()
 
     def release(self) -> None:
-        """See `held.Holdable`."""
+        """See `Holdable`."""
         if self._process is not None:
             self._process.release()
 
@@ -73,3 +77,49 @@ def by_name(parts: Iterable[Part]) -> dict[str, tuple[int, ...]]:
     for part in parts:
         found[part.name] = (*found.get(part.name, ()), *part.pids.values())
     return found
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """What counts as quiet, and how long it is waited for."""
+
+    cores: float
+    """CPU that may be taken, all processes together."""
+    window_s: float
+    windows: int
+    """So many windows in a row must be quiet: a compiler pauses, too."""
+    longest_s: float
+
+
+def await_quiet(
+    roots: Collection[int], rule: Quiet, going_on: Callable[[], None], report: Callable[[float], None] = lambda _: None
+) -> float | None:
+    """Wait until these processes and all below them are quiet; None if they are.
+
+    Otherwise what they took, in cores, in the last window: they were waited for as long as the rule says. Where a
+    system does not tell, they are taken for quiet at once.
+
+    Args:
+        roots: process ids.
+        rule: what counts as quiet.
+        going_on: raises Interrupted when the user requested a stop.
+        report: given what they take, in cores, after each window that was not quiet.
+    """
+    if not roots or process_table.cpu_ns(next(iter(roots))) is None:
+        return None
+    began_s = at_s = time.monotonic()
+    before = process_table.tree_cpu_ns(roots)
+    quiet, cores = 0, 0.0
+    while quiet < rule.windows:
+        if at_s - began_s >= rule.longest_s:
+            return cores
+        time.sleep(rule.window_s)
+        going_on()
+        now_s, now = time.monotonic(), process_table.tree_cpu_ns(roots)
+        spent_ns = sum(max(0, ns - before.get(pid, 0)) for pid, ns in now.items())
+        cores = spent_ns / 1e9 / (now_s - at_s)
+        before, at_s = now, now_s
+        quiet = quiet + 1 if cores <= rule.cores else 0
+        if not quiet:
+            report(cores)
+    return None

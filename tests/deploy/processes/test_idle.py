@@ -17,7 +17,7 @@ from tests.servers import PLAN, REDIS, is_gone, wait_until
 from loadstone import registry
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.processes import guarded
-from loadstone.deploy.processes.paused import Holdable
+from loadstone.deploy.processes.idle import Holdable
 from loadstone.deploy.provider import DeployContext
 from loadstone.machine import process_table
 from loadstone.plan.endpoints import Endpoint

@@ -14,8 +14,7 @@ import redis
 
 from loadstone import registry
 from loadstone.deploy.deployed import Deployed
-from loadstone.deploy.line import Line
-from loadstone.deploy.link_settings import LinkSettings
+from loadstone.deploy.link import Line, LinkSettings
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import UserError
@@ -116,13 +115,13 @@ def test_nothing_of_it_is_left(pool: ServerPool) -> None:
 
 
 def test_a_server_without_a_port_and_a_cluster_have_no_line() -> None:
-    line = Line("redis", LinkSettings(), DeployContext())
+    line = Line("redis", LinkSettings(), ())
     with pytest.raises(UserError, match=r"servers\.redis\.link: .* is a Unix socket"):
         line.reach(Endpoint(unix_path="/tmp/redis.sock"))
 
 
 def test_a_certificate_is_held_against_the_servers_own_name() -> None:
-    line = Line("redis", LinkSettings(), DeployContext())
+    line = Line("redis", LinkSettings(), ())
     try:
         through = line.reach(Endpoint(host="localhost", port=1, tls=Tls()))
         named = line.reach(Endpoint(host="localhost", port=1, tls=Tls(server_name="db.example")))
