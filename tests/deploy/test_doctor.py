@@ -10,7 +10,7 @@ from tests.busy_loops import LOOP
 from loadstone.deploy import doctor
 from loadstone.deploy.installed import Fact
 from loadstone.machine import process_table
-from loadstone.machine.busy_programs import busy_programs
+from loadstone.machine.process_table import busy_programs
 from loadstone.software.mariadb.local import installed
 from loadstone.software.redis import packages
 

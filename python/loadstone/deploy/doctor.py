@@ -13,7 +13,7 @@ from loadstone.deploy.placement import place
 from loadstone.deploy.processes.resource_limits import Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.errors import UserError
-from loadstone.machine.busy_programs import busy_programs
+from loadstone.machine.process_table import busy_programs
 
 SYS = Path("/sys")
 PROC = Path("/proc")

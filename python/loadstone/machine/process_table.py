@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -90,12 +91,12 @@ def safe_name(name: bytes) -> str:
 
 def threads_ns(pid: int) -> dict[int, int]:
     """Thread of a process -> how long it ran; empty where the kernel does not count that."""
-    found: dict[int, int] = {}
+    ran_ns: dict[int, int] = {}
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"{PROC}/{pid}/task"):  # noqa: PTH208
             with contextlib.suppress(OSError, ValueError):
-                found[int(thread)] = int(_text(f"{PROC}/{pid}/task/{thread}/schedstat").split()[0])
-    return found
+                ran_ns[int(thread)] = int(_text(f"{PROC}/{pid}/task/{thread}/schedstat").split()[0])
+    return ran_ns
 
 
 def thread_cpu(pid: int, thread: int) -> int | None:
@@ -106,17 +107,43 @@ def thread_cpu(pid: int, thread: int) -> int | None:
 
 def tree(roots: Iterable[int]) -> set[int]:
     """These processes and all below them."""
-    found, new = set[int](), set(roots)
-    parents = {pid: one.parent for pid in pids() if (one := process(pid)) is not None}
+    members, new = set[int](), set(roots)
+    parents = {pid: listed.parent for pid in pids() if (listed := process(pid)) is not None}
     while new:
-        found |= new
-        new = {pid for pid, parent in parents.items() if parent in new} - found
-    return found
+        members |= new
+        new = {pid for pid, parent in parents.items() if parent in new} - members
+    return members
 
 
 def tree_cpu_ns(roots: Iterable[int]) -> dict[int, int]:
     """CPU time of each of these processes and of all below them, as far as they live."""
     return {pid: spent_ns for pid in tree(roots) if (spent_ns := cpu_ns(pid)) is not None}
+
+
+def busy_programs(length_s: float) -> dict[str, float] | None:
+    """Program -> the cores that it took in the next `length_s` seconds, who took most first; without this process.
+
+    Programs of one name count together. None where the system does not tell what processes take.
+    """
+    before = _spent_by_others_ns()
+    if not before:
+        return None
+    began_s = time.monotonic()
+    time.sleep(length_s)
+    now, elapsed_s = _spent_by_others_ns(), time.monotonic() - began_s
+    cores: defaultdict[str, float] = defaultdict(float)
+    for pid, spent_ns in now.items():
+        grown_ns = spent_ns - before.get(pid, 0)
+        if grown_ns <= 0 or (busy := process(pid)) is None or busy.kernel:
+            continue
+        cores[busy.name] += grown_ns / 1e9 / elapsed_s
+    return dict(sorted(cores.items(), key=lambda item: -item[1]))
+
+
+def _spent_by_others_ns() -> dict[int, int]:
+    """Process -> CPU time so far, of all but this one."""
+    there = (pid for pid in pids() if pid != os.getpid())
+    return {pid: spent_ns for pid in there if (spent_ns := cpu_ns(pid)) is not None}
 
 
 def _fields(path: str) -> list[bytes] | None:

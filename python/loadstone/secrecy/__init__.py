@@ -1,1 +1,1 @@
-"""What is secret, and what hides it: `names` and `text` decide, `registry` knows the values and hides them."""
+"""What is secret, and what hides it: names and texts tell, `known_secrets` knows the values and hides them."""

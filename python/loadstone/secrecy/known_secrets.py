@@ -5,13 +5,16 @@ Every file, log, report, line of the terminal, error and metric passes `hide` or
 command works again; every other one by `***`.
 """
 
+import base64
+import html
+import json
 import re
 import secrets
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote, quote_plus
 
-from loadstone.secrecy.forms import forms_of
 from loadstone.secrecy.places import names_secret
 from loadstone.secrecy.text import HIDDEN, hide_shown, is_open
 
@@ -20,6 +23,10 @@ SHORTEST = 4
 SHORTEST_NUMBER = 8
 """Digits of one that is a number: a shorter one would be found among the figures."""
 SHORTEST_UNSURE = 8
+SHORTEST_LINE = 16
+"""A shorter line of a secret of several lines may be anybody's."""
+SHORTEST_BASE64 = 8
+"""A shorter piece of Base64 might stand in any text by chance."""
 _WHOLE_BELOW = 8
 """A shorter one is found as a word of its own: `test` is not hidden in `latest`."""
 _COMMON = frozenset(
@@ -78,7 +85,7 @@ class Registry:
 
     def forms(self) -> list[tuple[str, str]]:
         """Each form that is searched for and what stands in its place, the longest first."""
-        return sorted(self._forms.items(), key=lambda one: -len(one[0]))
+        return sorted(self._forms.items(), key=lambda form: -len(form[0]))
 
     def hide_known(self, text: str) -> str:
         """The text without the secrets that are known."""
@@ -96,7 +103,7 @@ class Registry:
 
     def _compile(self) -> None:
         searched = {value: label for value, label in self._labels.items() if self._is_searched(value)}
-        self._forms = {form: label for value, label in searched.items() for form in forms_of(value)}
+        self._forms = {form: label for value, label in searched.items() for form in _forms_of(value)}
         alternatives = [_as_pattern(form) for form in sorted(self._forms, key=len, reverse=True)]
         self._pattern = re.compile("|".join(alternatives)) if alternatives else None
 
@@ -104,6 +111,54 @@ class Registry:
         if value.isdecimal():
             return len(value) >= SHORTEST_NUMBER
         return len(value) >= SHORTEST and value not in self._spared and value.lower() not in _COMMON
+
+
+def _forms_of(value: str) -> list[str]:
+    """Every form of a value that is searched for, the value itself first, each once."""
+    return list(dict.fromkeys([value, *_escaped(value), *_lines(value), *_base64(value), *_hexadecimal(value)]))
+
+
+def _escaped(value: str) -> Iterator[str]:
+    """In URLs, JSON, shells, SQL, HTML and Python; where nothing needs it, that is the value itself."""
+    yield quote(value, safe="")
+    yield quote(value)
+    yield quote_plus(value)
+    yield quote(value, safe="").lower() if "%" in quote(value, safe="") else value
+    for ascii_only in (True, False):
+        yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+    yield value.replace("'", "'\"'\"'")
+    yield value.replace("'", "''")
+    yield html.escape(value)
+    yield html.escape(value, quote=False)
+    yield repr(value)[1:-1]
+
+
+def _lines(value: str) -> Iterator[str]:
+    """Each line of a key in PEM: a log has them one by one, a time before each. Its first and last tell nothing."""
+    lines = [line.strip() for line in value.splitlines()]
+    for line in lines if len(lines) > 1 else ():
+        if len(line) >= SHORTEST_LINE and not line.startswith("-----") and len(line.split()) == 1:
+            yield line
+
+
+def _hexadecimal(value: str) -> Iterator[str]:
+    digits = value.encode(errors="surrogateescape").hex()
+    yield from (digits, digits.upper())
+
+
+def _base64(value: str) -> Iterator[str]:
+    """The part of any Base64 text that the value alone decides, at each of the three places where it may begin.
+
+    `user:password` of a basic authentication is found by it whoever the user is.
+    """
+    raw = value.encode(errors="surrogateescape")
+    for before in range(3):
+        whole = base64.b64encode(b"\0" * before + raw).decode().rstrip("=")
+        first = -(-before * 8 // 6)  # the characters that hold bits of what stands before
+        piece = whole[first : (before + len(raw)) * 8 // 6]
+        if len(piece) >= SHORTEST_BASE64:
+            yield piece
+            yield piece.translate(str.maketrans("+/", "-_"))
 
 
 def _as_pattern(form: str) -> str:
