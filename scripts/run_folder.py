@@ -35,7 +35,7 @@ PAGE, SCHEMA = DOCS / "run-folder.md", DOCS / "run-folder.schema.json"
 LISTED: tuple[type[BaseModel], ...] = (
     *(PlanSummary, TrialRecord, TrialFacts, Look, CrashRecord, Interval, IntervalOperation, Analysis),
 )
-"""Those whose keys the page lists."""
+"""What a line or a document holds, and the facts of a trial."""
 NOT_WRITTEN = {
     "Interval": {"operations"},
     "IntervalOperation": {"response_histogram", "service_histogram", "least_histogram"},
