@@ -9,7 +9,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from generated import keep
@@ -61,11 +61,11 @@ class Mark:
 
 @dataclass
 class Fault:
-    """A case, with what is promised and the files whose tests show it."""
+    """A case, with what is promised and the file of the test that shows it."""
 
     case: str
     promise: str
-    files: list[str] = field(default_factory=list)
+    file: str
 
 
 def marks_of_python(source: str, file: str) -> Iterator[Mark]:
@@ -96,8 +96,8 @@ def _within(body: list[ast.stmt], outer: list[ast.expr], file: str, prefix: str)
 
 def _mark(call: ast.Call, file: str, test: str) -> Mark:
     try:
-        texts = [str(ast.literal_eval(one)) for one in call.args]
-        named = {one.arg: str(ast.literal_eval(one.value)) for one in call.keywords}
+        texts = [str(ast.literal_eval(argument)) for argument in call.args]
+        named = {keyword.arg: str(ast.literal_eval(keyword.value)) for keyword in call.keywords}
         return Mark(file, test, *texts, **named)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise Mistake(f"{file}::{test}: write fault('case', 'promise', area='...'), or fault('case')") from None
@@ -109,15 +109,15 @@ def marks_of_rust(source: str, file: str) -> Iterator[Mark]:
     Raises:
         Mistake: what follows is no test, or it is ignored.
     """
-    for found in RUST.finditer(source):
-        where, between = f"{file}::{found['name']}", found["between"]
+    for test in RUST.finditer(source):
+        where, between = f"{file}::{test['name']}", test["between"]
         if "#[test]" not in between:
             raise Mistake(f"{where} is no test")
         if "#[ignore" in between:
             raise Mistake(f"{where} is ignored")
-        for text in [found, *re.finditer(RUST_LINE, between)]:
-            case, _, promise = text["text"].partition(": ")
-            yield Mark(file, found["name"], case, promise, text["area"] or "")
+        for line in [test, *re.finditer(RUST_LINE, between)]:
+            case, _, promise = line["text"].partition(": ")
+            yield Mark(file, test["name"], case, promise, line["area"] or "")
 
 
 def marks_of_module(module: ast.Module) -> list[ast.expr]:
@@ -156,28 +156,26 @@ def marks() -> Iterator[Mark]:
             yield from marks_of_rust(source, str(path.relative_to(ROOT)))
 
 
-def faults(found: Iterable[Mark]) -> dict[str, list[Fault]]:
+def faults(marked: Iterable[Mark]) -> dict[str, list[Fault]]:
     """Area -> its cases, in order of the files of their tests.
 
     Raises:
         Mistake: a case is promised twice, promised nothing, or of an area that the page does not have.
     """
-    found = list(found)
+    marked = list(marked)
     cases: dict[str, Fault] = {}
     areas: dict[str, list[Fault]] = {area: [] for area in AREAS}
-    for mark in found:
+    for mark in marked:
         if mark.promise:
             if mark.case.lower() in cases:
                 raise Mistake(f"{mark.file}::{mark.test}: '{mark.case}' is promised twice")
             if mark.area not in AREAS:
-                raise Mistake(f"{mark.file}::{mark.test}: area '{mark.area}' is none of {', '.join(AREAS)}")
-            cases[mark.case.lower()] = one = Fault(mark.case, mark.promise, [mark.file])
-            areas[mark.area].append(one)
-    for mark in found:
+                raise Mistake(f"{mark.file}::{mark.test}: area '{mark.area}' is unknown; areas are {', '.join(AREAS)}")
+            cases[mark.case.lower()] = fault = Fault(mark.case, mark.promise, mark.file)
+            areas[mark.area].append(fault)
+    for mark in marked:
         if mark.case.lower() not in cases:
-            raise Mistake(f"{mark.file}::{mark.test}: '{mark.case}' is a case that no test promises anything of")
-        if mark.file not in (files := cases[mark.case.lower()].files):
-            files.append(mark.file)
+            raise Mistake(f"{mark.file}::{mark.test}: no test promises anything of '{mark.case}'")
     return areas
 
 
@@ -188,10 +186,8 @@ def page(areas: dict[str, list[Fault]]) -> str:
 
 
 def _line(fault: Fault) -> str:
-    first, *others = (f"../{file}" for file in fault.files)
-    more = "".join(f"[[{number}]]({file})" for number, file in enumerate(others, 2))
     case = fault.case[:1].upper() + fault.case[1:]
-    return f"- [{case}]({first}): {fault.promise}{' ' if more else ''}{more}.\n"
+    return f"- [{case}](../{fault.file}): {fault.promise}.\n"
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ from loadstone.plan.units import READS, reads_keys
 from loadstone.record.facts import StoredFacts
 from loadstone.record.keys_added import keys_added
 
-HIT_RATE = Limit(1, 5, "%", "J: a read that finds nothing is cheaper; `workload.misses` sets another share")
+HIT_RATE = Limit(1, 5, "%", "J: a miss is cheaper than a hit; `workload.misses` allows another share")
 ALL = 99.5
 """J: per cent of the reads from which on nothing was found: a few keys may be written meanwhile."""
 STORED_ROWS = Limit(0, 0, "rows", "X: rows are counted, not keys, by the experiment's own query")

@@ -16,7 +16,7 @@ STALLS = Limit(
     0,
     inf,
     "s",
-    "J: a stall is .25 s or more without any answer while requests wait; it is a finding, and the figures stand",
+    "J: a stall is .25 s or more without any answer while requests wait; the figures remain valid",
 )
 OWN_STALLS = Limit(
     0,

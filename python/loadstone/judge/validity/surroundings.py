@@ -9,9 +9,7 @@ from loadstone.message import message
 from loadstone.record.facts import SeriesPoint, owner_of
 
 SWAP = Limit(0, inf, "bytes", "J: memory that comes back from the disk delays what needs it")
-ACCEPT_QUEUE = Limit(
-    0, inf, "connections", "J: a client that finds the queue full is not answered, and tries again after 1, 3 and 7 s"
-)
+ACCEPT_QUEUE = Limit(0, inf, "connections", "J: a client that meets a full queue tries again after 1, 3 and 7 s")
 BACKGROUND = Limit(
     0, inf, "forks", "J: a fork, a snapshot or a rewrite of the append-only file takes CPU, memory and disk"
 )

@@ -111,7 +111,7 @@ ROUND_TRIP = Limit(
     10,
     inf,
     "%",
-    "J: a P50 that a server which does nothing would have as well does not describe the server",
+    "J: a server that does nothing would have nearly the same P50",
     beyond="unknown",
 )
 
