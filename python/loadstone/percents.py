@@ -109,6 +109,15 @@ def ratio_text(
     return f"{figure} {_ends_text(ends, decimals, excludes_none=excludes_none)}" if ends else figure
 
 
+def less_text(estimate: float, low: float | None = None, high: float | None = None) -> str:
+    """`24 % [23, 25]` less, from negative log ratios: what is taken off the larger figure."""
+    value = -log_percent(estimate)
+    ends = [-log_percent(end) for end in (high, low) if end is not None]
+    decimals = decimals_of(ends or [value])
+    figure = f"{decimal(value, decimals)} %"
+    return f"{figure} {_ends_text(ends, decimals, excludes_none=True)}" if ends else figure
+
+
 def difference_text(
     estimate: float, low: float | None = None, high: float | None = None, *, excludes_none: bool = False
 ) -> str:

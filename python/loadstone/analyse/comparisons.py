@@ -16,14 +16,15 @@ from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
 from loadstone.judge.compare.contrasts import judge_contrasts
 from loadstone.judge.compare.exploration import Explored, explore
 from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundHistogramReader
-from loadstone.judge.compare.pairs import Pair, block_points, published
+from loadstone.judge.compare.pairs import Pair, block_points, by_cost, published
 from loadstone.judge.compare.sides import differing, place_of
+from loadstone.judge.cost import compare_costs
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.effect import forecast
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.checks import forbidding
-from loadstone.judge.verdict import DECIDED, BlockPoint, Verdict
+from loadstone.judge.verdict import COST, DECIDED, BlockPoint, Verdict
 from loadstone.message import Message, message
 from loadstone.plan.run_plan import WARM_BLOCK, Group
 from loadstone.record.look import Look, carried_on
@@ -259,6 +260,7 @@ def _comparison(
         place=place_of(case.experiment, case.declared, pair.design),
         between=", ".join(differing(pair.design)),
         primary=published(verdict, pair.design, points),
+        costs=[by_cost(cost, pair.design) for cost in _costs(case, pair, verdict)],
         exploratory=explored.verdicts,
         repeats=explored.repeats,
         notes=explored.notes(),
@@ -274,6 +276,14 @@ def _comparison(
             *_bound_warning(case.design.metric, parts),
         ],
     )
+
+
+def _costs(case: GroupCase, pair: Pair, verdict: Verdict) -> list[Verdict]:
+    """The verdicts by cost; none where something reaches from one slice into the next: it costs CPU, too."""
+    rounds = case.design.rounds
+    if verdict.carried is not None:
+        return []
+    return compare_costs(pair, started_anew=rounds is not None and rounds.processes == "restarted")
 
 
 def _replicates(case: GroupCase) -> int:
@@ -321,14 +331,14 @@ def family_answer(comparisons: Sequence[Comparison]) -> Message:
 
 def _verdicts(pairs: Sequence[Comparison]) -> list[Message]:
     if len(pairs) <= _EACH_MAX:
-        return [_at(pair.primary.brief, [pair]) for pair in pairs]
+        return [_at(pair.leading.brief, [pair]) for pair in pairs]
     grouped = [list(members) for _, members in groupby(sorted(pairs, key=_rank), key=_rank)]
-    return [_at(_together([pair.primary for pair in members]), members) for members in grouped]
+    return [_at(_together([pair.leading for pair in members]), members) for members in grouped]
 
 
 def _rank(pair: Comparison) -> tuple[int, str]:
-    """What is decided comes first, and the same winner together."""
-    return _KINDS.index(pair.primary.kind), pair.primary.winner or ""
+    """What is decided comes first, and the same winner by the same metric together."""
+    return _KINDS.index(pair.leading.kind), f"{pair.leading.metric} {pair.leading.winner}"
 
 
 def _together(found: Sequence[Verdict]) -> Message:
@@ -338,6 +348,9 @@ def _together(found: Sequence[Verdict]) -> Message:
         return first.brief
     if first.kind == "faster":
         leads = sorted(abs(one.estimate or 0.0) for one in found)
+        if first.metric.startswith(COST):
+            part = first.metric.removeprefix(COST)
+            return message("costs_less", winner=first.winner_name, part=part, least=leads[0], most=leads[-1])
         return message("verdicts_faster", winner=first.winner_name, least=leads[0], most=leads[-1])
     if first.kind == "invalid":
         return message("verdicts_invalid", checks=sorted({one.refusal.name for one in found if one.refusal}))

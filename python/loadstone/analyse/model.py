@@ -7,7 +7,7 @@ from loadstone.analyse.limiting_part import Part as Part
 from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.goals.answer import Section
 from loadstone.goals.crash import CrashTable, crash_section
-from loadstone.judge.verdict import Bound, Level, Piece, Verdict
+from loadstone.judge.verdict import DECIDED, Bound, Cost, Level, Piece, Verdict
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
 from loadstone.record.look import Reason
@@ -121,6 +121,8 @@ class Row(SettledLatencies):
     """Kind of error -> the beginning of a reply that was counted so; also of a row whose figures were refused."""
     cpu_share: dict[str, float]
     """CPU of each part as a share of one core in the measure phase."""
+    costs: dict[str, Cost] = {}
+    """Server, application, client library -> its CPU time for one correct reply; of those that were observed."""
     published: float | None
     """The original's figure for this condition, in the published set's metric."""
     unmeasurable: dict[str, Recorded]
@@ -230,6 +232,8 @@ class Comparison(Piece):
     between: str
     """The factor that differs."""
     primary: Verdict
+    costs: list[Verdict] = []
+    """Which side costs each part less CPU a correct reply (metric `cpu_ns.PART`), the dearest part first."""
     exploratory: list[Verdict]
     pairs: int
     """How many pairs share the level."""
@@ -249,6 +253,16 @@ class Comparison(Piece):
     """Why other metrics are not listed: the verdict does not rest on it."""
     repeats: dict[str, str] = {}
     """Metric -> the compared one whose ratios it repeats, so that it is not listed in `exploratory`."""
+
+    @property
+    def leading(self) -> Verdict:
+        """What answers the question: the primary verdict, or the one by cost where that alone is decided.
+
+        Of several parts the one that a request costs most decides.
+        """
+        dearest = next(iter(self.costs), None)
+        open_ = self.primary.kind in ("undecided", "not_decidable")
+        return dearest if open_ and dearest is not None and dearest.kind in DECIDED else self.primary
 
     def on(self, metric: str) -> Verdict | None:
         """The verdict on a metric, or of the one that it repeats; None where neither was compared."""

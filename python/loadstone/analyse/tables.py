@@ -28,6 +28,7 @@ from loadstone.bounds.replies import example_of
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import row_slices
 from loadstone.judge.compare.trend import rise_over, rise_within
+from loadstone.judge.cost import costs_of
 from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.judge.validity.bounds import GAIN, bound_over
@@ -129,6 +130,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         pool_wait_ns=None if waited else _pool_wait(used),
         errors=_errors(used),
         cpu_share=_cpu_share(used, elapsed_s),
+        costs=costs_of(used),
         unmeasurable=no_quantiles() if waited else unmeasurable(response, used),
         blocks=len(used),
         slices=_slices(used),

@@ -65,6 +65,16 @@ class Bound(Piece):
         return reason.model_copy(update={"figures": {**figures, "bound": self.said}})
 
 
+class Cost(Piece):
+    """CPU time of a part for one correct reply, in nanoseconds, and its 95 % interval; None from too few slices."""
+
+    ns: float
+    low_ns: float | None = None
+    high_ns: float | None = None
+
+
+COST = "cpu_ns."
+"""Before the name of a part: the metric of its CPU time a correct reply, in nanoseconds."""
 DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
 """Verdicts that answer a question: others say that this run cannot."""
 
@@ -112,7 +122,7 @@ class Verdict(Piece):
     b: Side
     metric: str = ""
     larger_is_faster: bool
-    role: Literal["primary", "exploratory"] = "primary"
+    role: Literal["primary", "cost", "exploratory"] = "primary"
     margin: float
     """A share: 0.05 means that less than 5 % does not matter."""
     winner: Literal["a", "b"] | None = None
@@ -204,6 +214,8 @@ class Verdict(Piece):
     @property
     def brief(self) -> Message:
         """The same without what only its own place has room for: the time that is still needed, the total."""
+        if self.metric.startswith(COST):
+            return self._of_cost()
         match self.kind:
             case "equivalent":
                 found = message("verdict_equivalent", **self._equivalent(), ratio=None)
@@ -221,6 +233,8 @@ class Verdict(Piece):
         return said if self.rate_per_s is None else message("verdict_at_rate", said=said, rate_per_s=self.rate_per_s)
 
     def _whole(self) -> Message:
+        if self.metric.startswith(COST):
+            return self._of_cost()
         match self.kind:
             case "equivalent":
                 return message("verdict_equivalent", **self._equivalent(), ratio=self._ratio())
@@ -236,6 +250,18 @@ class Verdict(Piece):
                 return message("verdict_not_decidable", noise_floor=self.noise_floor)
             case "invalid":
                 return self._refused()
+
+    def _of_cost(self) -> Message:
+        """The cheaper side and by how much: the smaller over the larger figure; or both ends where neither is."""
+        part = self.metric.removeprefix(COST)
+        if self.kind == "faster":
+            ends = (self.estimate, self.low, self.high)
+            if self.winner == "a":
+                ends = (_negative(self.estimate), _negative(self.high), _negative(self.low))
+            return message("cost_less", winner=self.winner_name, part=part, less=ends[0], low=ends[1], high=ends[2])
+        if self.kind == "equivalent":
+            return message("cost_equivalent", part=part, margin=self.log_margin)
+        return message("cost_open", part=part, ratio=None if self.low is None else self._ratio())
 
     def after_look(self, look: LookVerdict, number: int | None) -> Self:
         """The verdict with what a look during the run had decided, where that is open at the end; else as it is.

@@ -239,9 +239,9 @@ def _factors(analysis: Analysis) -> list[str]:
 
 
 def _comparison_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
-    """The primary metric of each pair, and after it the exploratory ones."""
+    """The primary metric of each pair, and after it what a request costs, and the exploratory ones."""
     for comparison in verdicts.all_comparisons(analysis):
-        for verdict in (comparison.primary, *comparison.exploratory):
+        for verdict in (comparison.primary, *comparison.costs, *comparison.exploratory):
             yield {**_pair(comparison), **_judged(verdict)}
 
 

@@ -280,6 +280,8 @@ def _family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
     yield from _head("pair", family)
     for comparison in family.comparisons:
         yield f"| {text(verdicts.title(comparison))} | {_cells(comparison.primary, comparison, anchors)} |"
+        for cost in comparison.costs:
+            yield f"| {text(metric_text(cost.metric))} | {_cells(cost, comparison, anchors)} |"
     yield ""
     for comparison in family.comparisons:
         yield f"- **{text(verdicts.title(comparison))}**: {text(' '.join(verdicts.basis(comparison)))}"

@@ -174,6 +174,11 @@ def exploratory(found: Verdict, pair: PairDesign) -> Verdict:
     return published(found, pair).model_copy(update={"role": "exploratory"})
 
 
+def by_cost(found: Verdict, pair: PairDesign) -> Verdict:
+    """The verdict on what a request costs a part."""
+    return published(found, pair).model_copy(update={"role": "cost"})
+
+
 def _side(side: Side, condition: Condition) -> Side:
     return side.model_copy(update={"condition": condition})
 

@@ -204,6 +204,7 @@ def _pair(comparison: Comparison, anchors: Anchors) -> dict[str, Any]:
             }
             for point in primary.points
         ],
+        "costs": [_judged(cost, anchors, comparison) for cost in comparison.costs],
         **_judged(primary, anchors, comparison),
     }
 

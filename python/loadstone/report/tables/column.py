@@ -1,11 +1,12 @@
 """One column of a table: the same figure and text for terminal, page and Markdown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
 from loadstone.analyse.model import AtRate, Row
+from loadstone.judge.verdict import Cost
 from loadstone.report import format as fmt
 
 
@@ -134,6 +135,15 @@ def own_ns(source: Row | AtRate, quantile: str) -> float | None:
 def latency(name: str) -> Callable[[Row], float | None]:
     """What reads this figure of the response time, in ns, off a row."""
     return lambda row: None if row.response_ns is None else getattr(row.response_ns, name)
+
+
+def cost_text(costs: Mapping[str, Cost]) -> str:
+    """CPU a request: `7.92 µs [7.85, 8.01]` of one part, `spring 94.0 µs + redis 4.02 µs` of several; else empty."""
+    if len(costs) != 1:
+        return " + ".join(f"{fmt.plain(part)} {fmt.duration(one.ns)}" for part, one in costs.items())
+    (one,) = costs.values()
+    ends = None if one.low_ns is None else (one.low_ns, one.high_ns)
+    return f"{fmt.duration(one.ns)}{fmt.around(one.ns, ends)}"
 
 
 def rate_range(ends: tuple[float, float] | None) -> str:

@@ -8,7 +8,7 @@ from loadstone.message import Message
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.glossary import meaning
-from loadstone.report.tables.column import Column, errors, latency, rate_range
+from loadstone.report.tables.column import Column, cost_text, errors, latency, rate_range
 from loadstone.report.tables.study_columns import STUDY_COLUMNS, USERS, bottleneck_text, study_columns
 from loadstone.report.trust import different_rows, is_well_bounded
 from loadstone.spec.levels import identity
@@ -103,6 +103,15 @@ _SLICES = Column(
     fmt.count,
     drop=7,
 )
+_COST = Column(
+    "cost",
+    "CPU a request",
+    meaning("CPU a request"),
+    lambda r: sum(one.ns for one in r.costs.values()) or None,
+    fmt.duration,
+    drop=2,
+    row_text=lambda r: cost_text(r.costs),
+)
 _BOTTLENECK = Column(
     "bottleneck",
     "bottleneck",
@@ -134,6 +143,7 @@ COLUMNS: tuple[Column, ...] = (
     ),
     _POOL_WAIT,
     _ERRORS,
+    _COST,
     _BOTTLENECK,
 )
 MARKS = {"valid": "✓", "suspect": "!", "invalid": "✕", "missing": "–", "unknown": "?"}
@@ -173,7 +183,7 @@ def full_load_columns(table: ResultTable) -> list[Column]:
 def _every(table: ResultTable) -> list[Column]:
     """The study's own columns, or else those of every table that have something to say in this one."""
     if table.columns:
-        return _with_units(_with_bound(study_columns(table), table), table)
+        return _with_cost(_with_units(_with_bound(study_columns(table), table), table), table)
     idle = {
         _BOUND: not any(fmt.bound(row.bound) for row in table.rows),
         USERS: not any(row.users for row in table.rows),
@@ -185,6 +195,7 @@ def _every(table: ResultTable) -> list[Column]:
         _PUBLISHED: not any(row.published for row in table.rows),
         _POOL_WAIT: not any(map(_waits, table.rows)),
         _ERRORS: not any(map(errors, table.rows)),
+        _COST: not any(row.costs for row in table.rows),
     }
     return [column for column in COLUMNS if not idle.get(column)]
 
@@ -201,6 +212,7 @@ def end_columns(rows: Sequence[Row], tps: bool) -> list[Column]:
         *([_UNITS] if any(row.unit for row in rows) else []),
         replace(_BOUND, drop=2),
         *(fixed_rate_columns(rows) or (replace(p50, drop=4), replace(p99, drop=3))),
+        replace(_COST, drop=5),
         replace(_BOTTLENECK, drop=7),
         replace(_PUBLISHED, drop=8),
     ]
@@ -215,6 +227,11 @@ def _with_bound(columns: list[Column], table: ResultTable) -> list[Column]:
     rates = [place for place, column in enumerate(columns) if column.ranks or column.key == "goodput"]
     place = rates[-1] + 1 if rates else 0
     return [*columns[:place], _BOUND, *columns[place:]]
+
+
+def _with_cost(columns: list[Column], table: ResultTable) -> list[Column]:
+    """A study's columns, and last what a request costs, where that is known of some row."""
+    return [*columns, _COST] if any(row.costs for row in table.rows) else columns
 
 
 def _with_units(columns: list[Column], table: ResultTable) -> list[Column]:

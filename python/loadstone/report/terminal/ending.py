@@ -176,7 +176,7 @@ def _effects(analysis: Analysis) -> list[RenderableType]:
 
 def _says_little(comparison: Comparison) -> tuple[bool, bool]:
     """What is decided comes first, what is INVALID last; otherwise in their own order."""
-    kind = comparison.primary.kind
+    kind = comparison.leading.kind
     return kind not in DECIDED, kind == "invalid"
 
 
@@ -197,7 +197,7 @@ def _verdicts(judged: Sequence[Comparison], console: Console, lines_max: int, ro
     lines: list[RenderableType] = [Text(), *(verdict_line(one, width) for one in shown)]
     left: list[RenderableType] = []
     if rest := judged[len(shown) :]:
-        kinds = Counter(one.primary.kind.replace("_", " ") for one in rest)
+        kinds = Counter(one.leading.kind.replace("_", " ") for one in rest)
         counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
         left = [Text(f"… {len(rest)} more comparisons in the report: {counted}"[:width], style="dim")]
     room -= len(lines) + len(left)
@@ -223,17 +223,25 @@ def _why_open(shown: Sequence[Comparison], width: int) -> Text | None:
 
 
 def verdict_line(comparison: Comparison, width: int) -> Text:
-    """`▲ string against json, 1 kB  string FASTER by 12 % [9, 15]`, in one line; what is too long is cut."""
-    style = VERDICT_STYLES[comparison.primary.kind]
-    by = verdicts.by_latency(comparison.primary)
-    said = by + verdicts.verdict_text(comparison.primary, quick=False)
+    """`▲ string against json, 1 kB  string FASTER by 12 % [9, 15]`, in one line; what is too long is cut.
+
+    What a request costs stands behind it where there is room, and in its place where that alone is decided.
+    """
+    leading = comparison.leading
+    style = VERDICT_STYLES[leading.kind]
+    by = verdicts.by_latency(leading)
+    said = by + verdicts.verdict_text(leading, quick=False)
     name = verdicts.title(comparison)
     room = width - len("▲ ") - len("  ")
     if cell_len(name) + cell_len(said) > room:
-        said = by + verdicts.short_text(comparison.primary)
+        said = by + verdicts.short_text(leading)
+    beside = comparison.primary if leading is not comparison.primary else next(iter(comparison.costs), None)
+    if beside is not None:
+        more = f"; {verdicts.short_text(beside)}"
+        said += more if cell_len(name) + cell_len(said + more) <= room else ""
     title = Text(name)
     title.truncate(max(_TITLE_MIN, room - cell_len(said)), overflow="ellipsis")
-    line = Text.assemble((f"{verdicts.MARKS[comparison.primary.kind]} ", style), title, "  ", (said, style))
+    line = Text.assemble((f"{verdicts.MARKS[leading.kind]} ", style), title, "  ", (said, style))
     line.truncate(width, overflow="ellipsis")
     return line
 

@@ -122,7 +122,10 @@ def families(found: list[Family], width: int) -> Iterator[RenderableType]:
 def _pairs(comparisons: list[Comparison], width: int) -> Table:
     """A line a pair where there is room for pair and verdict, else the verdict on the line below."""
     longest = max((cell_len(verdicts.title(one)) for one in comparisons), default=0)
-    longest_verdict = max((cell_len(_said(one)) for one in comparisons), default=0)
+    said_of_all = [
+        line for one in comparisons for line in (_said(one), *(said for _, said in verdicts.cost_lines(one)))
+    ]
+    longest_verdict = max(map(cell_len, said_of_all), default=0)
     beside = longest + longest_verdict + 4 <= width
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column()
@@ -132,11 +135,12 @@ def _pairs(comparisons: list[Comparison], width: int) -> Table:
         style = VERDICT_STYLES[one.primary.kind]
         name = Text.assemble((f"{verdicts.MARKS[one.primary.kind]} ", style), verdicts.title(one))
         said = Text(_said(one), style=style)
+        costs = [Text(said_of, style=VERDICT_STYLES[cost.kind]) for cost, said_of in verdicts.cost_lines(one)]
         if beside:
-            grid.add_row(name, said)
+            grid.add_row(name, Group(said, *costs))
         else:
             grid.add_row(name)
-            grid.add_row(Padding(said, (0, 0, 0, 4)))
+            grid.add_row(Padding(Group(said, *costs), (0, 0, 0, 4)))
     return grid
 
 

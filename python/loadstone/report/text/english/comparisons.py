@@ -5,7 +5,7 @@ from math import expm1, inf
 from typing import Any
 
 from loadstone.figures import check_figure, digits, slice_text
-from loadstone.percents import difference_text, is_times, percent_text, ratio_text, times_text
+from loadstone.percents import difference_text, is_times, less_text, percent_text, ratio_text, times_text
 from loadstone.report.text.english.figures import metric_text
 
 AS_FAST = "times as fast"
@@ -123,6 +123,19 @@ def _forecast(blocks: int, spread: float, effect: float, unit: str = "block") ->
     )
 
 
+def _costs_less(winner: str, part: str, less: float, low: float | None, high: float | None) -> str:
+    return f"{winner} COSTS {part} {less_text(less, low, high)} LESS CPU a request"
+
+
+def _several_cost_less(winner: str, part: str, least: float, most: float) -> str:
+    shares = f"{less_text(-least).removesuffix(' %')} to {less_text(-most)}"
+    return f"{winner} COSTS {part} {shares} LESS CPU a request"
+
+
+def _cost_open(part: str, ratio: str | None) -> str:
+    return f"which costs {part} less CPU is UNDECIDED{'' if ratio is None else f': {ratio}'}"
+
+
 VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict": _verdict,
     "verdict_at_rate": lambda said, rate_per_s: f"{said} (at {rate_per_s:,.0f} a second)",
@@ -136,6 +149,10 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict_not_decidable": _not_decidable,
     "verdict_undecided": _undecided,
     "verdict_decided_before": "{said}; {before}",
+    "cost_less": _costs_less,
+    "costs_less": _several_cost_less,
+    "cost_equivalent": lambda part, margin: f"both COST {part} THE SAME CPU a request within {percent_text(margin)}",
+    "cost_open": _cost_open,
     "verdict_then": _then,
     "verdict_no_interval": lambda blocks, blocks_min, unit="block": (
         f"no interval from {_blocks_text(blocks, unit)}, at least {blocks_min} are needed"

@@ -95,6 +95,8 @@ def metric_text(metric: str) -> str:
     if metric in _RATES:
         return _RATES[metric]
     kind, _, quantile = metric.partition(".")
+    if kind == "cpu_ns":
+        return f"CPU a request of {quantile}"
     return f"{_QUANTILES.get(quantile, quantile)} of the {_LATENCIES.get(kind, kind)}"
 
 

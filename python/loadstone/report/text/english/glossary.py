@@ -54,6 +54,8 @@ _MEASURING = {
     "generator": "The part that makes the load. When it is saturated, it measures itself and not the server.",
     "server": "The Redis or the database that is under load.",
     "subject": "The application under test, between the generator and the server.",
+    "CPU a request": "CPU time, user and system, that each part used for one correct reply: its service demand. A "
+    "faster generator does not change it, as it does a rate; the load does: busy servers answer in batches.",
     "bottleneck": "The part that was saturated: more load would not have given more. The list of trials has its "
     "evidence. 'Round trips' means that nothing was saturated and the users waited for replies.",
     "scaled": "Users and rows are fewer than the original's by the same factor, to fit a small machine. "

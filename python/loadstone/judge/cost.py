@@ -1,0 +1,197 @@
+"""What a request costs: the CPU time that each part takes for one correct reply, called service demand.
+
+A rate is a property of the server, the client and the round trip together. What a server pays for a request is its own:
+D = U / X, the utilisation law (Denning & Buzen, The operational analysis of queueing network models, 1978). So two
+conditions may be told apart by what they cost where the generator, the round trip or a neighbour hides which is faster.
+
+A cost depends on the load, since busy servers answer several requests for one waking up: both conditions of a pair have
+the same. Its interval is that of the next start of the servers: see `START_SD`. Figures and limits: docs/cost.md.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from loadstone.drive.outcome import Slice
+from loadstone.judge.compare.pairs import Pair, PairBlock
+from loadstone.judge.statistics.decision import verdict_of
+from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
+from loadstone.judge.statistics.rounds.pair_slices import PairSlices
+from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.row_rate import RowRate, row_rate
+from loadstone.judge.statistics.rounds.start_evidence import start_evidence
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.verdict import COST, Cost, Verdict
+from loadstone.record.facts import DRIVER, HOST, LINK, owner_of
+from loadstone.record.parts.part_kinds import SUBJECT, stores_of
+from loadstone.record.trial import TrialRecord
+
+START_SD = 0.0135
+"""Standard deviation of ln(cost of B / cost of A) from one start of the servers to the next, where both share a server:
+over six pairs of five runs of json-documents, without what their slices explain. See docs/cost.md."""
+START_Z = 2.58
+"""By so many of them the interval reaches beyond that of the slices, in quadrature: 99 times in 100."""
+LEVEL_SHARE = 0.2
+"""Of the level of the rates' verdicts: those by cost mislead at most once in 100 families, so that both together keep
+to 5 in 100."""
+MARGIN = 0.05
+"""A smaller difference in cost does not matter."""
+_NS = 1e9
+_DRIVER_KIND = "driver"
+
+
+def parts_with_cost(trial: TrialRecord) -> dict[str, frozenset[str]]:
+    """Server, application or driver -> the parts of the record whose CPU is its own.
+
+    Those of the machine, of lines and of loadstone itself are none; the generator is one where it is a program with a
+    client library, since that is what is measured then. Of a cluster the nodes count.
+    """
+    names = {name for name, kind in trial.facts.kinds.items() if kind not in (HOST, LINK, _DRIVER_KIND)}
+    found: dict[str, set[str]] = {}
+    for part in trial.cpu_s:
+        if (owner := owner_of(part, names)) is not None:
+            found.setdefault(owner, set()).add(part)
+    costs = {owner: frozenset(parts - {owner} or parts) for owner, parts in sorted(found.items())}
+    program = trial.facts.drive is not None and trial.facts.drive.program is not None
+    return {**costs, DRIVER: frozenset({DRIVER})} if program and DRIVER in trial.cpu_s else costs
+
+
+def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
+    """What a correct reply of a condition cost each part, over its trials; parts that one of them lacks are left out.
+
+    From slices where all trials were measured in turns, else from whole trials, which are too few for an interval.
+    """
+    by_trial = [parts_with_cost(trial) for trial in trials]
+    common = [name for name in (by_trial[0] if by_trial else {}) if all(name in parts for parts in by_trial)]
+    found = {}
+    for name in common:
+        figures = list(_figures(trials, [parts[name] for parts in by_trial]))
+        spent_ns, replies = (np.array(values, dtype=np.float64) for values in zip(*figures, strict=True))
+        if replies.sum() and spent_ns.sum():
+            kept = replies > 0  # what came of a slice without a reply is in no other one either: see `row_rate`
+            row: RowRate = row_rate(spent_ns[kept], replies[kept])
+            found[name] = Cost(ns=float(spent_ns.sum() / replies.sum()), low_ns=row.low, high_ns=row.high)
+    return found
+
+
+def _figures(trials: Sequence[TrialRecord], parts: Sequence[frozenset[str]]) -> Iterator[tuple[float, float]]:
+    """CPU nanoseconds and correct replies: of each slice where all have some in which the parts were observed, else of
+    each trial."""
+    slices = [
+        [(_spent_ns(one, of), float(one.ok)) for one in _slices(trial)] for trial, of in zip(trials, parts, strict=True)
+    ]
+    if all(some and all(spent is not None for spent, _ in some) for some in slices):
+        for some in slices:
+            yield from ((spent, replies) for spent, replies in some if spent is not None)
+        return
+    for trial, of in zip(trials, parts, strict=True):
+        yield _of_trial(trial, of)
+
+
+def _of_trial(trial: TrialRecord, parts: frozenset[str]) -> tuple[float, float]:
+    return _NS * sum(trial.cpu_s.get(part, 0.0) for part in parts), trial.goodput_per_s * trial.duration_s
+
+
+def _slices(trial: TrialRecord) -> tuple[Slice, ...]:
+    return () if trial.facts.drive is None else tuple(trial.facts.drive.slices)
+
+
+def _spent_ns(one: Slice, parts: frozenset[str]) -> float | None:
+    """CPU nanoseconds of these parts in a slice; None where one of them was not observed."""
+    if parts == {DRIVER}:
+        return _NS * one.cpu_s
+    spent = [one.parts[part].cpu_s if part in one.parts else None for part in parts]
+    return None if None in spent else _NS * sum(seconds for seconds in spent if seconds is not None)
+
+
+def compare_costs(pair: Pair, started_anew: bool) -> list[Verdict]:
+    """Which condition of a pair costs each part less, of the parts that both have, the dearest first; none where a
+    check forbids it.
+
+    Args:
+        pair: with no check that forbids a verdict.
+        started_anew: whether the servers were started for each block, so that blocks hold how starts differ.
+    """
+    if pair.refusal is not None or not pair.used:
+        return []
+    found = []
+    for name, of_a, of_b in _common(pair.used[0]):
+        settings = _settings(name, pair.settings)
+        evidence = _evidence(pair.used, of_a, of_b, settings)
+        if evidence is not None and evidence.estimate is not None:
+            found.append(verdict_of(evidence if started_anew else _of_next_start(evidence), settings))
+    return sorted(found, key=lambda verdict: -(verdict.a.typical or 0.0))
+
+
+def _settings(part: str, settings: Settings) -> Settings:
+    return replace(
+        settings,
+        metric=f"{COST}{part}",
+        larger_is_faster=False,
+        margin=MARGIN,
+        alpha=settings.alpha * LEVEL_SHARE,
+        rate_per_s=None,
+    )
+
+
+def _common(block: PairBlock) -> Iterator[tuple[str, frozenset[str], frozenset[str]]]:
+    """The parts that both conditions have, by name; and of what is left the one store of each, and the one
+    application."""
+    a, b = parts_with_cost(block.a), parts_with_cost(block.b)
+    for name in a.keys() & b.keys():
+        yield name, a.pop(name), b.pop(name)
+    kinds = (("store", _stores), ("application", _applications))
+    for role, named in kinds:
+        of_a, of_b = (sorted(parts.keys() & named(trial)) for parts, trial in ((a, block.a), (b, block.b)))
+        if len(of_a) == len(of_b) == 1:
+            yield role, a[of_a[0]], b[of_b[0]]
+
+
+def _stores(trial: TrialRecord) -> set[str]:
+    return set(stores_of(trial.facts))
+
+
+def _applications(trial: TrialRecord) -> set[str]:
+    return {name for name, kind in trial.facts.kinds.items() if kind == SUBJECT}
+
+
+def _evidence(
+    blocks: Sequence[PairBlock], of_a: frozenset[str], of_b: frozenset[str], settings: Settings
+) -> Evidence | None:
+    """What the blocks say of the ratio of both costs; None where a part was not observed, or did not work."""
+    in_turns = all(_slices(trial) for block in blocks for trial in (block.a, block.b))
+    try:
+        if not in_turns:
+            pairs = [(_of_trial(block.a, of_a), _of_trial(block.b, of_b)) for block in blocks]
+            a, b = ([spent / replies for spent, replies in side] for side in zip(*pairs, strict=True))
+            return block_evidence(a, b, settings)
+        turns = [_in_turns(block, of_a, of_b) for block in blocks]
+        if settings.unit == "block":
+            return start_evidence(turns, settings)
+        return round_evidence(PairSlices.joined(turns), settings)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _in_turns(block: PairBlock, of_a: frozenset[str], of_b: frozenset[str]) -> PairSlices:
+    """CPU nanoseconds over correct replies in the rounds of a block in which both had some. Raises ValueError."""
+    a, b = ({one.round: one for one in _slices(trial)} for trial in (block.a, block.b))
+    both = [(a[number], b[number]) for number in sorted(a.keys() & b.keys()) if a[number].ok and b[number].ok]
+    spent_a, spent_b = [_spent_ns(one, of_a) for one, _ in both], [_spent_ns(one, of_b) for _, one in both]
+    if None in spent_a or None in spent_b:
+        raise ValueError("a part was not observed in every slice")
+    replies = ([one.ok for one, _ in both], [one.ok for _, one in both])
+    return PairSlices(*(np.array(values, dtype=np.float64) for values in (spent_a, replies[0], spent_b, replies[1])))
+
+
+def _of_next_start(evidence: Evidence) -> Evidence:
+    """With an interval that holds what another start of the servers would show, too."""
+    estimate, low, high = evidence.estimate, evidence.low, evidence.high
+    if estimate is None or low is None or high is None or not all(map(math.isfinite, (estimate, low, high))):
+        return evidence
+    reach = START_Z * START_SD
+    return replace(
+        evidence, low=estimate - math.hypot(estimate - low, reach), high=estimate + math.hypot(high - estimate, reach)
+    )
