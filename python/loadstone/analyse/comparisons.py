@@ -39,6 +39,9 @@ _EACH_MAX = 4
 AD_HOC = "ad hoc"
 """The name of a comparison that the experiment does not declare."""
 INTERRUPTED: Ended = "interrupted"
+ENDS_BY_COST = 72
+"""After so many rounds a comparison ends where its rates are undecided and its costs are decided: neighbours hide the
+one, and do not move the other."""
 _BOUND = {
     "latency": message("both_latency_bound"),
     "generator": message("both_generator_bound"),
@@ -103,7 +106,9 @@ def look_at(
     settled: list[_Judged] = [(one.settings, one.evidence, one.verdict) for one in contrasts]
     if not contrasts:
         settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in judged]
-    decided = not (any(map(_needs_blocks, judged)) if not contrasts else _undecided(settled))
+    if contrasts:
+        return LookOutcome(verdicts, not _undecided(settled), _forecast(settled, group, len(blocks.complete)))
+    decided = not any(_needs_blocks(one) and not _decided_by_cost(case, one) for one in judged)
     return LookOutcome(verdicts, decided, _forecast(settled, group, len(blocks.complete)))
 
 
@@ -133,6 +138,15 @@ def _needs_blocks(judged: JudgedPair) -> bool:
     pair, evidence, verdict = judged
     too_few = pair.refusal is None and evidence.refusal is not None and evidence.refusal.name == "samples"
     return too_few or verdict.kind == "undecided"
+
+
+def _decided_by_cost(case: GroupCase, judged: JudgedPair) -> bool:
+    """Whether a rate that many rounds could not decide has an answer all the same: what a request costs."""
+    pair, _, verdict = judged
+    if verdict.unit != "round" or verdict.blocks < ENDS_BY_COST or not is_rate(verdict.metric):
+        return False
+    dearest = next(iter(_costs(case, pair, verdict)), None)
+    return dearest is not None and dearest.kind in DECIDED
 
 
 def _no_histograms(trial: str, kind: LatencyKind) -> NoReturn:

@@ -7,7 +7,7 @@ from loadstone.analyse.limiting_part import Part as Part
 from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.goals.answer import Section
 from loadstone.goals.crash import CrashTable, crash_section
-from loadstone.judge.verdict import DECIDED, Bound, Cost, Level, Piece, Verdict
+from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Level, Piece, Verdict
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
 from loadstone.record.look import Reason
@@ -184,7 +184,10 @@ class Row(SettledLatencies):
         return self.at_rate or (self if self.interval_units else None)
 
     def interval(self, metric: str) -> tuple[float, float] | None:
-        """The 95 % interval of its figure, where it has one: of goodput and throughput."""
+        """The 95 % interval of its figure, where it has one: of goodput, throughput and a cost."""
+        cost = self.costs.get(metric.removeprefix(COST)) if metric.startswith(COST) else None
+        if cost is not None and cost.low_ns is not None and cost.high_ns is not None:
+            return cost.low_ns, cost.high_ns
         known = {"goodput_per_s": self.goodput_interval, "throughput_per_s": self.throughput_interval}
         if metric == "units_per_s" and self.goodput_interval and self.goodput_per_s and self.units_per_s:
             each = self.units_per_s / self.goodput_per_s
@@ -266,7 +269,7 @@ class Comparison(Piece):
 
     def on(self, metric: str) -> Verdict | None:
         """The verdict on a metric, or of the one that it repeats; None where neither was compared."""
-        by_metric = {one.metric: one for one in (*self.exploratory, self.primary)}
+        by_metric = {one.metric: one for one in (*self.exploratory, *self.costs, self.primary)}
         return by_metric.get(metric) or by_metric.get(self.repeats.get(metric, ""))
 
 

@@ -11,7 +11,7 @@ from loadstone.analyse.model import Analysis, AtRate, Comparison, Row
 from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.errors import UserError
 from loadstone.judge.metrics import figure, is_rate
-from loadstone.judge.verdict import Verdict
+from loadstone.judge.verdict import COST, Verdict
 from loadstone.message import Message, message
 from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
@@ -64,6 +64,7 @@ _TEXT = re.compile(
 _GRAMMAR = (
     "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; "
     f"metrics are {', '.join(_QUANTILES)} (response time), 'service p99' and so on, {', '.join(_RATES)}, {_ERRORS}, "
+    "cpu (CPU a request of all parts) and 'cpu PART', "
     f"and of a saturation point {', '.join(_POINT_UNITS)}; OP is one of > >= < <="
 )
 
@@ -128,8 +129,12 @@ def parse_objective(text: str) -> Objective:
 def metric_of(name: str) -> str | None:
     """The metric that a short name means: `p99` is `response_ns.p99`, `service p99` `service_ns.p99`; None if none.
 
-    `errors` and the figures of saturation points mean themselves.
+    `errors` and the figures of saturation points mean themselves; `cpu redis` is what a request costs that part, and
+    `cpu` what it costs all of them.
     """
+    first, _, part = name.strip().partition(" ")
+    if first.lower() == "cpu":
+        return f"{COST}{part.strip()}"
     kind, _, quantile = name.strip().lower().replace(" ", "_").replace("p99.9", "p999").rpartition("_")
     if kind in ("", "service", "response") and quantile in _QUANTILES:
         return f"{kind or 'response'}_ns.{quantile}"
@@ -257,7 +262,7 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
         return message("objective_not_measured", name=name, objective=text, reasons=row.reasons)
     if row.verdict == "invalid":
         return message("objective_no_trial", name=name, objective=text, reasons=row.reasons)
-    found = _share_failed(row) if metric == _ERRORS else figure(row, metric)
+    found = _figure_of(row, metric)
     if found is None:
         why = row.unmeasurable.get(metric.partition(".")[2])
         if why is None:
@@ -267,7 +272,7 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
         return None
     if (own := _may_be_ours(objective, row, found)) is not None:
         return message("objective_quantile_unmeasurable", name=name, objective=text, why=own)
-    suspect = row.verdict == "suspect"
+    suspect = row.verdict == "suspect" and not metric.startswith(COST)
     if metric == _ERRORS:
         return message("objective_missed_errors", name=name, objective=text, failed_share=found, suspect=suspect)
     low, high = row.interval(metric) or (None, None)
@@ -333,6 +338,16 @@ def _may_be_ours(objective: Objective, source: Row | AtRate, found: float) -> Me
     if least is None or objective.broken(least):
         return None
     return message("objective_may_be_ours", figure_ns=found, own_ns=found - least)
+
+
+def _figure_of(row: Row, metric: str) -> float | None:
+    if metric == _ERRORS:
+        return _share_failed(row)
+    if not metric.startswith(COST):
+        return figure(row, metric)
+    part = metric.removeprefix(COST)
+    costs = [one.ns for name, one in row.costs.items() if part in ("", name)]
+    return sum(costs) if costs else None
 
 
 def _share_failed(row: Row) -> float | None:

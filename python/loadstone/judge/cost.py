@@ -20,9 +20,10 @@ from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
 from loadstone.judge.statistics.rounds.pair_slices import PairSlices
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
-from loadstone.judge.statistics.rounds.row_rate import RowRate, row_rate
+from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.rounds.start_evidence import start_evidence
 from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.statistics.signed_rank import Floats, signed_rank
 from loadstone.judge.verdict import COST, Cost, Verdict
 from loadstone.record.facts import DRIVER, HOST, LINK, owner_of
 from loadstone.record.parts.part_kinds import SUBJECT, stores_of
@@ -38,6 +39,7 @@ LEVEL_SHARE = 0.2
 to 5 in 100."""
 MARGIN = 0.05
 """A smaller difference in cost does not matter."""
+TRIALS_ALPHA = 0.05
 _NS = 1e9
 _DRIVER_KIND = "driver"
 
@@ -61,33 +63,43 @@ def parts_with_cost(trial: TrialRecord) -> dict[str, frozenset[str]]:
 def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
     """What a correct reply of a condition cost each part, over its trials; parts that one of them lacks are left out.
 
-    From slices where all trials were measured in turns, else from whole trials, which are too few for an interval.
+    From slices where all trials were measured in turns, else from whole trials.
     """
     by_trial = [parts_with_cost(trial) for trial in trials]
     common = [name for name in (by_trial[0] if by_trial else {}) if all(name in parts for parts in by_trial)]
     found = {}
     for name in common:
-        figures = list(_figures(trials, [parts[name] for parts in by_trial]))
+        parts = [of_trial[name] for of_trial in by_trial]
+        of_slices = _of_slices(trials, parts)
+        figures = of_slices if of_slices else [_of_trial(trial, of) for trial, of in zip(trials, parts, strict=True)]
         spent_ns, replies = (np.array(values, dtype=np.float64) for values in zip(*figures, strict=True))
-        if replies.sum() and spent_ns.sum():
-            kept = replies > 0  # what came of a slice without a reply is in no other one either: see `row_rate`
-            row: RowRate = row_rate(spent_ns[kept], replies[kept])
-            found[name] = Cost(ns=float(spent_ns.sum() / replies.sum()), low_ns=row.low, high_ns=row.high)
+        if replies.sum() and spent_ns.all():
+            low, high = _around_slices(spent_ns, replies) if of_slices else _around_trials(spent_ns, replies)
+            found[name] = Cost(ns=float(spent_ns.sum() / replies.sum()), low_ns=low, high_ns=high)
     return found
 
 
-def _figures(trials: Sequence[TrialRecord], parts: Sequence[frozenset[str]]) -> Iterator[tuple[float, float]]:
-    """CPU nanoseconds and correct replies: of each slice where all have some in which the parts were observed, else of
-    each trial."""
+def _of_slices(trials: Sequence[TrialRecord], parts: Sequence[frozenset[str]]) -> list[tuple[float, float]]:
+    """CPU nanoseconds and correct replies of each slice; none where a trial has none, or a part was not observed."""
     slices = [
         [(_spent_ns(one, of), float(one.ok)) for one in _slices(trial)] for trial, of in zip(trials, parts, strict=True)
     ]
-    if all(some and all(spent is not None for spent, _ in some) for some in slices):
-        for some in slices:
-            yield from ((spent, replies) for spent, replies in some if spent is not None)
-        return
-    for trial, of in zip(trials, parts, strict=True):
-        yield _of_trial(trial, of)
+    known = [(spent, replies) for some in slices for spent, replies in some if spent is not None]
+    return known if all(slices) and len(known) == sum(map(len, slices)) else []
+
+
+def _around_slices(spent_ns: Floats, replies: Floats) -> tuple[float | None, float | None]:
+    """The interval of a row that was measured in turns; what a slice without a reply took is in the figure alone."""
+    row = row_rate(spent_ns[replies > 0], replies[replies > 0])
+    return row.low, row.high
+
+
+def _around_trials(spent_ns: Floats, replies: Floats) -> tuple[float | None, float | None]:
+    """The interval of the typical whole trial, from six trials on."""
+    found = signed_rank(np.log(spent_ns / np.maximum(replies, 1)), TRIALS_ALPHA)
+    if found.low is None or found.high is None:
+        return None, None
+    return float(np.exp(found.low)), float(np.exp(found.high))
 
 
 def _of_trial(trial: TrialRecord, parts: frozenset[str]) -> tuple[float, float]:

@@ -96,7 +96,7 @@ def metric_text(metric: str) -> str:
         return _RATES[metric]
     kind, _, quantile = metric.partition(".")
     if kind == "cpu_ns":
-        return f"CPU a request of {quantile}"
+        return f"CPU a request of {quantile}" if quantile else "CPU a request"
     return f"{_QUANTILES.get(quantile, quantile)} of the {_LATENCIES.get(kind, kind)}"
 
 

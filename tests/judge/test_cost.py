@@ -1,0 +1,159 @@
+"""What a request costs: figures, intervals, and verdicts beside noise that moves rates and not costs."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.changed_facts import with_drive, with_facts
+
+from loadstone.judge.compare.pairs import Pair, PairBlock
+from loadstone.judge.cost import START_SD, START_Z, compare_costs, costs_of, parts_with_cost
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.verdict import Verdict
+from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.report.text.sentences import text
+
+REDIS = {"redis": "redis", "generator": "driver", "host": "host"}
+ROUNDS = 48
+SLICE_S = 0.1
+
+
+def in_slices(synthetic: Any, spent: list[dict[str, float | None]], replies: list[int], **changes: Any) -> TrialRecord:
+    """A trial of slices: seconds of CPU of each part, and correct replies."""
+    made: TrialRecord = synthetic.make_trial()
+    slices = [
+        {"round": number, "position": 0, "begin_s": float(number), "end_s": number + SLICE_S, "ok": ok,
+         "completed": ok, "drained_s": number + SLICE_S, "offered": ok, "failed": 0, "cpu_s": 0.01,
+         "parts": {part: {"cpu_s": seconds} for part, seconds in of_slice.items()}}
+        for number, (of_slice, ok) in enumerate(zip(spent, replies, strict=True))
+    ]  # fmt: skip
+    parts = dict.fromkeys(spent[0], 1.0) | changes.get("cpu_s", {})
+    made = with_facts(made, kinds=changes.get("kinds", REDIS))
+    return with_drive(made, slices=slices).model_copy(update={"cpu_s": parts})
+
+
+def noisy(synthetic: Any, cost_us: float, seed: int, spread: float = 0.03, **changes: Any) -> TrialRecord:
+    """Slices that a neighbour leaves a tenth to all of their time: rates vary tenfold, the cost by 3 %."""
+    rng = np.random.default_rng(seed)
+    replies = rng.integers(500, 5_000, ROUNDS).tolist()
+    spent = [ok * cost_us * 1e-6 * math.exp(rng.normal(0, spread)) for ok in replies]
+    return in_slices(synthetic, [{"redis": seconds} for seconds in spent], replies, **changes)
+
+
+def pair(a: TrialRecord, b: TrialRecord, **settings: Any) -> Pair:
+    judged_by = Settings(metric="goodput_per_s", names=("json", "hash"), unit="round", **settings)
+    return Pair({"a": a.condition, "b": b.condition}, (PairBlock(1, a, b),), judged_by)  # type: ignore[arg-type]
+
+
+def judged(a: TrialRecord, b: TrialRecord, **settings: Any) -> list[Verdict]:
+    return compare_costs(pair(a, b, **settings), started_anew=False)
+
+
+def test_a_cost_is_cpu_over_correct_replies(synthetic: Any) -> None:
+    trial = in_slices(synthetic, [{"redis": 0.01}] * 10, [1_000, 3_000] * 5)
+    cost = costs_of([trial])["redis"]
+    assert cost.ns == pytest.approx(5_000)
+    assert cost.low_ns is not None
+    assert cost.high_ns is not None
+    assert cost.low_ns < 5_000 < cost.high_ns
+
+
+def test_a_slice_without_a_reply_costs_too(synthetic: Any) -> None:
+    trial = in_slices(synthetic, [{"redis": 0.01}] * 10, [1_000] * 9 + [0])
+    assert costs_of([trial])["redis"].ns == pytest.approx(1e8 / 9_000)
+
+
+def test_whole_trials_have_a_cost_and_no_interval(synthetic: Any) -> None:
+    made: TrialRecord = with_facts(synthetic.make_trial(), kinds=REDIS).model_copy(update={"cpu_s": {"redis": 2.0}})
+    cost = costs_of([made])["redis"]
+    assert cost.ns == pytest.approx(2e9 / (made.goodput_per_s * made.duration_s))
+    assert cost.low_ns is None
+
+
+def test_a_part_that_a_slice_did_not_observe_is_taken_of_the_whole_trial(synthetic: Any) -> None:
+    trial = in_slices(synthetic, [{"redis": 0.01}] * 9 + [{"redis": None}], [1_000] * 10)
+    assert costs_of([trial])["redis"].ns == pytest.approx(1e9 / (trial.goodput_per_s * trial.duration_s))
+
+
+def test_which_parts_have_a_cost(synthetic: Any) -> None:
+    kinds = {**REDIS, "app": "subject", "redis.link": "link"}
+    observed = dict.fromkeys(["redis-1", "redis-2", "redis", "app-1", "redis.link", "loadstone", "generator"], 0.1)
+    made = with_facts(synthetic.make_trial(), kinds=kinds).model_copy(update={"cpu_s": observed})
+    assert parts_with_cost(made) == {"redis": {"redis-1", "redis-2"}, "app": {"app-1"}}
+
+
+def test_a_difference_in_cost_is_found_where_rates_say_nothing(synthetic: Any) -> None:
+    (verdict,) = judged(noisy(synthetic, 10.0, seed=1), noisy(synthetic, 7.6, seed=2))
+    assert (verdict.kind, verdict.winner, verdict.metric) == ("faster", "b", "cpu_ns.redis")
+    assert verdict.low is not None
+    assert verdict.high is not None
+    assert verdict.low < math.log(0.76) < verdict.high
+    assert text(verdict.said).startswith("hash COSTS redis 24 % [2")
+    assert text(verdict.said).endswith("LESS CPU a request")
+    assert text(verdict.brief) == text(verdict.said)
+
+
+def test_the_dearer_side_may_be_the_second(synthetic: Any) -> None:
+    (verdict,) = judged(noisy(synthetic, 7.6, seed=1), noisy(synthetic, 10.0, seed=2))
+    assert text(verdict.said).startswith("json COSTS redis 24 % [2")
+
+
+def test_equal_costs_are_called_the_same(synthetic: Any) -> None:
+    (verdict,) = judged(noisy(synthetic, 10.0, seed=1, spread=0.01), noisy(synthetic, 10.0, seed=2, spread=0.01))
+    assert verdict.kind == "equivalent"
+    assert text(verdict.said) == "both COST redis THE SAME CPU a request within 5 %"
+
+
+def test_an_interval_holds_what_another_start_would_show(synthetic: Any) -> None:
+    """However many rounds there are: they are of one start of the server."""
+    a, b = ([{"redis": seconds}] * ROUNDS for seconds in (0.01, 0.008))
+    (verdict,) = judged(in_slices(synthetic, a, [1_000] * ROUNDS), in_slices(synthetic, b, [1_000] * ROUNDS))
+    reach = START_Z * START_SD
+    assert verdict.low == pytest.approx(math.log(0.8) - reach, abs=1e-6)
+    assert verdict.high == pytest.approx(math.log(0.8) + reach, abs=1e-6)
+    anew = pair(in_slices(synthetic, a, [1_000] * ROUNDS), in_slices(synthetic, b, [1_000] * ROUNDS))
+    (of_blocks,) = compare_costs(anew, started_anew=True)
+    assert of_blocks.low == pytest.approx(math.log(0.8))
+
+
+def test_too_few_rounds_leave_it_open(synthetic: Any) -> None:
+    a, b = (in_slices(synthetic, [{"redis": s}] * 6, [1_000] * 6) for s in (0.01, 0.008))
+    (verdict,) = judged(a, b)
+    assert text(verdict.said) == "which costs redis less CPU is UNDECIDED"
+
+
+def test_servers_of_different_names_are_compared_as_stores(synthetic: Any) -> None:
+    kinds = {"mariadb": "mariadb", "generator": "driver", "app": "subject"}
+    redis = in_slices(
+        synthetic, [{"redis": 0.01, "app": 0.02}] * ROUNDS, [1_000] * ROUNDS, kinds={**REDIS, "app": "subject"}
+    )
+    other = in_slices(synthetic, [{"mariadb": 0.03, "app": 0.02}] * ROUNDS, [1_000] * ROUNDS, kinds=kinds)
+    found = {verdict.metric: verdict for verdict in judged(redis, other)}
+    assert set(found) == {"cpu_ns.store", "cpu_ns.app"}
+    assert found["cpu_ns.store"].winner == "a"
+    assert found["cpu_ns.app"].kind == "equivalent"
+
+
+def test_what_a_check_forbids_has_no_cost(synthetic: Any) -> None:
+    refusal = CheckResult(name="errors", verdict="invalid", measured=0.5, limit=0.01, unit="")
+    refused = pair(noisy(synthetic, 10.0, seed=1), noisy(synthetic, 7.6, seed=2))
+    assert compare_costs(Pair(refused.design, refused.blocks, refused.settings, refusal=refusal), False) == []
+
+
+@pytest.mark.parametrize("true", [0.0, 0.1])
+def test_level_and_coverage(synthetic: Any, true: float) -> None:
+    """Of 60 pairs whose servers differ from start to start by as much as is taken for granted."""
+    rng = np.random.default_rng(7)
+    missed = 0
+    for seed in range(60):
+        of_start = rng.normal(0, START_SD)
+        a, b = (
+            noisy(synthetic, 10.0, seed=2 * seed),
+            noisy(synthetic, 10.0 * math.exp(true + of_start), seed=2 * seed + 1),
+        )
+        (verdict,) = judged(a, b)
+        assert verdict.low is not None
+        assert verdict.high is not None
+        missed += not verdict.low <= true <= verdict.high
+    assert missed <= 3
