@@ -79,7 +79,7 @@ def _by_verdicts(
     ]
     return message(
         "answer_by_verdicts",
-        verdicts=family_answer(pairs),
+        verdicts=family_answer([pair.by_primary for pair in pairs]),
         remark=_remark(conclusion.metric, pairs[0].primary),
         holds_in=holds_in,
         of=len(outcomes),

@@ -1,6 +1,6 @@
 """What `analysis.json` holds, and what every reporter reads."""
 
-from typing import Literal
+from typing import Literal, Self
 
 from loadstone.analyse.limiting_part import Bottleneck as Bottleneck
 from loadstone.analyse.limiting_part import Part as Part
@@ -266,6 +266,11 @@ class Comparison(Piece):
         dearest = next(iter(self.costs), None)
         open_ = self.primary.kind in ("undecided", "not_decidable")
         return dearest if open_ and dearest is not None and dearest.kind in DECIDED else self.primary
+
+    @property
+    def by_primary(self) -> Self:
+        """The same, judged by its primary metric alone, as what somebody claims of it must be."""
+        return self.model_copy(update={"costs": []})
 
     def on(self, metric: str) -> Verdict | None:
         """The verdict on a metric, or of the one that it repeats; None where neither was compared."""

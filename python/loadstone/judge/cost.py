@@ -11,6 +11,7 @@ the same. Its interval is that of the next start of the servers: see `START_SD`.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from statistics import median
 
 import numpy as np
 
@@ -18,10 +19,9 @@ from loadstone.drive.outcome import Slice
 from loadstone.judge.compare.pairs import Pair, PairBlock
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
-from loadstone.judge.statistics.rounds.pair_slices import PairSlices
-from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
 from loadstone.judge.statistics.rounds.row_rate import row_rate
-from loadstone.judge.statistics.rounds.start_evidence import start_evidence
+from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
 from loadstone.judge.verdict import COST, Cost, Verdict
@@ -40,6 +40,8 @@ to 5 in 100."""
 MARGIN = 0.05
 """A smaller difference in cost does not matter."""
 TRIALS_ALPHA = 0.05
+LEAST_SHARE = 0.02
+"""What takes less of the CPU that a condition used is no part of its cost: a server that stands beside it idle."""
 _NS = 1e9
 _DRIVER_KIND = "driver"
 
@@ -47,8 +49,8 @@ _DRIVER_KIND = "driver"
 def parts_with_cost(trial: TrialRecord) -> dict[str, frozenset[str]]:
     """Server, application or driver -> the parts of the record whose CPU is its own.
 
-    Those of the machine, of lines and of loadstone itself are none; the generator is one where it is a program with a
-    client library, since that is what is measured then. Of a cluster the nodes count.
+    Those of the machine, of lines, of loadstone itself and of servers that stand beside it idle are none. The generator
+    is one where it is a program with a client library: that is measured then. Of a cluster the nodes count.
     """
     names = {name for name, kind in trial.facts.kinds.items() if kind not in (HOST, LINK, _DRIVER_KIND)}
     found: dict[str, set[str]] = {}
@@ -56,8 +58,10 @@ def parts_with_cost(trial: TrialRecord) -> dict[str, frozenset[str]]:
         if (owner := owner_of(part, names)) is not None:
             found.setdefault(owner, set()).add(part)
     costs = {owner: frozenset(parts - {owner} or parts) for owner, parts in sorted(found.items())}
-    program = trial.facts.drive is not None and trial.facts.drive.program is not None
-    return {**costs, DRIVER: frozenset({DRIVER})} if program and DRIVER in trial.cpu_s else costs
+    if trial.facts.drive is not None and trial.facts.drive.program is not None and DRIVER in trial.cpu_s:
+        costs[DRIVER] = frozenset({DRIVER})
+    used_s = {owner: sum(trial.cpu_s[part] for part in parts) for owner, parts in costs.items()}
+    return {owner: parts for owner, parts in costs.items() if used_s[owner] >= LEAST_SHARE * sum(used_s.values())}
 
 
 def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
@@ -178,7 +182,7 @@ def _evidence(
         if not in_turns:
             pairs = [(_of_trial(block.a, of_a), _of_trial(block.b, of_b)) for block in blocks]
             a, b = ([spent / replies for spent, replies in side] for side in zip(*pairs, strict=True))
-            return block_evidence(a, b, settings)
+            return replace(block_evidence(a, b, settings), typical=(median(a), median(b)))
         turns = [_in_turns(block, of_a, of_b) for block in blocks]
         if settings.unit == "block":
             return start_evidence(turns, settings)

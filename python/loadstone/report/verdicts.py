@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from loadstone.analyse.model import Analysis, Comparison, Ended, Family
-from loadstone.judge.verdict import COST, Side, Verdict, VerdictKind
+from loadstone.judge.verdict import COST, DECIDED, Side, Verdict, VerdictKind
 from loadstone.message import Message, alike, message
 from loadstone.report import format as fmt
 from loadstone.report.text.english.figures import metric_short, metric_text
@@ -51,9 +51,10 @@ def short_text(verdict: Verdict) -> str:
 
 
 def cost_lines(comparison: Comparison) -> Iterator[tuple[Verdict, str]]:
-    """Each verdict by cost, with what a request costs on either side: `...: 11.4 µs against 16.3 µs`."""
-    for one in comparison.costs:
-        yield one, f"{verdict_text(one, quick=False)}: {typical(one, one.b)} against {typical(one, one.a)}"
+    """Each cost that is decided, with what a request costs, the cheaper side first: `...: 11 µs against 16 µs`."""
+    for one in (one for one in comparison.costs if one.kind in DECIDED):
+        first, second = (one.a, one.b) if one.winner == "a" else (one.b, one.a)
+        yield one, f"{verdict_text(one, quick=False)}: {typical(one, first)} against {typical(one, second)}"
 
 
 def pair_name(comparison: Comparison) -> str:

@@ -137,13 +137,13 @@ def latency(name: str) -> Callable[[Row], float | None]:
     return lambda row: None if row.response_ns is None else getattr(row.response_ns, name)
 
 
-def cost_text(costs: Mapping[str, Cost]) -> str:
-    """CPU a request: `7.92 µs [7.85, 8.01]` of one part, `spring 94.0 µs + redis 4.02 µs` of several; else empty."""
+def cost_text(costs: Mapping[str, Cost], *, ends: bool = True) -> str:
+    """CPU a request: `7.9 µs [7.8, 8.0]` of one part, `spring 94 µs + redis 4.0 µs` of several; empty for none."""
     if len(costs) != 1:
         return " + ".join(f"{fmt.plain(part)} {fmt.duration(one.ns)}" for part, one in costs.items())
     (one,) = costs.values()
-    ends = None if one.low_ns is None else (one.low_ns, one.high_ns)
-    return f"{fmt.duration(one.ns)}{fmt.around(one.ns, ends)}"
+    around = None if one.low_ns is None or not ends else (one.low_ns, one.high_ns)
+    return f"{fmt.duration(one.ns)}{fmt.around(one.ns, around)}"
 
 
 def rate_range(ends: tuple[float, float] | None) -> str:

@@ -109,7 +109,7 @@ _COST = Column(
     meaning("CPU a request"),
     lambda r: sum(one.ns for one in r.costs.values()) or None,
     fmt.duration,
-    drop=2,
+    drop=6,
     row_text=lambda r: cost_text(r.costs),
 )
 _BOTTLENECK = Column(
@@ -212,7 +212,7 @@ def end_columns(rows: Sequence[Row], tps: bool) -> list[Column]:
         *([_UNITS] if any(row.unit for row in rows) else []),
         replace(_BOUND, drop=2),
         *(fixed_rate_columns(rows) or (replace(p50, drop=4), replace(p99, drop=3))),
-        replace(_COST, drop=5),
+        replace(_COST, row_text=lambda r: cost_text(r.costs, ends=False)),
         replace(_BOTTLENECK, drop=7),
         replace(_PUBLISHED, drop=8),
     ]

@@ -235,7 +235,8 @@ def verdict_line(comparison: Comparison, width: int) -> Text:
     room = width - len("▲ ") - len("  ")
     if cell_len(name) + cell_len(said) > room:
         said = by + verdicts.short_text(leading)
-    beside = comparison.primary if leading is not comparison.primary else next(iter(comparison.costs), None)
+    costs = (cost for cost, _ in verdicts.cost_lines(comparison))
+    beside = comparison.primary if leading is not comparison.primary else next(costs, None)
     if beside is not None:
         more = f"; {verdicts.short_text(beside)}"
         said += more if cell_len(name) + cell_len(said + more) <= room else ""
