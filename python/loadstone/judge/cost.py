@@ -26,7 +26,7 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
 from loadstone.judge.verdict import COST, Cost, Verdict
 from loadstone.record.facts import DRIVER, HOST, LINK, owner_of
-from loadstone.record.parts.part_kinds import SUBJECT, stores_of
+from loadstone.record.part_kinds import SUBJECT, stores_of
 from loadstone.record.trial import TrialRecord
 
 START_SD = 0.0135

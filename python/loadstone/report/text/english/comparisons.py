@@ -231,7 +231,7 @@ def _apart_in_time(a: str, b: str, groups_a: Sequence[str], groups_b: Sequence[s
 _DECLARE = "declare a comparison of them, so that each block measures both."
 COMPARISONS: dict[str, str | Callable[..., str]] = {
     "ended_decided": "It stopped because every pair was settled, by its rates or by what a request costs.",
-    "ended_last_look": "It stopped at the last look: as many blocks as were planned at most.",
+    "ended_last_look": "It stopped at the last planned look.",
     "ended_out_of_budget": "It stopped because the time budget was spent.",
     "ended_spoiled": (
         "It stopped because something outside disturbed too many blocks, including those that were measured again."
