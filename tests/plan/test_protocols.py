@@ -20,7 +20,7 @@ MENTIONS = {
     "commands/http_load.py": "`loadstone http` is for this one",
     "commands/redis_load.py": "`loadstone redis` is for these two",
     "commands/redis_command.py": "the option by which one of the two is chosen",
-    "commands/load_options.py": "what to write in the place of other tools' options",
+    "commands/redis_options.py": "what to write in the place of other tools' options",
     "secrecy/known_secrets.py": "the software that has its name",
     "secrecy/text.py": "the scheme that has its name",
 }
