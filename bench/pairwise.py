@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.judge.compare.blocks import PairDesign, group_blocks
+from loadstone.judge.compare.blocks import group_blocks
 from loadstone.judge.compare.cases import GroupCase, judge_group
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.verdict import Verdict
+from loadstone.plan.group import GroupDesign, PairDesign
 from loadstone.plan.looks import LOOKS
 from loadstone.record.facts import TrialFacts
-from loadstone.record.plan_summary import GroupLine, PairLine
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import RATE_MARGIN, Experiment
@@ -31,9 +31,9 @@ class Design:
 def judged_alone(experiment: Experiment, design: Design, pair: PairDesign, trials: Iterable[TrialRecord]) -> Verdict:
     """The verdict on goodput after all blocks of `trials`, at the level of an only comparison."""
     blocks = group_blocks(design.group, (pair.a, pair.b), trials)
-    line = GroupLine(
+    line = GroupDesign(
         name=design.group,
-        pairs=(PairLine(a=pair.a, b=pair.b),),
+        pairs=(PairDesign(a=pair.a, b=pair.b),),
         metric="goodput_per_s",
         margin=RATE_MARGIN,
         looks=LOOKS if design.sequential else (len(blocks.complete),),
@@ -56,9 +56,9 @@ def claims_a_difference(found: Verdict) -> bool:
     return found.kind in ("faster", "mixed") or found.negligible
 
 
-def pair_of(a: Condition, b: Condition) -> PairLine:
+def pair_of(a: Condition, b: Condition) -> PairDesign:
     """Two conditions."""
-    return PairLine(a=a, b=b)
+    return PairDesign(a=a, b=b)
 
 
 def counted(values: Iterable[str]) -> dict[str, int]:

@@ -23,7 +23,7 @@ DATA_TYPES = {
     },
     "plan": {
         "plan.at_rate",
-        "plan.contrast",
+        "plan.group",
         "plan.labels",
         "plan.looks",
         "plan.drive_plan",

@@ -18,11 +18,11 @@ from loadstone.analyse.objectives import (
     require_relative,
 )
 from loadstone.errors import UserError
-from loadstone.judge.compare.blocks import PairDesign
 from loadstone.judge.compare.exploration import METRICS as EXPLORED_METRICS
 from loadstone.judge.validity.checks import judge_trial
 from loadstone.message import Message, as_written, message
 from loadstone.options import CompareOptions
+from loadstone.plan.group import PairDesign
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.reading import Run, read_run
 from loadstone.record.run_files import run_names

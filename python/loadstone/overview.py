@@ -7,10 +7,11 @@ from rich.console import Console
 from loadstone.message import Message, message
 from loadstone.options import RunOptions
 from loadstone.plan.extent import extent
+from loadstone.plan.group import Group
 from loadstone.plan.looks import BLOCKS_MIN, ROUNDS_MIN, level
 from loadstone.plan.outline import outline, remarks
 from loadstone.plan.rounds import EXPECTED_SPREAD, EXPECTED_SPREAD_A_START, expected_spread
-from loadstone.plan.run_plan import Group, RunPlan
+from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.report.terminal.announcement import (
     announcement,

@@ -1,7 +1,7 @@
 """Runs with a comparison in them, made by code: figures scaled from one clean trial, everything else as it was."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,11 +11,10 @@ from hdrh.histogram import HdrHistogram
 from tests.changed_facts import with_drive, with_facts, written
 
 from loadstone.judge.validity.checks import judge_trial
-from loadstone.plan.contrast import Contrast
+from loadstone.plan.group import Contrast, Group, PairDesign
 from loadstone.plan.looks import LOOKS
-from loadstone.plan.run_plan import Group, Pair
 from loadstone.record.look import Look
-from loadstone.record.plan_summary import ContrastLine, GroupLine, PairLine, PlannedLine, PlanSummary
+from loadstone.record.plan_summary import PlannedLine, PlanSummary
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment
@@ -105,7 +104,7 @@ class Study:
 
     def group(self) -> Group:
         conditions = tuple(one for one, _ in self.ratios)
-        pairs = tuple(Pair(conditions[a], conditions[b]) for a, b in self.pairs)
+        pairs = tuple(PairDesign(conditions[a], conditions[b]) for a, b in self.pairs)
         return Group(
             name=self.name, conditions=conditions, pairs=pairs, metric=self.metric, margin=self.margin,
             looks=self.looks, sequential=self.sequential, warm_block=True, trial_s=3.0, overhead_s=1.5,
@@ -144,12 +143,9 @@ class Study:
             for block in range(self.planned_blocks + 1)
             for order, one in enumerate(group.conditions, start=1)
         ]  # fmt: skip
-        shown = {name: getattr(group, name) for name in GroupLine.model_fields if name not in ("pairs", "contrasts")}
-        pairs = tuple(PairLine(a=pair.a, b=pair.b) for pair in group.pairs)
-        effects = tuple(ContrastLine.model_validate(asdict(one)) for one in group.contrasts)
         return PlanSummary(
             experiment="small", seed=7, quick=False, as_published=False, expected_s=60.0, budget_s=2700.0,
-            groups=(GroupLine(**shown, pairs=pairs, contrasts=effects),), trials=tuple(lines),
+            groups=(group.design,), trials=tuple(lines),
         )  # fmt: skip
 
     def run(self, path: Path = Path("runs/x"), *, stop: int | None = -1, **changes: Any) -> Run:

@@ -10,8 +10,8 @@ import pytest
 from tests.changed_facts import with_drive
 
 from loadstone.analyse.comparisons import LookOutcome, look_at
+from loadstone.plan.group import Group
 from loadstone.plan.rounds import sequential_rounds
-from loadstone.plan.run_plan import Group
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import verdict_text

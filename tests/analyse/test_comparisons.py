@@ -432,5 +432,5 @@ def test_a_group_that_no_comparison_declares_is_judged_too(study: Studies) -> No
 
 def test_groups_without_pairs_are_no_comparison(study: Studies) -> None:
     run = study().run()
-    table = run.plan.groups[0].model_copy(update={"pairs": ()})
+    table = replace(run.plan.groups[0], pairs=())
     assert families(replace(run, plan=run.plan.model_copy(update={"groups": (table,)}))) == []

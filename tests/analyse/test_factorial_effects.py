@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.analyse.effects import effects_of
 from loadstone.analyse.model import EffectsAnswer
-from loadstone.plan.contrast import Contrast
+from loadstone.plan.group import Contrast
 from loadstone.report import effect_lines
 from loadstone.report.text.sentences import text
 

@@ -17,8 +17,8 @@ from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.steadiness import unsteady
 from loadstone.judge.verdict import Verdict
+from loadstone.plan.group import Group
 from loadstone.plan.rounds import Processes, sequential_rounds
-from loadstone.plan.run_plan import Group
 from loadstone.record.trial import TrialRecord
 from loadstone.report.verdicts import verdict_text
 from loadstone.spec.experiment import Experiment

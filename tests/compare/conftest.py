@@ -17,8 +17,9 @@ from tests.changed_facts import with_facts, written
 
 from loadstone.compare import CompareOptions, CompareOutcome, compare
 from loadstone.errors import UserError
+from loadstone.plan.group import Group, PairDesign
 from loadstone.plan.looks import LOOKS
-from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial
+from loadstone.plan.run_plan import TABLE_GROUP, PlannedTrial
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import TrialRecord
@@ -82,7 +83,7 @@ class RunWriter:
         return Group(
             name=name,
             conditions=spec.conditions,
-            pairs=() if name == TABLE_GROUP else (Pair(FEW, MANY),),
+            pairs=() if name == TABLE_GROUP else (PairDesign(FEW, MANY),),
             metric="goodput_per_s",
             margin=0.05,
             looks=LOOKS if spec.sequential else (spec.blocks,),

@@ -18,8 +18,9 @@ from loadstone.judge.verdict import Verdict
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message, message
 from loadstone.plan.block import Block
+from loadstone.plan.group import Group, PairDesign
 from loadstone.plan.required import PlannedCrash
-from loadstone.plan.run_plan import TABLE_GROUP, CrashTrial, Group, Pair, PlannedTrial, RunPlan, Stage
+from loadstone.plan.run_plan import TABLE_GROUP, CrashTrial, PlannedTrial, RunPlan, Stage
 from loadstone.record.crash import CrashRecord
 from loadstone.record.facts import TrialFacts
 from loadstone.record.folder import RunFolder
@@ -241,11 +242,33 @@ class Bench:
 
 def table(blocks: int = 2, conditions: int = 3) -> Group:
     levels = tuple({"operation": "set", "payload": "1 kB", "workers": n, "idle": "few"} for n in range(conditions))
-    return Group(TABLE_GROUP, levels, (), "goodput_per_s", 0.05, (blocks,), False, False, 8.0, 2.0)
+    return Group(
+        name=TABLE_GROUP,
+        conditions=levels,
+        pairs=(),
+        metric="goodput_per_s",
+        margin=0.05,
+        looks=(blocks,),
+        sequential=False,
+        warm_block=False,
+        trial_s=8.0,
+        overhead_s=2.0,
+    )
 
 
 def compared(
     name: str = "storage", sequential: bool = True, looks: tuple[int, ...] = LOOKS, warm: bool = True
 ) -> Group:
     a, b = ({"operation": name, "payload": "1 kB", "workers": 32, "idle": idle} for idle in ("few", "many"))
-    return Group(name, (a, b), (Pair(a, b),), "goodput_per_s", 0.05, looks, sequential, warm, 8.0, 2.0)
+    return Group(
+        name=name,
+        conditions=(a, b),
+        pairs=(PairDesign(a, b),),
+        metric="goodput_per_s",
+        margin=0.05,
+        looks=looks,
+        sequential=sequential,
+        warm_block=warm,
+        trial_s=8.0,
+        overhead_s=2.0,
+    )

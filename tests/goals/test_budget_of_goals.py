@@ -6,8 +6,9 @@ import pytest
 from tests.verdicts import refused_by
 
 from loadstone.analyse.analysis import analyse_run
+from loadstone.plan.group import Group
 from loadstone.plan.required import RequiredSubject
-from loadstone.plan.run_plan import REPORT_S, Group, RunPlan
+from loadstone.plan.run_plan import REPORT_S, RunPlan
 from loadstone.report.text.sentences import text
 
 from .scripted_loop import BLOCK_S, EQUIVALENT, START_S, TRIAL_S, Bench, compared, table

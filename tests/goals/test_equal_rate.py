@@ -8,7 +8,8 @@ from loadstone.goals.equal_rate import at_equal_rate, rate_of
 from loadstone.plan.at_rate import FixedRate
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Closed, Open
-from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial, RunPlan
+from loadstone.plan.group import Group
+from loadstone.plan.run_plan import WARM_BLOCK, PlannedTrial, RunPlan
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.load_settings import load_experiment
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from loadstone.analyse.analysis import analyse_run
+from loadstone.plan.group import Group
 from loadstone.plan.rounds import sequential_rounds
-from loadstone.plan.run_plan import Group
 from loadstone.record.reading import read_looks
 from loadstone.report.text.sentences import text
 

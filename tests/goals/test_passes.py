@@ -5,7 +5,8 @@ from types import ModuleType
 import pytest
 
 from loadstone.goals.passes import PAUSE_MAX_S, Passes
-from loadstone.plan.run_plan import Group, Pair, PlannedTrial
+from loadstone.plan.group import Group, PairDesign
+from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.trial import TrialRecord
 
 START_S = 1_790_000_000
@@ -20,8 +21,19 @@ def template(synthetic: ModuleType) -> TrialRecord:
 @pytest.fixture
 def passes(synthetic: ModuleType) -> Passes:
     """A group of three conditions with a warm block and four others."""
-    pairs = (Pair(CONDITIONS[0], CONDITIONS[1]),)
-    group = Group("g", CONDITIONS, pairs, "goodput_per_s", 0.05, (4,), False, True, 3.0, 1.0)
+    pairs = (PairDesign(CONDITIONS[0], CONDITIONS[1]),)
+    group = Group(
+        name="g",
+        conditions=CONDITIONS,
+        pairs=pairs,
+        metric="goodput_per_s",
+        margin=0.05,
+        looks=(4,),
+        sequential=False,
+        warm_block=True,
+        trial_s=3.0,
+        overhead_s=1.0,
+    )
     plan = synthetic.make_plan()
     planned = [
         PlannedTrial(f"g-b{block:02d}-{order:03d}", CONDITIONS[order - 1], block, order, {}, plan, None, "g")

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from loadstone.errors import Interrupted
+from loadstone.plan.group import Group
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import Group, PlannedTrial
+from loadstone.plan.run_plan import PlannedTrial
 
 from .scripted_loop import Bench, compared, table
 

@@ -5,7 +5,8 @@ from types import ModuleType
 import pytest
 
 from loadstone.goals.table_trials import TableTrials
-from loadstone.plan.run_plan import Group, PlannedTrial
+from loadstone.plan.group import Group
+from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.trial import TrialRecord
 
 START_S = 1_790_000_000
@@ -16,7 +17,18 @@ OWN_S = 3.0
 @pytest.fixture
 def table(synthetic: ModuleType) -> TableTrials:
     """Two blocks of five conditions; by the plan a trial takes 3 s, and 1 s beside."""
-    group = Group("table", CONDITIONS, (), "goodput_per_s", 0.05, (2,), False, False, 3.0, 1.0)
+    group = Group(
+        name="table",
+        conditions=CONDITIONS,
+        pairs=(),
+        metric="goodput_per_s",
+        margin=0.05,
+        looks=(2,),
+        sequential=False,
+        warm_block=False,
+        trial_s=3.0,
+        overhead_s=1.0,
+    )
     plan = synthetic.make_plan()
     planned = [
         PlannedTrial(f"b{block:02d}-{order:03d}", CONDITIONS[order - 1], block, order, {}, plan, None, "table")

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from loadstone.goals.warm_rounds import LEAST_S, SHARE_MAX
+from loadstone.plan.group import Group
 from loadstone.plan.rounds import APPLICATION_SETTLE_S, APPLICATION_SLICE_S, Processes, sequential_rounds
-from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial
+from loadstone.plan.run_plan import WARM_BLOCK, PlannedTrial
 
 from .scripted_loop import BLOCK_S, Bench, compared
 

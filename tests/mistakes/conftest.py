@@ -12,7 +12,8 @@ import pytest
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.model import Comparison
 from loadstone.judge.validity.checks import judge_trial
-from loadstone.plan.run_plan import Group, Pair, PlannedTrial, RunPlan
+from loadstone.plan.group import Group, PairDesign
+from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import TrialRecord
@@ -81,7 +82,7 @@ class Lab:
         group = Group(
             name=GROUP,
             conditions=(FIRST, SECOND),
-            pairs=(Pair(FIRST, SECOND),),
+            pairs=(PairDesign(FIRST, SECOND),),
             metric=metric,
             margin=0.05,
             looks=(blocks,),

@@ -11,9 +11,10 @@ from loadstone.plan.design.order import round_orders
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Closed
 from loadstone.plan.footprint import memory_of
+from loadstone.plan.group import Group
 from loadstone.plan.looks import ROUND_LOOKS
 from loadstone.plan.rounds import FIXED_ROUNDS, SLICE_S, WARM_ROUNDS, expected_spread, trial_length_s
-from loadstone.plan.run_plan import Group, RunPlan
+from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.levels import identity
 from loadstone.spec.load_settings import find, load_experiment
 

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from loadstone.plan.drive_plan import Plan
+from loadstone.plan.group import Group, PairDesign
 from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject
 from loadstone.plan.rounds import TRIAL_OVERHEAD_S
 from loadstone.plan.run_plan import (
@@ -14,8 +15,6 @@ from loadstone.plan.run_plan import (
     USUAL_WARM_UP_S,
     WARM_UP_TIMES,
     CrashTrial,
-    Group,
-    Pair,
     PlannedTrial,
     RunPlan,
     expected_measure_s,
@@ -71,7 +70,7 @@ def group(name: str = TABLE_GROUP, **changes: Any) -> Group:
     return Group(name=name, **(given | changes))
 
 
-COMPARED = group("c", pairs=(Pair(A, B),), looks=(3, 5), sequential=True, warm_block=True, trial_s=3.0)
+COMPARED = group("c", pairs=(PairDesign(A, B),), looks=(3, 5), sequential=True, warm_block=True, trial_s=3.0)
 
 
 def run_plan(*groups: Group, budget_s: float = 0) -> RunPlan:
@@ -142,7 +141,18 @@ def trial(
 
 
 def prepared(*trials: PlannedTrial) -> RunPlan:
-    group = Group("table", (), (), "goodput_per_s", 0.05, (1,), False, False, 3.0, 0.6)
+    group = Group(
+        name="table",
+        conditions=(),
+        pairs=(),
+        metric="goodput_per_s",
+        margin=0.05,
+        looks=(1,),
+        sequential=False,
+        warm_block=False,
+        trial_s=3.0,
+        overhead_s=0.6,
+    )
     return RunPlan("x", 1, False, False, 600.0, (), (group,), trials)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from loadstone.errors import UserError
+from loadstone.plan.group import Group, PairDesign
 from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
-from loadstone.plan.run_plan import CrashTrial, Group, Pair
+from loadstone.plan.run_plan import CrashTrial
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import PlanSummary, summarise_plan
 from loadstone.record.reading import read_plan
@@ -137,7 +138,18 @@ def test_other_crashes_are_refused(synthetic: ModuleType, tmp_path: Path) -> Non
             require_same_run(folder, summarise_plan(replace(plan, crashes=other)), synthetic.ENVIRONMENT)
 
 
-GROUP = Group("storage", (), (), "goodput_per_s", 0.05, (8, 12), True, True, 3.0, 0.6)
+GROUP = Group(
+    name="storage",
+    conditions=(),
+    pairs=(),
+    metric="goodput_per_s",
+    margin=0.05,
+    looks=(8, 12),
+    sequential=True,
+    warm_block=True,
+    trial_s=3.0,
+    overhead_s=0.6,
+)
 
 
 def test_another_budget_is_taken_and_kept(synthetic: ModuleType, tmp_path: Path) -> None:
@@ -157,7 +169,7 @@ def test_another_budget_is_taken_and_kept(synthetic: ModuleType, tmp_path: Path)
         ({"sequential": False}, "group storage: sequential was on and is now off"),
         ({"margin": 0.1}, "group storage: margin was 0.05 and is now 0.1"),
         ({"name": "pool"}, "group storage was planned, and now pool"),
-        ({"pairs": (Pair({"a": 1}, {"a": 2}),)}, "group storage: other conditions are compared"),
+        ({"pairs": (PairDesign({"a": 1}, {"a": 2}),)}, "group storage: other conditions are compared"),
     ],
 )
 def test_another_comparison_is_refused(

@@ -16,40 +16,21 @@ from loadstone.analyse.comparisons import (
 )
 from loadstone.analyse.completion import newest_look
 from loadstone.analyse.model import Comparison, Ended
-from loadstone.judge.compare.blocks import ContrastDesign, GroupDesign, PairDesign, group_blocks, judged_blocks
+from loadstone.judge.compare.blocks import group_blocks, judged_blocks
 from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.statistics.settings import Settings
 from loadstone.message import Message, message
-from loadstone.plan.at_rate import AT_RATE_GROUP, FixedRate
+from loadstone.plan.at_rate import AT_RATE_GROUP
+from loadstone.plan.group import GroupDesign, PairDesign
 from loadstone.plan.labels import condition_label
 from loadstone.plan.looks import BLOCKS_MIN
-from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.record.look import Look
-from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
 from loadstone.record.trial import Level, TrialRecord
 from loadstone.spec.experiment import usual_margin
 from loadstone.spec.levels import Condition, identity, same_level
-
-
-@dataclass(frozen=True)
-class AdHocGroup:
-    """Pairs of one group of the run, picked afterwards, with the group's own looks and lengths."""
-
-    pairs: tuple[PairDesign, ...]
-    metric: str
-    margin: float
-    looks: tuple[int, ...]
-    sequential: bool
-    trial_s: float
-    overhead_s: float
-    rounds: Rounds | None = None
-    fixed_rate: FixedRate | None = None
-    longer_s: float | None = None
-    name: str = AD_HOC
-    contrasts: tuple[ContrastDesign, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +49,7 @@ def pairs_between(run: Run, a: Mapping[str, Level], b: Mapping[str, Level]) -> l
     """Every two conditions of the run, one with the levels `a` and one with `b`, that differ in nothing else."""
     conditions = list({identity(line.condition): line.condition for line in run.plan.trials}.values())
     return [
-        PairLine(a=one, b=other)
+        PairDesign(a=one, b=other)
         for one in conditions
         if _has(one, a)
         for other in conditions
@@ -151,21 +132,23 @@ def _compare(
     return compare_family(case, ended=_ended(design, len(blocks.complete), newest), repeated=len(repeated)).comparisons
 
 
-def _ended(design: AdHocGroup, complete: int, newest: Look | None) -> Ended:
+def _ended(design: GroupDesign, complete: int, newest: Look | None) -> Ended:
     """Why the pairs have no more blocks; tables are measured a fixed number of times and not looked at."""
     if newest is not None and newest.stop:
         return newest.reason
     return "last look" if design.looks and complete >= design.looks[-1] else INTERRUPTED
 
 
-def _design(run: Run, group: str, pairs: Sequence[PairDesign], metric: str | None, margin: float | None) -> AdHocGroup:
+def _design(run: Run, group: str, pairs: Sequence[PairDesign], metric: str | None, margin: float | None) -> GroupDesign:
     """What the pairs are judged by. Folders of versions that compared nothing name no groups: then one look counts."""
-    planned: GroupDesign | None = next((line for line in run.plan.groups if line.name == group), None)
+    planned = next((line for line in run.plan.groups if line.name == group), None)
     by = metric or (planned.metric if planned is not None and not in_tables(group) else run.experiment.primary_metric)
     usual = usual_margin(by)
     if planned is not None and planned.metric == by:
         usual = planned.margin
-    return AdHocGroup(
+    return GroupDesign(
+        name=AD_HOC,
+        warm_block=False,
         pairs=tuple(pairs),
         metric=by,
         margin=usual if margin is None else margin,

@@ -28,10 +28,10 @@ from loadstone.judge.validity.checks import BOUNDS, failed_checks, forbidding
 from loadstone.judge.verdict import Bound, Verdict
 from loadstone.message import Message, message
 from loadstone.plan.at_rate import AT_RATE_GROUP
+from loadstone.plan.group import PairDesign
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA
 from loadstone.plan.run_plan import WARM_BLOCK, in_tables
-from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 from loadstone.spec.experiment import conditions_varied
@@ -221,7 +221,7 @@ def _measured(match: Match, settings: Settings) -> tuple[Pair, Evidence]:
     checks = [few, *_pair_checks(blocks, metric, typical, settings.margin), *_without_figure(a, b, metric)]
     if is_rate(metric):
         checks.append(pair_checks.gain((bounds[0].generator or 0.0, bounds[1].generator or 0.0)))
-    design = PairLine(a=match.condition, b=match.condition)
+    design = PairDesign(a=match.condition, b=match.condition)
     pair = Pair(design, blocks, settings, refusal=refusal_of(match.a) or refusal_of(match.b))
     allowed = pair.refusal is None and all(check.verdict != "invalid" for check in checks)
     evidence = _evidence(a, b, metric, settings) if allowed else NO_BLOCKS

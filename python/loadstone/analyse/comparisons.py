@@ -10,7 +10,7 @@ from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.completion import newest_look
 from loadstone.analyse.model import Comparison, Ended, Family
 from loadstone.judge.compare import pair_checks
-from loadstone.judge.compare.blocks import GroupDesign, group_blocks, judged_blocks
+from loadstone.judge.compare.blocks import group_blocks, judged_blocks
 from loadstone.judge.compare.carried import with_carry_over
 from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
 from loadstone.judge.compare.contrasts import judge_contrasts
@@ -26,7 +26,8 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import COST, DECIDED, BlockPoint, Verdict
 from loadstone.message import Message, message
-from loadstone.plan.run_plan import WARM_BLOCK, Group
+from loadstone.plan.group import Group, GroupDesign
+from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.look import Look, carried_on
 from loadstone.record.reading import LatencyKind, Run, read_histogram, read_round_histograms
 from loadstone.record.trial import CheckResult, TrialRecord

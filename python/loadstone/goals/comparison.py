@@ -29,9 +29,10 @@ from loadstone.goals.group_block import measure_block
 from loadstone.goals.passes import Passes
 from loadstone.goals.warm_rounds import WarmRounds
 from loadstone.judge.compare.sides import names_shown
+from loadstone.plan.group import Group
 from loadstone.plan.looks import keeps_last, looks_left
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import WARM_BLOCK, Group, Stage
+from loadstone.plan.run_plan import WARM_BLOCK, Stage
 from loadstone.record.look import Look, Reason, carried_on
 
 FEWEST_ROUNDS, FEWEST_MORE_ROUNDS = 2, 8

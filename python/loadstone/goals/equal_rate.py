@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loadstone.plan.at_rate import with_rate
-from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial
+from loadstone.plan.group import Group
+from loadstone.plan.run_plan import WARM_BLOCK, PlannedTrial
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.levels import identity
 

@@ -16,8 +16,9 @@ from loadstone.goals.budget import Budget
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message
 from loadstone.plan.block import Block
+from loadstone.plan.group import Group
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import CrashTrial, Group, PlannedTrial, RunPlan, preparation
+from loadstone.plan.run_plan import CrashTrial, PlannedTrial, RunPlan, preparation
 from loadstone.record.crash import CrashRecord
 from loadstone.record.look import Look, LookVerdict, Reason
 from loadstone.record.trial import TrialRecord

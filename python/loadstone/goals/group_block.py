@@ -9,9 +9,10 @@ from loadstone.goals.goal import Asked, Measure, Shown
 from loadstone.goals.passes import Passes
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import round_orders
+from loadstone.plan.group import Group
 from loadstone.plan.labels import label_of
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import WARM_BLOCK, Group, in_tables
+from loadstone.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.plan.trial_plans import in_slices
 from loadstone.spec.levels import identity
 

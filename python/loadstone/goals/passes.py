@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from statistics import median
 
-from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial
+from loadstone.plan.group import Group
+from loadstone.plan.run_plan import WARM_BLOCK, PlannedTrial
 from loadstone.record.trial import TrialRecord
 
 PAUSE_MAX_S = 600.0

@@ -6,7 +6,8 @@ from statistics import mean, median
 
 from loadstone.goals.budget import SESSION_GAP_S
 from loadstone.goals.passes import ended_unix_s
-from loadstone.plan.run_plan import Group, PlannedTrial
+from loadstone.plan.group import Group
+from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.trial import TrialRecord
 
 

@@ -7,8 +7,9 @@ minute of rounds, and the intervals were as wide as that.
 from collections.abc import Iterable, Sequence
 
 from loadstone.goals.passes import Passes
+from loadstone.plan.group import Group
 from loadstone.plan.rounds import APPLICATION_SLICE_S, Rounds
-from loadstone.plan.run_plan import WARM_BLOCK, Group
+from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import TrialRecord
 
 RISING = 1.05

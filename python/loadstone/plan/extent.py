@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from loadstone.message import Message, message
 from loadstone.plan.design.decks import AS_PUBLISHED, AS_WRITTEN
-from loadstone.plan.run_plan import Group, RunPlan, SaturationPlan, in_tables
+from loadstone.plan.group import Group
+from loadstone.plan.run_plan import RunPlan, SaturationPlan, in_tables
 
 
 def extent(run_plan: RunPlan) -> list[Message]:

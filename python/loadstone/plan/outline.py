@@ -13,9 +13,10 @@ from loadstone.plan.design.decks import AS_WRITTEN
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.extent import extent
 from loadstone.plan.footprint import STORES_NOTHING
+from loadstone.plan.group import Group
 from loadstone.plan.operations import Operation, is_one_key, keys_named
 from loadstone.plan.protocols import PROTOCOLS
-from loadstone.plan.run_plan import Group, PlannedTrial, RunPlan
+from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.substitute import substitute
 from loadstone.plan.units import each_of, keys_of, of_plan, reads_keys, unit_of
 from loadstone.secrecy.known_secrets import hidden

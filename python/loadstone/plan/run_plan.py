@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from loadstone.message import Message
 from loadstone.plan.at_rate import FixedRate
-from loadstone.plan.contrast import Contrast
 from loadstone.plan.drive_plan import Closed, Open, Plan
-from loadstone.plan.looks import BLOCKS_MIN
+from loadstone.plan.group import Group
 from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
-from loadstone.plan.rounds import TRIAL_OVERHEAD_S, Rounds, unit_of
+from loadstone.plan.rounds import TRIAL_OVERHEAD_S
 from loadstone.plan.saturation_settings import SaturationSettings, SaturationStep
 from loadstone.spec.drivers import NATIVE
 from loadstone.spec.levels import Condition
@@ -55,88 +53,6 @@ AT_RATE_SHARE, AT_RATE_MOST = 1 / 6, 0.3
 """The share of a budget that is spent at fixed rates, and the largest where there are many rows."""
 WARM_BLOCK = 0
 """Warms the machine up; its trials are recorded and never used."""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two conditions that differ in one factor."""
-
-    a: Condition
-    b: Condition
-
-
-@dataclass(frozen=True)
-class Group:
-    """Conditions that are measured together, block by block, and judged together.
-
-    A declared comparison is a group of its own name, and so are declared effects, with the pairs of their conditions;
-    what only stands in tables is `TABLE_GROUP`, without pairs.
-    """
-
-    name: str
-    conditions: tuple[Condition, ...]
-    pairs: tuple[Pair, ...]
-    metric: str
-    """The primary metric, which decides."""
-    margin: float
-    """A share: 0.05 means that less than 5 % does not matter."""
-    looks: tuple[int, ...]
-    """Numbers of blocks, not counting the warm one, after which the pairs are judged; the last is the most."""
-    sequential: bool
-    """Whether it ends at the first look that decides every pair; otherwise there is one look."""
-    warm_block: bool
-    trial_s: float
-    """Mean length of the measure phase of its trials in seconds."""
-    overhead_s: float
-    """Mean of what a trial takes in addition to that: warm-up, loading, drain, start."""
-    rounds: Rounds | None = None
-    """How its blocks are measured in rounds of slices; None: trial after trial."""
-    whole_trials: Message | None = None
-    """Why it is compared by whole trials; None where it is measured in rounds, or compares nothing."""
-    fixed_rate: FixedRate | None = None
-    """The one rate of its blocks, of a comparison of latencies whose own load is at full speed: a share is one of the
-    slowest condition's capacity, which the warm-up block measures. None: each has the load that is planned."""
-    stage: int = 0
-    """How often its slices were made longer, see `Stage`."""
-    longer_s: float | None = None
-    """Of a group in rounds: the seconds up to the first look of its next stage."""
-    carried_before: float = 0.0
-    """Of a later stage in rounds: ln of what may still reach into its slices, by what the stage before found."""
-    contrasts: tuple[Contrast, ...] = ()
-    """The effects of a factorial, as sums over `pairs`: they decide when it ends."""
-
-    @property
-    def key(self) -> str:
-        """A name of its own for each stage: `storage`, `storage.400ms`, `storage.trials`."""
-        if not self.stage:
-            return self.name
-        return f"{self.name}.{'trials' if self.rounds is None else f'{1000 * self.rounds.slice_s:g}ms'}"
-
-    @property
-    def unit(self) -> Literal["block", "round"]:
-        """What gives one ratio of a pair."""
-        return unit_of(self.rounds)
-
-    def replicates(self, blocks: int) -> int:
-        """How many ratios of a pair so many blocks give: one each, or one a round."""
-        return self.rounds.upto(blocks) if self.rounds is not None and self.unit == "round" else blocks
-
-    @property
-    def blocks_min(self) -> int:
-        """The fewest blocks that get a verdict: one of rounds holds many pairs."""
-        return BLOCKS_MIN if self.unit == "block" else 1
-
-    @property
-    def block_s(self) -> float:
-        """Seconds that one block is expected to take, on average."""
-        return self.seconds(range(1, self.looks[-1] + 1)) / self.looks[-1]
-
-    def seconds(self, blocks: Iterable[int]) -> float:
-        """Seconds that these blocks are expected to take."""
-        conditions = len(self.conditions)
-        if self.rounds is not None:
-            return sum(self.rounds.block_s(block, conditions) for block in blocks)
-        return sum(conditions * (self.trial_s + self.overhead_s) for _ in blocks)
 
 
 @dataclass(frozen=True)

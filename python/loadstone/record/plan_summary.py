@@ -4,15 +4,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loadstone.message import Recorded
-from loadstone.plan.at_rate import FixedRate
-from loadstone.plan.contrast import signs_of
+from loadstone.plan.group import GroupDesign
 from loadstone.plan.required import PlannedCrash
-from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import TABLE_GROUP, AtRatePlan, PlannedTrial, RunPlan
 from loadstone.plan.saturation_settings import SaturationSettings
 from loadstone.secrecy.known_secrets import hidden
@@ -36,65 +32,12 @@ class PlannedLine(BaseModel):
     """Hash of the trial's plan and of the settings of its servers, subjects and data, without ports and secrets."""
 
 
-class PairLine(BaseModel):
-    """Two conditions that are compared."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    a: Condition
-    b: Condition
-
-
-class ContrastLine(BaseModel):
-    """An effect of a factorial (`plan.contrast.Contrast`)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: Literal["main", "interaction"]
-    levels: Condition
-    references: Condition
-    places: tuple[tuple[int, ...], ...]
-
-    @property
-    def signs(self) -> tuple[int, ...]:
-        """As the plan's contrast has it."""
-        return signs_of(self.kind)
-
-
-class GroupLine(BaseModel):
-    """A group of the plan (`plan.run_plan.Group`), without its conditions: the trials name them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str
-    pairs: tuple[PairLine, ...]
-    metric: str
-    margin: float
-    looks: tuple[int, ...]
-    sequential: bool
-    warm_block: bool
-    trial_s: float
-    overhead_s: float
-    rounds: Rounds | None = None
-    """None: trial after trial, as everything was before there were rounds."""
-    whole_trials: Recorded | None = None
-    """Why it is compared by whole trials; None where it is measured in rounds, or compares nothing."""
-    fixed_rate: FixedRate | None = None
-    """The one rate of a comparison that has one; None: it is under the experiment's own load."""
-    stage: int = 0
-    """How often its slices were made longer (`plan.run_plan.Stage`)."""
-    longer_s: float | None = None
-    """Of a group in rounds: the seconds up to the first look of its next stage."""
-    contrasts: tuple[ContrastLine, ...] = ()
-    """The effects of a factorial, by the numbers of its pairs."""
-
-
 class StageLine(BaseModel):
     """A later stage of a comparison in rounds (`plan.run_plan.Stage`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    group: GroupLine
+    group: GroupDesign
     trials: tuple[PlannedLine, ...]
 
 
@@ -153,7 +96,7 @@ class PlanSummary(BaseModel):
     """The budget for which compared slices and trials were made shorter than usual; 0: they were not."""
     scale: float = 1.0
     """Users and rows are so many times those that the experiment writes."""
-    groups: tuple[GroupLine, ...] = ()
+    groups: tuple[GroupDesign, ...] = ()
     """Empty in folders of versions that compared nothing."""
     trials: tuple[PlannedLine, ...]
     """Each that may be needed, up to the last look; most runs end before."""
@@ -177,7 +120,7 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
         budget_s=run_plan.budget_s,
         shortened_for_s=run_plan.shortened_for_s,
         scale=run_plan.scale,
-        groups=tuple(GroupLine.model_validate(group, from_attributes=True) for group in run_plan.groups),
+        groups=tuple(group.design for group in run_plan.groups),
         trials=tuple(map(_planned_line, run_plan.trials)),
         crashes=tuple(
             CrashLine(
@@ -198,7 +141,7 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
         ),
         longer=tuple(
             StageLine(
-                group=GroupLine.model_validate(stage.group, from_attributes=True),
+                group=stage.group.design,
                 trials=tuple(map(_planned_line, stage.trials)),
             )
             for stage in run_plan.longer

@@ -10,8 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from loadstone.bounds.files import load_json
 from loadstone.deploy.limit_in_force import LimitName, PartLimits
 from loadstone.errors import UserError
+from loadstone.plan.group import GroupDesign
 from loadstone.record.lines import dump_document
-from loadstone.record.plan_summary import GroupLine, PlanSummary
+from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.reading import read_environment, read_plan
 from loadstone.record.run_files import PLAN, require_run
 
@@ -91,7 +92,7 @@ def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
         yield "what is measured at a fixed rate is planned otherwise (--at-rate)"
 
 
-def _group_differences(then: GroupLine, now: GroupLine) -> Iterator[str]:
+def _group_differences(then: GroupDesign, now: GroupDesign) -> Iterator[str]:
     """What decides otherwise now. How long its trials were thought to take decides nothing."""
     if then.name != now.name:
         yield f"group {then.name} was planned, and now {now.name}"

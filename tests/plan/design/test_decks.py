@@ -5,6 +5,7 @@ import pytest
 from loadstone.message import Message
 from loadstone.plan.design import decks
 from loadstone.plan.design.run_design import make_run_plan
+from loadstone.plan.group import Group
 from loadstone.plan.looks import LOOKS, ROUND_LOOKS
 from loadstone.plan.rounds import (
     APPLICATION_SETTLE_S,
@@ -15,7 +16,7 @@ from loadstone.plan.rounds import (
     WARM_ROUNDS_MIN,
     table_rounds,
 )
-from loadstone.plan.run_plan import Group, RunPlan, in_tables
+from loadstone.plan.run_plan import RunPlan, in_tables
 from loadstone.spec.load_settings import find, load_experiment
 
 GB = 2**30

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from loadstone.plan.design.run_design import make_run_plan
+from loadstone.plan.group import Group
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.rounds import trial_length_s
-from loadstone.plan.run_plan import Group, RunPlan
+from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.levels import identity
 from loadstone.spec.load_settings import find, load_experiment
 from loadstone.spec.overrides import override

@@ -8,7 +8,8 @@ from scipy.stats import binom
 
 from loadstone.plan.design.order import block_order, derived_seed
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.run_plan import TABLE_GROUP, Group, RunPlan
+from loadstone.plan.group import Group
+from loadstone.plan.run_plan import TABLE_GROUP, RunPlan
 from loadstone.spec.levels import identity
 from loadstone.spec.load_settings import find, load_experiment
 

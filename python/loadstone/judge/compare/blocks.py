@@ -2,68 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
 
-from loadstone.plan.at_rate import FixedRate
+from loadstone.plan.group import GroupDesign
 from loadstone.plan.looks import BLOCKS_MIN
-from loadstone.plan.rounds import Rounds, unit_of
+from loadstone.plan.rounds import unit_of
 from loadstone.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.record.look import Look
 from loadstone.record.trial import Level, TrialRecord
 from loadstone.spec.levels import identity
-
-
-class PairDesign(Protocol):
-    """Two conditions to compare, as the plan or its summary in the folder has them."""
-
-    @property
-    def a(self) -> dict[str, Level]: ...
-    @property
-    def b(self) -> dict[str, Level]: ...
-
-
-class ContrastDesign(Protocol):
-    """An effect of a factorial, as the plan (`Contrast`) or its summary in the folder has it."""
-
-    @property
-    def kind(self) -> Literal["main", "interaction"]: ...
-    @property
-    def levels(self) -> dict[str, Level]: ...
-    @property
-    def references(self) -> dict[str, Level]: ...
-    @property
-    def places(self) -> tuple[tuple[int, ...], ...]: ...
-    @property
-    def signs(self) -> tuple[int, ...]: ...
-
-
-class GroupDesign(Protocol):
-    """A group of conditions, as the plan (`Group`) or its summary in the folder (`GroupLine`) has it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def pairs(self) -> Sequence[PairDesign]: ...
-    @property
-    def metric(self) -> str: ...
-    @property
-    def margin(self) -> float: ...
-    @property
-    def looks(self) -> tuple[int, ...]: ...
-    @property
-    def sequential(self) -> bool: ...
-    @property
-    def trial_s(self) -> float: ...
-    @property
-    def overhead_s(self) -> float: ...
-    @property
-    def rounds(self) -> Rounds | None: ...
-    @property
-    def fixed_rate(self) -> FixedRate | None: ...
-    @property
-    def longer_s(self) -> float | None: ...
-    @property
-    def contrasts(self) -> Sequence[ContrastDesign]: ...
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from loadstone.judge.compare import pair_checks, round_figures
-from loadstone.judge.compare.blocks import GroupBlocks, GroupDesign, PairDesign
+from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.measure import measure
 from loadstone.judge.compare.pairs import Pair, PairBlock, pair_of
@@ -15,6 +15,7 @@ from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.bounds import gain_over
 from loadstone.judge.verdict import Verdict
+from loadstone.plan.group import GroupDesign, PairDesign
 from loadstone.plan.looks import level
 from loadstone.plan.rounds import BETWEEN_S, unit_of
 from loadstone.record.trial import CheckResult

@@ -1,8 +1,8 @@
 """The judging of a factorial: main effects, interactions and combinations, from the rounds or blocks of its pairs.
 
-An effect rests on pairs (`plan.contrast`): at each combination of the other factors' levels, a place, on one or two. A
-place whose pair has no verdict because of a check is left out, and what remains is judged: the others are averages over
-fewer places, which their sentences name.
+An effect rests on pairs (`plan.group.Contrast`): at each combination of the other factors' levels, a place, on one or
+two. A place whose pair has no verdict because of a check is left out, and what remains is judged: the others are
+averages over fewer places, which their sentences name.
 
 For a picture of the effects every combination is held against the mean of all. In rounds the machine's slow noise is
 the same for all combinations, so a combination's ratio to the mean of them all has a narrow interval, where its rate
@@ -17,7 +17,6 @@ from statistics import median
 import numpy as np
 
 from loadstone.judge.compare import pair_checks
-from loadstone.judge.compare.blocks import ContrastDesign
 from loadstone.judge.compare.cases import GroupCase, JudgedPair
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import contrast_slices, slices_of
@@ -32,6 +31,7 @@ from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import Verdict
 from loadstone.message import message
+from loadstone.plan.group import Contrast
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import Condition, identity
 
@@ -53,7 +53,7 @@ class LeftOut:
 class JudgedContrast:
     """An effect, what there is on the primary metric, and what may be said of it."""
 
-    design: ContrastDesign
+    design: Contrast
     settings: Settings
     weights: Mapping[str, float]
     """Identity of a condition -> how much ln of its figure counts; empty where no place is left."""
@@ -72,7 +72,7 @@ def judge_contrasts(case: GroupCase, judged: Sequence[JudgedPair]) -> list[Judge
     return [replace(one, verdict=_verdict(one, verdicts[number])) for number, one in enumerate(found)]
 
 
-def _measured(case: GroupCase, design: ContrastDesign, judged: Sequence[JudgedPair]) -> JudgedContrast:
+def _measured(case: GroupCase, design: Contrast, judged: Sequence[JudgedPair]) -> JudgedContrast:
     left_out = [LeftOut(*why) for place in design.places if (why := _refusal(place, judged)) is not None]
     places = [place for place in design.places if _refusal(place, judged) is None]
     settings = _settings(case, design, places, judged)
@@ -98,7 +98,7 @@ def _refusal(place: Sequence[int], judged: Sequence[JudgedPair]) -> tuple[int, C
     return None
 
 
-def _weights(design: ContrastDesign, places: Sequence[Sequence[int]], judged: Sequence[JudgedPair]) -> dict[str, float]:
+def _weights(design: Contrast, places: Sequence[Sequence[int]], judged: Sequence[JudgedPair]) -> dict[str, float]:
     """How much the ln of each condition's figure counts: the mean over the places of the pairs' log ratios."""
     found: dict[str, float] = {}
     for place in places:
@@ -110,7 +110,7 @@ def _weights(design: ContrastDesign, places: Sequence[Sequence[int]], judged: Se
 
 
 def _settings(
-    case: GroupCase, design: ContrastDesign, places: Sequence[Sequence[int]], judged: Sequence[JudgedPair]
+    case: GroupCase, design: Contrast, places: Sequence[Sequence[int]], judged: Sequence[JudgedPair]
 ) -> Settings:
     """Those of its pairs, with the level of the effects and the gains of all conditions."""
     first = judged[design.places[0][0]][0].settings

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from loadstone.judge.compare.blocks import GroupBlocks, PairDesign
+from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.metrics import figure, tail_of
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity import accounting, data, parts
 from loadstone.judge.validity.checks import BOUNDS, OF_MEANING, counted_reasons, forbidding
 from loadstone.judge.verdict import BlockPoint, Side, Verdict
 from loadstone.message import Message, message
+from loadstone.plan.group import PairDesign
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import Condition, identity
 

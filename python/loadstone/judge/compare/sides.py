@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loadstone.judge.compare.blocks import ContrastDesign, GroupDesign, PairDesign
+from loadstone.plan.group import Contrast, GroupDesign, PairDesign
 from loadstone.plan.labels import condition_label
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level, same_level
@@ -65,7 +65,7 @@ def pair_names(experiment: Experiment, comparison: str, pairs: Iterable[PairDesi
     return found
 
 
-def effect_sides(experiment: Experiment, design: ContrastDesign) -> list[tuple[str, str]]:
+def effect_sides(experiment: Experiment, design: Contrast) -> list[tuple[str, str]]:
     """Of each factor of an effect what its reference and its level are called."""
     return [
         (condition_label(experiment, design.references, [name]), condition_label(experiment, design.levels, [name]))
@@ -73,7 +73,7 @@ def effect_sides(experiment: Experiment, design: ContrastDesign) -> list[tuple[s
     ]
 
 
-def effect_names(experiment: Experiment, contrasts: Iterable[ContrastDesign]) -> list[str]:
+def effect_names(experiment: Experiment, contrasts: Iterable[Contrast]) -> list[str]:
     """What effects are called: `cluster-2 against one`; an interaction by both of its factors, with `x` between."""
     return [
         " x ".join(f"{level} against {reference}" for reference, level in effect_sides(experiment, one))

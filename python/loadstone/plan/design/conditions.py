@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.errors import UserError
-from loadstone.plan.contrast import Contrast
-from loadstone.plan.run_plan import Pair
+from loadstone.plan.group import Contrast, PairDesign
 from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Comparison, Experiment, Table, conditions_of_effects, conditions_varied
 from loadstone.spec.levels import Condition, Level, identity, is_level, level_text, same_level
@@ -115,7 +114,7 @@ def _every_condition(experiment: Experiment) -> Iterator[Condition]:
 
 def pairs_of_mode(
     experiment: Experiment, *, only: Only, quick: bool = False, as_published: bool = False
-) -> dict[str, tuple[Pair, ...]]:
+) -> dict[str, tuple[PairDesign, ...]]:
     """Comparison, or effects -> its pairs that the mode leaves in, of each that has any.
 
     A pair needs both of its conditions; the original compared nothing.
@@ -150,7 +149,7 @@ def places(comparison: Comparison, *, quick: bool) -> Mapping[str, tuple[Level, 
     return comparison.quick_at if quick and comparison.quick_at is not None else comparison.at
 
 
-def conditions_of(pairs: Iterable[Pair]) -> list[Condition]:
+def conditions_of(pairs: Iterable[PairDesign]) -> list[Condition]:
     """The conditions of the pairs; some come more than once."""
     return [condition for pair in pairs for condition in (pair.a, pair.b)]
 
@@ -160,7 +159,7 @@ def has_levels(condition: Condition, only: Only) -> bool:
     return all(is_level(condition[factor], levels) for factor, levels in only.items())
 
 
-def _pairs(experiment: Experiment, comparison: Comparison, at: Mapping[str, tuple[Level, ...]]) -> list[Pair]:
+def _pairs(experiment: Experiment, comparison: Comparison, at: Mapping[str, tuple[Level, ...]]) -> list[PairDesign]:
     """Every two levels, the earlier one first, or the baseline with each other level; once at each place."""
     baseline, between = comparison.baseline, comparison.between
     if baseline is None:
@@ -168,13 +167,15 @@ def _pairs(experiment: Experiment, comparison: Comparison, at: Mapping[str, tupl
     else:
         twos = [(baseline, level) for level in comparison.levels if not is_level(level, (baseline,))]
     return [
-        Pair(a=there | {between: a}, b=there | {between: b})
+        PairDesign(a=there | {between: a}, b=there | {between: b})
         for there in conditions_varied(experiment, at)
         for a, b in twos
     ]
 
 
-def factorial_pairs(experiment: Experiment, effects: Effects, only: Mapping[str, tuple[Level, ...]]) -> list[Pair]:
+def factorial_pairs(
+    experiment: Experiment, effects: Effects, only: Mapping[str, tuple[Level, ...]]
+) -> list[PairDesign]:
     """Each level against the reference of its factor, at every combination of the other factors' levels.
 
     `only` names the levels that are left in. Where the reference is none of them, the first one left takes its place.
@@ -190,7 +191,7 @@ def factorial_pairs(experiment: Experiment, effects: Effects, only: Mapping[str,
         for level in (level for level in levels if not same_level(level, reference)):
             for place in itertools.product(*others.values()):
                 there = usual | dict(zip(others, place, strict=True))
-                found.append(Pair(a=there | {name: reference}, b=there | {name: level}))
+                found.append(PairDesign(a=there | {name: reference}, b=there | {name: level}))
     return found
 
 
@@ -203,7 +204,7 @@ def reference_of(experiment: Experiment, effects: Effects, factor: str, levels: 
     return reference if is_level(reference, levels) else levels[0]
 
 
-def contrasts_of(effects: Effects, pairs: Sequence[Pair]) -> tuple[Contrast, ...]:
+def contrasts_of(effects: Effects, pairs: Sequence[PairDesign]) -> tuple[Contrast, ...]:
     """The main effects, then the interactions of each two factors; none of a factor that has one level left.
 
     One factor alone has no effects beside its pairs.
@@ -216,12 +217,12 @@ def contrasts_of(effects: Effects, pairs: Sequence[Pair]) -> tuple[Contrast, ...
     return (*mains, *(contrast for one, other in both for contrast in _interactions(one, other, pairs)))
 
 
-def _mains(factor: str, pairs: Sequence[Pair]) -> Iterator[Contrast]:
+def _mains(factor: str, pairs: Sequence[PairDesign]) -> Iterator[Contrast]:
     for (reference, compared), numbers in _by_level(factor, pairs).items():
         yield Contrast("main", {factor: compared}, {factor: reference}, tuple((number,) for number in numbers))
 
 
-def _interactions(varied: str, other: str, pairs: Sequence[Pair]) -> Iterator[Contrast]:
+def _interactions(varied: str, other: str, pairs: Sequence[PairDesign]) -> Iterator[Contrast]:
     """How the effect of `varied` depends on the level of `other`."""
     against = list(_by_level(other, pairs))
     for (reference, compared), numbers in _by_level(varied, pairs).items():
@@ -236,7 +237,7 @@ def _interactions(varied: str, other: str, pairs: Sequence[Pair]) -> Iterator[Co
             )
 
 
-def _by_level(factor: str, pairs: Sequence[Pair]) -> dict[tuple[Level, Level], list[int]]:
+def _by_level(factor: str, pairs: Sequence[PairDesign]) -> dict[tuple[Level, Level], list[int]]:
     """Reference and level of a factor -> the pairs that differ in them."""
     found: dict[tuple[Level, Level], list[int]] = {}
     for number, pair in enumerate(pairs):
@@ -245,15 +246,15 @@ def _by_level(factor: str, pairs: Sequence[Pair]) -> dict[tuple[Level, Level], l
     return found
 
 
-def _differs(pair: Pair, factor: str) -> bool:
+def _differs(pair: PairDesign, factor: str) -> bool:
     return not same_level(pair.a[factor], pair.b[factor])
 
 
-def _is(pair: Pair, factor: str, level: Level) -> bool:
+def _is(pair: PairDesign, factor: str, level: Level) -> bool:
     return same_level(pair.a[factor], level)
 
 
-def _place(pair: Pair, without: str) -> str:
+def _place(pair: PairDesign, without: str) -> str:
     return identity({name: level for name, level in pair.a.items() if name != without})
 
 

@@ -14,8 +14,9 @@ from loadstone.message import Message, message
 from loadstone.plan.design.parts import Parts
 from loadstone.plan.drive_plan import Open, Plan
 from loadstone.plan.footprint import TOGETHER_BYTES_MAX, Footprint, of_load, stored_by
+from loadstone.plan.group import Group
 from loadstone.plan.rounds import Processes, Rounds, table_rounds
-from loadstone.plan.run_plan import TABLE_GROUP, Group, expected_measure_s, expected_overhead_s
+from loadstone.plan.run_plan import TABLE_GROUP, expected_measure_s, expected_overhead_s
 from loadstone.spec.drivers import NATIVE, DriverWord
 from loadstone.spec.experiment import usual_margin
 from loadstone.spec.levels import Condition, identity

@@ -18,6 +18,7 @@ from loadstone.plan.design.decks import (
     why_whole_trials,
 )
 from loadstone.plan.design.parts import Parts, planned_trial
+from loadstone.plan.group import Group, PairDesign
 from loadstone.plan.looks import looks
 from loadstone.plan.rounds import (
     APPLICATION_SETTLE_S,
@@ -32,7 +33,7 @@ from loadstone.plan.rounds import (
     sequential_rounds,
     trial_length_s,
 )
-from loadstone.plan.run_plan import WARM_BLOCK, AtRatePlan, Group, Pair, PlannedTrial
+from loadstone.plan.run_plan import WARM_BLOCK, AtRatePlan, PlannedTrial
 from loadstone.plan.units import are_compared_by_units
 from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import RATES, Comparison, Experiment, usual_margin
@@ -92,7 +93,7 @@ def _trials(
 
 
 def equal_rate(
-    metric: str, pairs: Iterable[Pair], made: Mapping[str, Parts], share_or_rate: FixedRate
+    metric: str, pairs: Iterable[PairDesign], made: Mapping[str, Parts], share_or_rate: FixedRate
 ) -> FixedRate | None:
     """The rate of a comparison: of the share the slowest condition's capacity counts, which the warm-up block measures.
 
@@ -174,7 +175,7 @@ def make_groups(
     experiment: Experiment,
     design: DesignOfMode,
     chosen: Sequence[NumberedCondition],
-    pairs: Mapping[str, tuple[Pair, ...]],
+    pairs: Mapping[str, tuple[PairDesign, ...]],
     made: Mapping[str, Parts],
 ) -> tuple[Group, ...]:
     """The groups of the tables, if there are any, and a group for each comparison, or effects, that has `pairs`.
@@ -217,7 +218,7 @@ def _compared(
     experiment: Experiment,
     comparison: Comparison | Effects,
     design: DesignOfMode,
-    pairs: tuple[Pair, ...],
+    pairs: tuple[PairDesign, ...],
     made: Mapping[str, Parts],
 ) -> Group:
     """The group of a comparison: in rounds where it can be."""
@@ -235,7 +236,7 @@ def _in_whole_trials(
     experiment: Experiment,
     comparison: Comparison | Effects,
     design: DesignOfMode,
-    pairs: tuple[Pair, ...],
+    pairs: tuple[PairDesign, ...],
     made: Mapping[str, Parts],
 ) -> Group:
     """All its trials are equally long, whatever warm-up each of them has."""
@@ -263,7 +264,7 @@ def _in_whole_trials(
 
 
 def _metric(
-    experiment: Experiment, comparison: Comparison | Effects, pairs: tuple[Pair, ...], made: Mapping[str, Parts]
+    experiment: Experiment, comparison: Comparison | Effects, pairs: tuple[PairDesign, ...], made: Mapping[str, Parts]
 ) -> str:
     """What decides: as it is written, or else by keys where a command of one side has more of them."""
     written = comparison.metric is not None or "primary_metric" in experiment.model_fields_set

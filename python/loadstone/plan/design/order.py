@@ -3,7 +3,7 @@
 import hashlib
 import random
 
-from loadstone.plan.run_plan import Group
+from loadstone.plan.group import Group
 from loadstone.spec.levels import Condition, identity
 
 

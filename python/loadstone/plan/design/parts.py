@@ -7,7 +7,8 @@ from loadstone.plan.deployment import Deployment
 from loadstone.plan.design.conditions import NumberedCondition, conditions_of
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.drive_plan import Plan
-from loadstone.plan.run_plan import Pair, PlannedTrial, Studied
+from loadstone.plan.group import PairDesign
+from loadstone.plan.run_plan import PlannedTrial, Studied
 from loadstone.spec.levels import Condition, identity
 
 
@@ -62,7 +63,7 @@ def planned_trial(
 
 
 def with_studied(
-    made: Mapping[str, Parts], tables: Iterable[Iterable[Condition]], pairs: Mapping[str, tuple[Pair, ...]]
+    made: Mapping[str, Parts], tables: Iterable[Iterable[Condition]], pairs: Mapping[str, tuple[PairDesign, ...]]
 ) -> dict[str, Parts]:
     """The parts of each condition, with what differs between the conditions of a table or comparison that it is in.
 

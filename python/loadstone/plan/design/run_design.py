@@ -27,8 +27,9 @@ from loadstone.plan.design.groups import (
 from loadstone.plan.design.order import block_order
 from loadstone.plan.design.parts import Parts, planned_trial, with_studied
 from loadstone.plan.drive_plan import Plan
+from loadstone.plan.group import Group
 from loadstone.plan.operations import commands_of
-from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan, SaturationPlan, Stage, in_tables
+from loadstone.plan.run_plan import TABLE_GROUP, PlannedTrial, RunPlan, SaturationPlan, Stage, in_tables
 from loadstone.plan.saturation_settings import SATURATION_GROUP, settings_of
 from loadstone.plan.substitute import Mode
 from loadstone.plan.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
