@@ -14,6 +14,8 @@ import json, sys, traceback
 from pathlib import Path
 import loadstone
 from loadstone import _engine
+from loadstone.cli import main
+from loadstone.drive import native
 
 root, rounds = Path(loadstone.__file__).parent, _engine.Rounds
 
@@ -23,8 +25,7 @@ def begun(*arguments):
     return rounds(*arguments)
 
 _engine.Rounds = begun
-from loadstone.cli import app
-app(sys.argv[1:])
+main()
 """
 
 
