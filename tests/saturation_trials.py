@@ -8,7 +8,8 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.commands.search_options import OneCommand, SearchOptions
+from loadstone.commands.saturate_experiment import redis_experiment
+from loadstone.commands.saturate_options import OneCommand, SearchOptions
 from loadstone.goals.saturate_closed import Ended, SearchStep, SweepStep, next_step
 from loadstone.options import RunOptions
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
@@ -17,7 +18,6 @@ from loadstone.plan.saturation_settings import SaturationSettings, SaturationSte
 from loadstone.prepare import requested_plan
 from loadstone.record.facts import TrialFacts
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.saturate import redis_experiment
 from loadstone.spec.experiment import Experiment
 from tests.changed_facts import with_facts, written
 

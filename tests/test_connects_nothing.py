@@ -29,7 +29,7 @@ def look(event, arguments):
     if event == "subprocess.Popen" or event in ("os.exec", "os.posix_spawn", "os.fork", "os.system"):
         SEEN.append([event, repr(arguments[:2])])
 
-from loadstone.output import terminal
+from loadstone import terminal
 from loadstone import cli
 from loadstone.errors import LoadstoneError
 from typer.exceptions import TyperException

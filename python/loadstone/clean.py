@@ -18,11 +18,11 @@ from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import Made, Place, describe, describe_place
 from loadstone.deploy.leftovers import remove_left
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.output.terminal import printable
 from loadstone.record.ledger import Entries, RunLedger, goes_on, read_ledger, this_machine
 from loadstone.record.run_files import LEDGER
 from loadstone.runs import LATEST, RUNS, run_folder
 from loadstone.secrecy.references import give_files, learn_environment, learn_options, resolve
+from loadstone.terminal import printable
 
 LEFT_STATUS = 3
 TIMEOUT_S = 10.0

@@ -3,7 +3,7 @@
 With `--json` the JSON alone is on stdout. Exit status: 0 done; 1 a --fail-if objective was missed; 2 bad input, or a
 report or result that cannot be written; 3 measured, but invalid, or a server that went away or sends invalid replies;
 70 a defect of loadstone (`defect.py`); 130 interrupted (what was finished is kept). All text goes through
-`output.terminal`. What a command needs is imported in it: a mistake on the command line is found before what takes time
+`terminal.py`. What a command needs is imported in it: a mistake on the command line is found before what takes time
 to load.
 """
 
@@ -18,7 +18,7 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from loadstone import __version__, defect
+from loadstone import __version__, defect, terminal
 from loadstone.bounds.describing import describing
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.commands.check_command import check_app
@@ -28,7 +28,6 @@ from loadstone.commands.redis_command import REDIS_PEERS, redis_command
 from loadstone.commands.saturate_command import saturate_app
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.options import MEASURES, RESULTS, CompareOptions, Option, Quiet, Results, RunOptions, SecretFiles
-from loadstone.output import terminal
 from loadstone.own_command import own_command
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
 from loadstone.secrecy.known_secrets import hide

@@ -1,4 +1,4 @@
-"""The two consoles: results go to stdout, progress and remarks to stderr, both by `output.terminal`."""
+"""The two consoles: results go to stdout, progress and remarks to stderr, both by `terminal.py`."""
 
 from collections.abc import Iterable
 from typing import IO, cast
@@ -7,7 +7,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from loadstone.output import terminal
+from loadstone import terminal
 
 _PIPE_COLUMNS = 120
 """The width where it is no terminal."""

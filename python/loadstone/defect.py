@@ -9,9 +9,8 @@ import threading
 import traceback
 from pathlib import Path
 
-from loadstone import __version__
+from loadstone import __version__, terminal
 from loadstone.bounds.replies import shortened
-from loadstone.output import terminal
 from loadstone.secrecy.known_secrets import hide
 
 STATUS = 70

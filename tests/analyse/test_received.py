@@ -7,7 +7,7 @@ from hdrh.histogram import HdrHistogram
 
 from loadstone.analyse.model import Row
 from loadstone.analyse.server_side import deliveries
-from loadstone.commands.redis_load import RECEIVER_COLUMNS
+from loadstone.commands.redis_experiment import RECEIVER_COLUMNS
 from loadstone.record.trial import TrialRecord
 from loadstone.report.tables.study_columns import STUDY_COLUMNS
 

@@ -10,7 +10,7 @@ from tests.saturation_trials import System, failing, full_generator, saturated, 
 
 from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.analyse.saturations import make_saturations, saturation_headline
-from loadstone.commands.search_options import SearchOptions
+from loadstone.commands.saturate_options import SearchOptions
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.report.text.sentences import text
 

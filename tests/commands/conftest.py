@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.cli import app
 from loadstone.commands import ad_hoc_run
-from loadstone.commands.ad_hoc_load import AdHoc, experiment_of
+from loadstone.commands.ad_hoc import AdHoc, experiment_of
 from loadstone.options import Output, RunOptions
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import RunPlan

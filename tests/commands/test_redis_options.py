@@ -9,7 +9,7 @@ import typer
 from tests.commands.conftest import Said
 
 from loadstone.cli import app
-from loadstone.commands.ad_hoc_load import SPIN_US
+from loadstone.commands.ad_hoc import SPIN_US
 from loadstone.commands.ad_hoc_run import SWITCHES, without_password
 from loadstone.commands.http_command import HTTP_PEERS
 from loadstone.commands.load import REPEATS

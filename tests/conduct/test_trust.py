@@ -15,8 +15,8 @@ import pytest
 
 from loadstone.bounds import pinned
 from loadstone.check_driver import check_driver
-from loadstone.commands.ad_hoc_load import experiment_of
-from loadstone.commands.http_load import http_ad_hoc
+from loadstone.commands.ad_hoc import experiment_of
+from loadstone.commands.http_experiment import http_ad_hoc
 from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load
 from loadstone.conduct.acts import Act

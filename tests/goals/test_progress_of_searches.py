@@ -10,7 +10,7 @@ import pytest
 from tests.saturation_runs import Session
 from tests.saturation_trials import full_generator, saturated, system_of, undriven
 
-from loadstone.commands.search_options import SearchOptions
+from loadstone.commands.saturate_options import SearchOptions
 from loadstone.overview import announce
 
 Lines = Callable[..., list[str]]

@@ -9,7 +9,7 @@ import pytest
 from tests.saturation_runs import Session
 from tests.saturation_trials import saturated, system_of, undriven
 
-from loadstone.commands.search_options import SearchOptions
+from loadstone.commands.saturate_options import SearchOptions
 from loadstone.errors import LoadstoneError
 from loadstone.record.trial import TrialRecord
 

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 from tests.saturation_trials import System, failing, full_generator, planned, system_of, undriven
 
-from loadstone.commands.search_options import SearchOptions
+from loadstone.commands.saturate_options import SearchOptions
 from loadstone.goals.saturate_closed import (
     SEARCH_MAX_S,
     Ended,

@@ -6,7 +6,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from tests.saturation_trials import System, latencies_ns, planned, system_of
 
-from loadstone.commands.search_options import SearchOptions
+from loadstone.commands.saturate_options import SearchOptions
 from loadstone.goals.saturate_open import RateSearch, RateTrial, length_s, rate_search
 from loadstone.judge.statistics.saturation_open import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.plan.saturation_settings import SaturationStep

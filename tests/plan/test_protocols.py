@@ -16,11 +16,11 @@ LITERAL = re.compile(rf"\b({'|'.join(PROTOCOLS)})\b")
 MENTIONS = {
     "conduct/contract/hostile.py": "the driver contract plays a server that sends what is none of it",
     "spec/experiment.py": "the default that editors show",
-    "saturate.py": "`loadstone saturate http` is for this one",
-    "commands/http_load.py": "`loadstone http` is for this one",
-    "commands/redis_load.py": "`loadstone redis` is for these two",
-    "commands/redis_command.py": "the option by which one of the two is chosen",
-    "commands/redis_options.py": "what to write in the place of other tools' options",
+    "commands/saturate_experiment.py": "`loadstone saturate http` is for this one",
+    "commands/http_experiment.py": "`loadstone http` is for this one",
+    "commands/redis_experiment.py": "`loadstone redis` is for these two",
+    "commands/redis_options.py": "the option by which one of the two is chosen",
+    "commands/redis_command.py": "what to write in the place of other tools' options",
     "secrecy/known_secrets.py": "the software that has its name",
     "secrecy/text.py": "the scheme that has its name",
 }

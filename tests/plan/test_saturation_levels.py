@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.commands.search_options import OneCommand, SearchOptions
+from loadstone.commands.saturate_experiment import redis_experiment
+from loadstone.commands.saturate_options import OneCommand, SearchOptions
 from loadstone.options import RunOptions
 from loadstone.plan.footprint import LEVELS_MAX, TOGETHER_BYTES_MAX, memory_of
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.saturation_levels import with_users
 from loadstone.prepare import requested_plan
-from loadstone.saturate import redis_experiment
 
 
 def template(search: SearchOptions, *, keys: int = 1000, value_size: str = "100") -> PlannedTrial:

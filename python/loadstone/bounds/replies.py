@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from loadstone.errors import BadReply, LoadstoneError
-from loadstone.output.terminal import plain, printable
 from loadstone.secrecy.known_secrets import hide
+from loadstone.terminal import plain, printable
 
 SHOWN_MAX = 80
 EXAMPLE_MAX = 120

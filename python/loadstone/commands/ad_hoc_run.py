@@ -11,10 +11,10 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from loadstone import terminal
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.errors import NoPlace, UserError
 from loadstone.options import Output, RunOptions
-from loadstone.output import terminal
 from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.runs import LATEST, RUNS, folder_to_resume
 from loadstone.secrecy.text import HIDDEN
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from loadstone.analyse.model import Analysis
     from loadstone.analyse.objectives import Objective
-    from loadstone.commands.ad_hoc_load import AdHoc, Capacities
+    from loadstone.commands.ad_hoc import AdHoc, Capacities
     from loadstone.run import Outcome, Show
 
 
@@ -45,7 +45,7 @@ def carry_out(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> None:
     """Measure, print, and end with the status that the data deserve. Raises LoadstoneError."""
     output.check()
     objectives = objectives_of(output.fail_if)
-    from loadstone.commands.ad_hoc_load import experiment_of
+    from loadstone.commands.ad_hoc import experiment_of
 
     if ad_hoc.load.needs_capacity and run.resume is not None:
         raise UserError("--resume: rates that are shares of a capacity were measured then; begin again")
@@ -153,7 +153,7 @@ def _options(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> RunOptions:
 
 def _capacities(ad_hoc: "AdHoc", options: RunOptions, output: Output) -> "Capacities":
     """What each row of each target does at full speed, measured now. Raises UserError where one is not known."""
-    from loadstone.commands.ad_hoc_load import FACTOR, TARGET_FACTOR, experiment_of
+    from loadstone.commands.ad_hoc import FACTOR, TARGET_FACTOR, experiment_of
 
     if not options.quiet:
         terminal.remark("measuring full speed, of which the rates are shares")

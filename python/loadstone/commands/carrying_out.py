@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from loadstone.output import terminal
+from loadstone import terminal
 from loadstone.report.formats import DEFAULT_FORMATS
 
 if TYPE_CHECKING:

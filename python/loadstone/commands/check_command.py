@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
+from loadstone import terminal
 from loadstone.commands.command import command
 from loadstone.options import Option, Trust
-from loadstone.output import terminal
 
 check_app = typer.Typer(help="Check a part of your own.", no_args_is_help=True, rich_markup_mode=None)
 

@@ -65,7 +65,7 @@ def http_command(
     It must run already. Without options GET of the URL, 50 connections, 5 s. It is full load: not for production.
     """
     from loadstone.commands.ad_hoc_run import carry_out
-    from loadstone.commands.http_load import http_ad_hoc
+    from loadstone.commands.http_experiment import http_ad_hoc
 
     rates = {"--rate": load.total_rate_per_s, "-R": wrk2_rate, "-q": load.connection_rate_per_s}
     given = [option for option, rate in rates.items() if rate is not None]

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
+from loadstone import terminal
 from loadstone.commands.command import Peers, Takes
 from loadstone.commands.load import Load
 from loadstone.commands.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
 from loadstone.options import MEASURES, Output, RunOptions
-from loadstone.output import terminal
 
 _URL = "write it into the URL: redis://HOST:PORT/DATABASE"
 _KEYS = "keys have names of loadstone's own, so that yours are not touched; leave it out"
@@ -77,7 +77,7 @@ def redis_command(
     written, and they are removed. It is full load: not for production.
     """
     from loadstone.commands.ad_hoc_run import carry_out
-    from loadstone.commands.redis_load import RedisAsked, redis_ad_hoc
+    from loadstone.commands.redis_experiment import RedisAsked, redis_ad_hoc
 
     asked = RedisAsked(address.url(url), load, work, keys, receivers, recording, login, address)
     ad_hoc = redis_ad_hoc(asked)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loadstone.commands.ad_hoc_load import LEAST_S, LONGEST_S
+from loadstone.commands.ad_hoc import LEAST_S, LONGEST_S
 from loadstone.commands.load import Load
 from loadstone.commands.redis_options import Recording
 from loadstone.commands.targets import Fields, LoadRow

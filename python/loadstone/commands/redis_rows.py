@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from loadstone.bounds.files import read_bytes
+from loadstone.commands.operations import KNOWN, redis_operation
 from loadstone.commands.redis_documents import OwnDocuments, with_documents
 from loadstone.commands.redis_options import SIZE, RedisWork
-from loadstone.commands.saturate_operations import KNOWN, redis_operation
 from loadstone.commands.targets import Fields, LoadRow, mix, operation, size_bytes
 from loadstone.errors import UserError
 from loadstone.spec.problems import listed, nearest

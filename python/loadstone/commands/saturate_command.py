@@ -8,7 +8,7 @@ import typer
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.commands.command import Peers, Takes, command
 from loadstone.commands.http_options import HttpWork
-from loadstone.commands.search_options import OneCommand, PointResults, SearchOptions
+from loadstone.commands.saturate_options import OneCommand, PointResults, SearchOptions
 from loadstone.options import MEASURES, RunOptions
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def saturate_redis(
     Users are doubled until more of them bring no more; then all numbers of users are measured again and again in random
     order. Only keys that begin with loadstone: are written, and they are removed. It is full load: not for production.
     """
-    from loadstone.saturate import redis_experiment
+    from loadstone.commands.saturate_experiment import redis_experiment
 
     _saturate(redis_experiment(url, work, search), run, results)
 
@@ -60,7 +60,7 @@ def saturate_http(
 
     It must run already. It is full load: not for production.
     """
-    from loadstone.saturate import http_experiment
+    from loadstone.commands.saturate_experiment import http_experiment
 
     _saturate(http_experiment(url, work, search), run, results)
 

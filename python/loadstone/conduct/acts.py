@@ -21,7 +21,6 @@ from loadstone.deploy.subjects.schema import read_tables
 from loadstone.deploy.subjects.url import parse_subject_url
 from loadstone.deploy.transport import is_loopback, stays_here
 from loadstone.deploy.urls import TLS_OPTIONS
-from loadstone.output.terminal import printable
 from loadstone.plan.deployment import split_urls
 from loadstone.plan.operations import commands_of
 from loadstone.plan.required import RequiredSubject
@@ -34,6 +33,7 @@ from loadstone.spec import drivers, subjects
 from loadstone.spec.built_in import FOLDER
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
+from loadstone.terminal import printable
 
 KINDS = {
     "starts": "programs",

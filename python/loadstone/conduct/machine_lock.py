@@ -23,7 +23,7 @@ from typing import NamedTuple
 from loadstone.deploy.processes.own_folder import open_own_file, require_safe_parents
 from loadstone.errors import UserError
 from loadstone.machine.process_identity import boot_id, started
-from loadstone.output.terminal import printable
+from loadstone.terminal import printable
 
 FOLDERS = ("/run/lock", "/tmp")
 """Where the notes are, the first one that can be written to; TMPDIR may differ between users."""

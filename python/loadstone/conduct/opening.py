@@ -32,7 +32,6 @@ from loadstone.live.prometheus import LiveExporter
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.options import RunOptions
-from loadstone.output.terminal import discard, on_terminal
 from loadstone.prepare import Prepared
 from loadstone.record.environment import capture
 from loadstone.record.folder import RunFolder, new_directory
@@ -43,6 +42,7 @@ from loadstone.record.resume import require_same_run
 from loadstone.record.run_files import LOGS, PLAN
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.spec.experiment import Experiment
+from loadstone.terminal import discard, on_terminal
 
 
 @dataclass(frozen=True)

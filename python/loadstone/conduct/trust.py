@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from loadstone import terminal
 from loadstone.bounds import pinned
 from loadstone.bounds.beneath import replace_file
 from loadstone.bounds.files import read_json
@@ -25,7 +26,6 @@ from loadstone.deploy.subjects import manifest as subject_manifest
 from loadstone.deploy.subjects.build import pinned_as, source_hash
 from loadstone.deploy.subjects.manifest import Build
 from loadstone.errors import UserError
-from loadstone.output import terminal
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec import drivers, subjects
 from loadstone.spec.experiment import Experiment

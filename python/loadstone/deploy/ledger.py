@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from loadstone.output.terminal import printable
 from loadstone.plan.endpoints import Endpoint
+from loadstone.terminal import printable
 
 Kind = Literal["numbered_keys", "keys_beginning", "key", "database", "table_made", "table_filled"]
 KEYS: tuple[Kind, ...] = ("numbered_keys", "keys_beginning", "key")

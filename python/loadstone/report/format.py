@@ -6,9 +6,9 @@ from loadstone.figures import digits
 from loadstone.goals.answer import Cell, Unit
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.message import Message
-from loadstone.output.terminal import plain as plain
 from loadstone.percents import decimal, decimals_of_one, difference_text, log_percent, up_to
 from loadstone.report.text.sentences import text
+from loadstone.terminal import plain as plain
 
 NONE = "—"
 NO_BOUND = "no upper bound"

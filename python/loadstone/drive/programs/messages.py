@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from loadstone.bounds.replies import shortened
 from loadstone.drive.outcome import Counts, Events, Phase
-from loadstone.output.terminal import plain
 from loadstone.plan.drive_plan import Plan
+from loadstone.terminal import plain
 
 ErrorKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 OperationName = Annotated[str, Field(max_length=80)]

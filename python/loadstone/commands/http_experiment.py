@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from loadstone.commands.ad_hoc_load import AdHoc, Target
+from loadstone.commands.ad_hoc import AdHoc, Target
 from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load
-from loadstone.commands.saturate_operations import http_operations, http_target
+from loadstone.commands.operations import http_operations, http_target
 from loadstone.commands.targets import OTHER, SUBJECT, Fields, LoadRow, address, at
 from loadstone.secrecy.references import learn_options
 

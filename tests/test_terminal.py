@@ -14,14 +14,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from loadstone import console
-from loadstone.output import terminal
+from loadstone import console, terminal
 from loadstone.secrecy import known_secrets
 
 HOSTILE = "a\x1b[31mb\x1b]52;c;AAAA\x07c\rd\u202ee\x9b2Jf\x00g\u2066h"
 OBEYED = set("\x1b\x07\r\u202e\x9b\x00\u2066")
-PACKAGE = Path(__file__).parents[2] / "python" / "loadstone"
-WRITERS = {"output/terminal.py"}
+PACKAGE = Path(__file__).parents[1] / "python" / "loadstone"
+WRITERS = {"terminal.py"}
 PROGRAMS = {
     "deploy/engine_program.py",
     "deploy/processes/guard.py",
@@ -135,7 +134,7 @@ def test_the_test_sees_other_ways(tmp_path: Path) -> None:
 
 SCRIPT = """
 import os, sys
-from loadstone.output import terminal
+from loadstone import terminal
 from loadstone.secrecy import known_secrets
 terminal.prepare()
 terminal.remark("a remark")

@@ -5,10 +5,10 @@ The command line is its text: what is wrong in it is reported by the option.
 
 from collections.abc import Mapping
 
-from loadstone.commands.ad_hoc_load import FACTOR, GIVEN
+from loadstone.commands.ad_hoc import FACTOR, GIVEN
 from loadstone.commands.http_options import HttpWork
-from loadstone.commands.saturate_operations import Fields, RedisOperation, http_operations, http_target, redis_operation
-from loadstone.commands.search_options import OneCommand, SearchOptions
+from loadstone.commands.operations import Fields, RedisOperation, http_operations, http_target, redis_operation
+from loadstone.commands.saturate_options import OneCommand, SearchOptions
 from loadstone.commands.targets import SERVER, SUBJECT, at, redis_server, size_bytes
 from loadstone.secrecy.references import learn_environment, learn_options
 from loadstone.spec.experiment import Experiment

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from loadstone.commands.http_options import HttpWork
-from loadstone.commands.saturate_operations import KNOWN, http_target
-from loadstone.commands.search_options import OneCommand, SearchOptions
+from loadstone.commands.operations import KNOWN, http_target
+from loadstone.commands.saturate_experiment import http_experiment, redis_experiment
+from loadstone.commands.saturate_options import OneCommand, SearchOptions
 from loadstone.errors import UserError
 from loadstone.options import RunOptions
 from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.runs import options_given
-from loadstone.saturate import http_experiment, redis_experiment
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.saturation_spec import Ramp, ramp_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from loadstone.commands.ad_hoc_load import AdHoc, Target
+from loadstone.commands.ad_hoc import AdHoc, Target
 from loadstone.commands.load import Load
 from loadstone.commands.redis_documents import OwnDocuments, own_documents
 from loadstone.commands.redis_options import (

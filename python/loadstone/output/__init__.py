@@ -1,1 +1,0 @@
-"""The one way to the terminal."""
