@@ -47,7 +47,7 @@ from loadstone.software.redis.connection import Bounded
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.monitor import difference, snapshot
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 MEMORY_MAX_BYTES = 256 * 1024 * 1024
 """What one input of a few KiB may take at the most: a histogram of the finest resolution takes some 50 MiB of it."""

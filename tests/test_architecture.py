@@ -14,7 +14,6 @@ DATA_TYPES = {
     "spec": {
         "spec.counting",
         "spec.drivers",
-        "spec.effects_spec",
         "spec.experiment",
         "spec.saturation_spec",
         "spec.levels",

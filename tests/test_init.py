@@ -7,7 +7,7 @@ import pytest
 from loadstone.errors import UserError
 from loadstone.init import write_experiment
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 
 def test_the_experiment_can_be_planned_and_is_named_after_its_file(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from loadstone.overview import announce, describe_experiment, prospects, shortco
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.report.text.sentences import text
-from loadstone.spec.load_settings import find
+from loadstone.spec.loading import find
 from loadstone.spec.overrides import override
 
 APP = Path(__file__).parent / "examples" / "experiment" / "app.yaml"

@@ -14,7 +14,7 @@ from loadstone.plan.run_plan import RunPlan
 from loadstone.secrecy.references import give_files, learn_environment
 from loadstone.spec.drivers import resolved
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import find
+from loadstone.spec.loading import find
 from loadstone.spec.overrides import override, parse_only
 from loadstone.spec.units import NEVER, check_at_rate, parse_duration_s, parse_scale
 

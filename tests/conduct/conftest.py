@@ -29,7 +29,7 @@ from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.software.redis import packages
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 from ..fakes import FakeProgress
 from .fake_rig import fake_rig  # noqa: F401 (a fixture)

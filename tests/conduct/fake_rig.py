@@ -21,7 +21,7 @@ from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeDriver, FakeGauge, FakeLive, FakeParts, FakeProgress, FakeSubject, fake_monitors

@@ -13,7 +13,7 @@ from loadstone.plan.design.run_design import make_run_plan
 from loadstone.report.text.sentences import text as sentence
 from loadstone.software.redis import capacity
 from loadstone.software.redis.capacity import MemoryUse
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 from .conftest import Rig, UsersRedis, check_of, experiment_text
 

@@ -15,7 +15,7 @@ from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.software.redis.local import EmbeddedSettings
 from loadstone.spec.built_in import names
-from loadstone.spec.load_settings import find
+from loadstone.spec.loading import find
 
 DATABASES = {
     "mariadb": "mariadb://me:it@127.0.0.1:1/loadstone",

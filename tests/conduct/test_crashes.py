@@ -20,7 +20,7 @@ from loadstone.goals.goal import Kill
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.software.redis.control import RedisControl
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 from ..fakes import FakeProgress
 

@@ -20,7 +20,7 @@ from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.required import PlannedCrash, RequiredSubject
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial, RunPlan
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeParts, FakeSubject

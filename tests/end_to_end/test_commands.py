@@ -10,7 +10,7 @@ import pytest
 from loadstone import __version__
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 from tests.end_to_end.conftest import Lab
 
 ROOT = Path(__file__).parents[2]

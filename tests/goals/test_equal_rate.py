@@ -11,7 +11,7 @@ from loadstone.plan.drive_plan import Closed, Open
 from loadstone.plan.group import Group
 from loadstone.plan.run_plan import WARM_BLOCK, PlannedTrial, RunPlan
 from loadstone.record.trial import TrialRecord
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 USERS = "    kind: closed\n    users: ${workers}\n"
 

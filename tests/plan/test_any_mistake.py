@@ -11,7 +11,7 @@ from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.outline import outline
 from loadstone.report.terminal.announcement import description
-from loadstone.spec.load_settings import load_experiment, read_source, resolve
+from loadstone.spec.loading import load_experiment, read_source, resolve
 from loadstone.spec.overrides import override
 from loadstone.spec.problems import Source
 

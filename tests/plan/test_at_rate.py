@@ -23,7 +23,7 @@ from loadstone.plan.at_rate import (
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Open
 from loadstone.plan.run_plan import AtRatePlan, RunPlan
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 
 def test_only_the_model_changes(small: str) -> None:

@@ -14,7 +14,7 @@ from loadstone.plan.substitute import Mode
 from loadstone.report.terminal.announcement import description
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 from loadstone.spec.overrides import override
 
 USUAL: dict[str, Level] = {"work": "write", "store": "mariadb", "users": 20, "replicas": 1, "aof": "no"}

@@ -12,7 +12,7 @@ from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.record.plan_summary import summarise_plan
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 EXPERIMENT = """\
 format: 1

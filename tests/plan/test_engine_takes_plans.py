@@ -10,7 +10,7 @@ from loadstone.plan.substitute import FieldError
 from loadstone.plan.workload_text import with_arguments
 from loadstone.spec.built_in import names
 from loadstone.spec.levels import identity
-from loadstone.spec.load_settings import find
+from loadstone.spec.loading import find
 
 
 @pytest.mark.parametrize("name", names())

@@ -210,7 +210,7 @@ def test_rows_on_a_disk() -> None:
 
 def test_every_built_in_experiment_has_a_footprint() -> None:
     from loadstone.plan.design.run_design import make_run_plan
-    from loadstone.spec.load_settings import load_experiment
+    from loadstone.spec.loading import load_experiment
 
     for path in sorted((Path(__file__).parents[2] / "experiments").glob("*.yaml")):
         run_plan = make_run_plan(load_experiment(path.read_text(), label=path.name), blocks=1)

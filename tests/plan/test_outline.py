@@ -2,7 +2,7 @@ from loadstone.message import as_written
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.outline import outline
 from loadstone.report.terminal.announcement import description
-from loadstone.spec.load_settings import find, load_experiment
+from loadstone.spec.loading import find, load_experiment
 
 
 def test_what_a_run_will_do_as_text(small: str) -> None:

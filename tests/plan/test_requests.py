@@ -14,7 +14,7 @@ from loadstone.plan.operations import HttpRequest, Operation
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.substitute import FieldError
 from loadstone.plan.workload_text import with_arguments, with_keys
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 
 def trials(text: str, **options: object) -> list[PlannedTrial]:

@@ -16,7 +16,7 @@ from loadstone.plan.looks import ROUND_LOOKS
 from loadstone.plan.rounds import FIXED_ROUNDS, SLICE_S, WARM_ROUNDS, expected_spread, trial_length_s
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.levels import identity
-from loadstone.spec.load_settings import find, load_experiment
+from loadstone.spec.loading import find, load_experiment
 
 
 def group(run_plan: RunPlan, name: str) -> Group:

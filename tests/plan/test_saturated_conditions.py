@@ -10,7 +10,7 @@ from loadstone.plan.run_plan import RunPlan
 from loadstone.plan.saturation_levels import SLICE_MAX_S, plan_sweeps, step_trial, think_s, with_arrivals, with_users
 from loadstone.plan.saturation_settings import SaturationStep
 from loadstone.record.plan_summary import summarise_plan
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 EXPERIMENT = """\
 format: 1

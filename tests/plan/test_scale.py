@@ -8,7 +8,7 @@ from loadstone.plan.drive_plan import Closed, Plan, RampUp
 from loadstone.plan.outline import outline
 from loadstone.plan.substitute import Mode
 from loadstone.report.terminal.announcement import description
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 RAMP_UP = "{kind: closed, users: 200, ramp_up: {initial_users: 10, step_users: 20, step_every_s: 2 s}}"
 POOL = "{connections: 100, min_idle: 4, max_idle: 40}"

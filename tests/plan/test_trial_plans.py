@@ -11,7 +11,7 @@ from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.substitute import Mode
 from loadstone.plan.trial_plans import WorkloadPlanner, threads_for, with_fixed_length
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 from loadstone.spec.overrides import override
 
 SMALL = Path(__file__).parents[1] / "examples" / "experiment" / "small.yaml"

@@ -20,7 +20,7 @@ from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
 from loadstone.secrecy.known_secrets import learn
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 SECRET = "hunter2-very-secret"
 

@@ -9,7 +9,7 @@ from loadstone.plan.run_plan import RunPlan
 from loadstone.record.plan_summary import PlanSummary, summarise_plan
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.secrecy.known_secrets import forget
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 from loadstone.spec.overrides import override
 
 HEADER = "workload.operations.0.requests.0.headers.Authorization"

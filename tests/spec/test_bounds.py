@@ -12,7 +12,7 @@ from loadstone.errors import UserError
 from loadstone.plan.design import run_design
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.spec import counting
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 from loadstone.spec.overrides import override, parse_only
 
 

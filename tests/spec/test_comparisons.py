@@ -3,7 +3,7 @@
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 FACTORS = "factors are: operation, payload, workers, idle"
 

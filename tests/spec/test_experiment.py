@@ -4,7 +4,7 @@ from ruamel.yaml import YAML
 
 from loadstone.spec.built_in import names
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import find, load_experiment
+from loadstone.spec.loading import find, load_experiment
 
 
 def test_where_it_was_written_makes_no_difference(small: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 from loadstone.spec.overrides import override, parse_only
 
 

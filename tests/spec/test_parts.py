@@ -5,7 +5,7 @@ import pytest
 from loadstone.errors import UserError
 from loadstone.software.redis.declared import COUNTING
 from loadstone.spec.experiment import COLUMNS
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 
 def test_the_example_is_right(app: str) -> None:

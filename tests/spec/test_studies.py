@@ -15,7 +15,7 @@ from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.report.tables.study_columns import STUDY_COLUMNS
 from loadstone.spec.built_in import names
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import find
+from loadstone.spec.loading import find
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ["aof-modes", "jedis-vs-lettuce", "local-vs-cloud", "memory-vs-disk"]

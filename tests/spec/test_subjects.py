@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 from loadstone.spec.subjects import manifest_path, names
 
 SUBJECTS = Path(__file__).parents[2] / "subjects"

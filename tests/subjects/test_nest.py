@@ -36,7 +36,7 @@ from loadstone.software.mariadb.local import MariaDbSettings, find
 from loadstone.software.node.monitor import NodeMonitor
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import EmbeddedSettings
-from loadstone.spec.load_settings import find as find_experiment
+from loadstone.spec.loading import find as find_experiment
 
 NEST = Path(__file__).parents[2] / "subjects" / "nest"
 KEY = "loadstone:subject:raffles"

@@ -29,7 +29,7 @@ from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import EmbeddedSettings
-from loadstone.spec.load_settings import find as find_experiment
+from loadstone.spec.loading import find as find_experiment
 
 SPRING = Path(__file__).parents[2] / "subjects" / "spring"
 POST = {"title": "abcdefghij", "content": "klmnopqrst"}

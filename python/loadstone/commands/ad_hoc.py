@@ -9,7 +9,7 @@ from loadstone.commands.targets import OTHER, SERVER, SUBJECT, Fields, LoadRow
 from loadstone.plan.drive_plan import SPIN_US
 from loadstone.secrecy.references import learn_environment
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import resolve
+from loadstone.spec.loading import resolve
 from loadstone.spec.problems import Source
 from loadstone.spec.units import NEVER
 from loadstone.spec.yaml_text import Path

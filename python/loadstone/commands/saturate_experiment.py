@@ -12,7 +12,7 @@ from loadstone.commands.saturate_options import OneCommand, SearchOptions
 from loadstone.commands.targets import SERVER, SUBJECT, at, redis_server, size_bytes
 from loadstone.secrecy.references import learn_environment, learn_options
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import resolve
+from loadstone.spec.loading import resolve
 from loadstone.spec.problems import Source
 from loadstone.spec.yaml_text import Path
 

@@ -6,11 +6,7 @@ from loadstone.errors import UserError
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import Quantiles
-
-_RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s", "units_per_s")
-_LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
-_QUANTILES = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
-
+from loadstone.spec.experiment import LATENCIES, QUANTILES, RATES
 
 _LOGGED: dict[str, LatencyKind] = {"response_ns": "response", "service_ns": "service"}
 """The latencies of which a trial's log holds every value."""
@@ -31,12 +27,12 @@ def figure(row: HasFigures, metric: str) -> float | None:
     Raises:
         UserError: there is no such metric.
     """
-    if metric in _RATES:
+    if metric in RATES:
         value: float | None = getattr(row, metric)
         return value
     kind, _, quantile = metric.partition(".")
-    if kind not in _LATENCIES or quantile not in _QUANTILES:
-        known = ", ".join([*_RATES, *(f"{name}.p99" for name in _LATENCIES)])
+    if kind not in LATENCIES or quantile not in QUANTILES:
+        known = ", ".join([*RATES, *(f"{name}.p99" for name in LATENCIES)])
         raise UserError(f"metric '{metric}': there is no such metric; use one of {known}")
     latency = getattr(row, kind)
     return None if latency is None else getattr(latency, quantile)
@@ -44,7 +40,7 @@ def figure(row: HasFigures, metric: str) -> float | None:
 
 def is_rate(metric: str) -> bool:
     """Whether the metric is a rate, and not read off a latency."""
-    return metric in _RATES
+    return metric in RATES
 
 
 def tail_of(metric: str) -> tuple[LatencyKind, int] | None:
@@ -52,8 +48,8 @@ def tail_of(metric: str) -> tuple[LatencyKind, int] | None:
 
     Those are the quantiles beyond the median; None for every other metric.
     """
-    found = quantile_of(metric)
-    return found if found is not None and found[1] > PER_MILLE["p50"] else None
+    quantile = quantile_of(metric)
+    return quantile if quantile is not None and quantile[1] > PER_MILLE["p50"] else None
 
 
 def quantile_of(metric: str) -> tuple[LatencyKind, int] | None:
@@ -64,4 +60,4 @@ def quantile_of(metric: str) -> tuple[LatencyKind, int] | None:
 
 def less_is_better(metric: str) -> bool:
     """Whether the smaller figure is the better one."""
-    return metric not in _RATES
+    return metric not in RATES

@@ -20,8 +20,7 @@ from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.substitute import substitute
 from loadstone.plan.units import each_of, keys_of, of_plan, reads_keys, unit_of
 from loadstone.secrecy.known_secrets import hidden
-from loadstone.spec.effects_spec import Effects
-from loadstone.spec.experiment import Comparison, Crash, Experiment, Table, conditions_varied
+from loadstone.spec.experiment import Comparison, Crash, Effects, Experiment, Table, conditions_varied
 from loadstone.spec.levels import Level, identity, level_text
 
 Levels = list[list[Any]]

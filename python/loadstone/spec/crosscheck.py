@@ -1,4 +1,7 @@
-"""What must fit together in an experiment: names, levels, references. Each problem is one UserError."""
+"""What must fit together in an experiment: names, levels, references, and that something uses each factor.
+
+Each problem is one UserError.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,12 +10,11 @@ from typing import Any, get_args
 from loadstone.bounds.replies import shortened
 from loadstone.spec.counting import check_counts
 from loadstone.spec.crosscheck_parts import check_levels, check_levels_once, check_parts, check_when, no_level
-from loadstone.spec.effects_spec import Effects
-from loadstone.spec.experiment import Comparison, Conclusion, Experiment, Factor
-from loadstone.spec.levels import REFERENCE, Level, is_level, level_text
+from loadstone.spec.experiment import Comparison, Conclusion, Effects, Experiment, Factor
+from loadstone.spec.levels import REFERENCE, Level, factors_in, is_level, level_text
 from loadstone.spec.problems import listed, nearest, shown
 from loadstone.spec.units import duration_s
-from loadstone.spec.yaml_text import Path
+from loadstone.spec.yaml_text import Path, in_one_line
 
 SLICE_MIN_S, SLICE_MAX_S = 0.02, 60.0
 """A shorter slice is mostly set-up; a longer one is a trial."""
@@ -275,3 +277,36 @@ def _combined(experiment: Experiment, at: Path, effects: Effects) -> None:
         if len(experiment.factors[name].levels) < 2:
             problem = f"'{name}' has one level only, which changes nothing; remove it, or give it another level"
             raise experiment.source.error((*at, "factors", place), problem)
+
+
+_PARTS = ("servers", "subjects", "data", "workload")
+"""What a trial is made of. What `--quick` and `--as-published` replace is measured by those alone."""
+
+
+def check_used(experiment: Experiment) -> None:
+    """Raises UserError for the first factor of several levels that no text and no `when` of a trial names.
+
+    Levels that nothing uses are measured alike, and their comparison ends in a confident EQUIVALENT about nothing.
+    """
+    parts = [experiment.source.data.get(part) for part in _PARTS]
+    used = {name for part in parts for name in _factors_used(part)}
+    for name, factor in experiment.factors.items():
+        if len(factor.levels) > 1 and name not in used and not factor.alike:
+            problem = "nothing uses it: its levels would be measured alike; write"
+            when = in_one_line({name: [factor.levels[0]]})
+            remedy = f"${{{name}}} or when: {when}, or alike: true if that is meant"
+            raise experiment.source.error(("factors", name), f"{problem} {remedy}")
+
+
+def _factors_used(data: Any) -> Iterator[str]:
+    """The factors that stand in texts and in each `when`."""
+    if isinstance(data, str):
+        yield from factors_in(data)
+    elif isinstance(data, Mapping):
+        when = data.get("when")
+        yield from when if isinstance(when, Mapping) else ()
+        for value in data.values():
+            yield from _factors_used(value)
+    elif isinstance(data, list | tuple):
+        for item in data:
+            yield from _factors_used(item)

@@ -12,7 +12,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 
 from loadstone.spec.drivers import NATIVE
-from loadstone.spec.effects_spec import Effects
 from loadstone.spec.levels import Condition, Level, is_level
 from loadstone.spec.problems import Source, listed, nearest
 from loadstone.spec.saturation_spec import Load, SaturationSpec
@@ -24,6 +23,8 @@ LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
 QUANTILES = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
 LEVELS_MAX, PARTS_MAX = 1000, 1000
 """Levels of a factor; tables, comparisons, crashes, operations. How many conditions they make is in `counting`."""
+FACTORS_MAX = 4
+"""Of one question about effects: more make more combinations than can take turns."""
 BLOCKS_MAX = 1000
 """Of a table, and of `--blocks`."""
 RATE_MARGIN, LATENCY_MARGIN = 0.05, 0.10
@@ -134,6 +135,33 @@ class Comparison(SpecPart):
     """What decides; the experiment's `primary_metric` if none is given. All other figures are exploratory."""
     margin: Margin | None = None
     """A difference below it does not matter (`5 %` or 0.05); None: 5 % for rates, 10 % for latencies."""
+    note: str = ""
+
+
+class Effects(SpecPart):
+    """A question about several factors at once, answered by all combinations of their levels (a full factorial).
+
+    Of each factor each level is compared with the reference, averaged over the levels of the others (the main effect);
+    of each two factors, whether the effect of the one depends on the level of the other (their interaction). Each
+    level is also compared with the reference at every combination of the others, as a comparison of the same name.
+    The effects are one family, and so are those pairs: each together claims a difference where there is none in at
+    most 5 % of experiments.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
+    question: str
+    factors: tuple[str, ...] = Field(min_length=2, max_length=FACTORS_MAX)
+    """All their levels are combined, those that are off by default only where `--only` names them."""
+    reference: dict[str, Level] = {}
+    """Factor -> the level that its others are compared with; its usual one where none is given."""
+    where: dict[str, Level] = {}
+    """Levels of other factors; those that are not named stand at their default."""
+    metric: Literal["goodput_per_s", "throughput_per_s", "response_ns.mean"] | None = None
+    """What decides; the experiment's `primary_metric` if none is given. It must be one of these three."""
+    margin: Margin | None = None
+    """A difference below it does not matter (`5 %` or 0.05); None: 5 % for rates, 10 % for latencies."""
+    quick: bool = True
+    """Whether `--quick` measures it too."""
     note: str = ""
 
 

@@ -15,7 +15,7 @@ from loadstone.secrecy.references import resolve as resolve_reference
 from loadstone.secrecy.text import REFERENCE
 from loadstone.spec.experiment import Experiment, Factor
 from loadstone.spec.levels import Level, level_text
-from loadstone.spec.load_settings import resolve
+from loadstone.spec.loading import resolve
 from loadstone.spec.problems import Source, listed, nearest
 from loadstone.spec.subjects import MANIFEST, names
 from loadstone.spec.units import parse_any

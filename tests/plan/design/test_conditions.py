@@ -7,7 +7,7 @@ from loadstone.plan.design.conditions import all_conditions, select
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Condition, fits
-from loadstone.spec.load_settings import find, load_experiment
+from loadstone.spec.loading import find, load_experiment
 
 
 @pytest.fixture

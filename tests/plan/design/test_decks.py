@@ -17,7 +17,7 @@ from loadstone.plan.rounds import (
     table_rounds,
 )
 from loadstone.plan.run_plan import RunPlan, in_tables
-from loadstone.spec.load_settings import find, load_experiment
+from loadstone.spec.loading import find, load_experiment
 
 GB = 2**30
 EXPERIMENT = """\

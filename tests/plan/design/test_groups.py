@@ -10,7 +10,7 @@ from loadstone.plan.looks import LOOKS
 from loadstone.plan.rounds import trial_length_s
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.levels import identity
-from loadstone.spec.load_settings import find, load_experiment
+from loadstone.spec.loading import find, load_experiment
 from loadstone.spec.overrides import override
 
 

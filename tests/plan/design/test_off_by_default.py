@@ -7,7 +7,7 @@ from loadstone.plan.outline import outline
 from loadstone.plan.run_plan import RunPlan
 from loadstone.report.terminal.announcement import description
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 from loadstone.spec.overrides import override, parse_only
 
 

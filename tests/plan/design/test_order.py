@@ -11,7 +11,7 @@ from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.group import Group
 from loadstone.plan.run_plan import TABLE_GROUP, RunPlan
 from loadstone.spec.levels import identity
-from loadstone.spec.load_settings import find, load_experiment
+from loadstone.spec.loading import find, load_experiment
 
 BLOCKS = 400
 RARE = 1e-6

@@ -6,7 +6,7 @@ from loadstone.options import RunOptions
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.prepare import requested_experiment, requested_plan
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 
 def quick(name: str, **options: Any) -> RunPlan:

@@ -10,7 +10,7 @@ from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.run_plan import TABLE_GROUP, RunPlan, in_tables
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
-from loadstone.spec.load_settings import find, load_experiment
+from loadstone.spec.loading import find, load_experiment
 from loadstone.spec.overrides import override
 
 EXPERIMENT = """\

@@ -19,7 +19,7 @@ from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.memcached.confinement import ConfinedMeta
 from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.memcached.url import parse_memcached_url
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 from tests import rogues
 
 PREFIX = "loadstone:00000001:001:"

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from loadstone.errors import UserError
 from loadstone.plan.group import Contrast, PairDesign
-from loadstone.spec.effects_spec import Effects
-from loadstone.spec.experiment import Comparison, Experiment, Table, conditions_of_effects, conditions_varied
+from loadstone.spec.experiment import Comparison, Effects, Experiment, Table, conditions_of_effects, conditions_varied
 from loadstone.spec.levels import Condition, Level, identity, is_level, level_text, same_level
 
 Only = Mapping[str, tuple[Level, ...]]

@@ -35,8 +35,7 @@ from loadstone.plan.rounds import (
 )
 from loadstone.plan.run_plan import WARM_BLOCK, AtRatePlan, PlannedTrial
 from loadstone.plan.units import are_compared_by_units
-from loadstone.spec.effects_spec import Effects
-from loadstone.spec.experiment import RATES, Comparison, Experiment, usual_margin
+from loadstone.spec.experiment import RATES, Comparison, Effects, Experiment, usual_margin
 from loadstone.spec.levels import Condition, identity
 from loadstone.spec.units import duration_s, margin_share, rate_or_share
 

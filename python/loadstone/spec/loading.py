@@ -7,8 +7,7 @@ from loadstone.bounds.files import is_there, read_bytes
 from loadstone.errors import UserError
 from loadstone.secrecy.experiment_secrets import learn_experiment
 from loadstone.spec.built_in import FOLDER, names
-from loadstone.spec.crosscheck import cross_check
-from loadstone.spec.crosscheck_used import check_used
+from loadstone.spec.crosscheck import check_used, cross_check
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.problems import Source, listed, nearest, shown
 from loadstone.spec.yaml_text import YamlTextError, read_yaml

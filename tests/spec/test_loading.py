@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.spec.built_in import names, questions
-from loadstone.spec.load_settings import LARGEST_BYTES, find, load_experiment
+from loadstone.spec.loading import LARGEST_BYTES, find, load_experiment
 
 KNOWN_METRICS = (
     "goodput_per_s, throughput_per_s, peak_per_s, units_per_s, response_ns.p99, service_ns.p99, pool_wait_ns.p99 "
