@@ -18,17 +18,17 @@ from loadstone.software.software import Software
 if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, no monitor and no client library
     from loadstone.software.room import Room
 
-SOFTWARE: Mapping[str, Software] = {one.name: one for one in (REDIS, MARIADB, POSTGRESQL, MEMCACHED)}
+SOFTWARE: Mapping[str, Software] = {software.name: software for software in (REDIS, MARIADB, POSTGRESQL, MEMCACHED)}
 """Every server software by its name; what settings do not say otherwise is the first."""
 
 
 @cache
 def room(name: str) -> "Room":
     """What the room of a software offers, by its name in `SOFTWARE`; loads it."""
-    found: Room = import_module(f"loadstone.software.{SOFTWARE[name].name}.room").ROOM
-    return found
+    offered: Room = import_module(f"loadstone.software.{SOFTWARE[name].name}.room").ROOM
+    return offered
 
 
 def in_containers() -> tuple[str, ...]:
     """The software, by its names, that kind `container` runs."""
-    return tuple(one.name for one in SOFTWARE.values() if one.in_container)
+    return tuple(software.name for software in SOFTWARE.values() if software.in_container)

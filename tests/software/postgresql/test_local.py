@@ -25,7 +25,7 @@ from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.postgresql.programs import find
 from loadstone.software.postgresql.session import PostgresqlSession
 from loadstone.software.postgresql.url import PostgresqlUrlSettings
-from loadstone.software.sql.traces import create_marked, mark_tables, marked_tables, owner_of, remove_database
+from loadstone.software.sql.traces import create_marked, marked_tables, marking_table, owner_of, remove_database
 
 pytestmark = pytest.mark.skipif(find("initdb") is None, reason="no PostgreSQL: scripts/apt installs it where it can")
 SETTINGS = {"shared_buffers": "32MB", "Synchronous_Commit": False, "checkpoint_timeout": "15min"}
@@ -283,7 +283,7 @@ def test_only_what_has_the_runs_mark_is_removed(server: LocalPostgresql) -> None
         owner = owner_of(control)
         assert owner is not None
         assert (owner.run_id, owner.run_name) == (RUN, "unnamed")
-        mark_tables(control, RUN, [Made("table_made", "post")])
+        control.list_as_ours(marking_table(RUN), [Made("table_made", "post")])
         assert marked_tables(control, RUN) == {Made("table_made", "post")}
         with pytest.raises(UserError, match="is not marked as made by this run"):
             remove_database(control, "f" * 32)

@@ -49,15 +49,15 @@ class GeneratorMonitor:
 
     def _counters(self) -> dict[str, float]:
         """CPU time of the process, and of each thread `ran.<id>` and `waited.<id>`."""
-        found = {"cpu_s": time.process_time()}
+        counters = {"cpu_s": time.process_time()}
         for thread, times in scheduled("self").items():
-            found |= {f"ran.{thread}": times.ran_s, f"waited.{thread}": times.waited_s}
-        return found
+            counters |= {f"ran.{thread}": times.ran_s, f"waited.{thread}": times.waited_s}
+        return counters
 
     def _throttled_s(self) -> float | None:
         """Of the cgroup and those above it; None where there are none."""
-        found = [seconds for path in self._throttle_files if (seconds := _throttled(path)) is not None]
-        return sum(found) if found else None
+        throttled_s = [seconds for path in self._throttle_files if (seconds := _throttled(path)) is not None]
+        return sum(throttled_s) if throttled_s else None
 
 
 def _groups(rates: Mapping[str, float]) -> dict[str, float]:
@@ -81,7 +81,7 @@ def _throttle_files() -> tuple[Path, ...]:
         lines = (PROC / "self" / "cgroup").read_text().splitlines()
     except OSError:
         return ()
-    found: list[Path] = []
+    paths: list[Path] = []
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
@@ -89,9 +89,9 @@ def _throttle_files() -> tuple[Path, ...]:
         root = CGROUPS / controllers if controllers else CGROUPS
         place = root / path.lstrip("/")
         while place.is_relative_to(root):
-            found.append(place / "cpu.stat")
+            paths.append(place / "cpu.stat")
             place = place.parent
-    return tuple(path for path in found if path.is_file())
+    return tuple(path for path in paths if path.is_file())
 
 
 def _throttled(path: Path) -> float | None:

@@ -237,6 +237,6 @@ _GENERATOR = (
         Series("generator_throttled_seconds", "Time in which loadstone's control group was throttled by its CPU limit"),
     ),
 )  # fmt: skip
-OF_GENERATOR = (*(one for one in OF_PROCESS if one.name in ("cpu_s", "cpu_share", "rss_bytes")), *_GENERATOR)
+OF_GENERATOR = (*(metric for metric in OF_PROCESS if metric.name in ("cpu_s", "cpu_share", "rss_bytes")), *_GENERATOR)
 METRICS = (*OF_HOST, *OF_OTHERS, *OF_PROCESS, *_GENERATOR)
 OBSERVED = Observed(METRICS, KINDS)

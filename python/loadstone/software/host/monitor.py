@@ -95,12 +95,12 @@ def _shares(cpu: str, rates: Mapping[str, float]) -> dict[str, float]:
 
 def _memory_settings() -> dict[str, float]:
     """Settings of the kernel that matter where a server forks; nothing where they cannot be read."""
-    found: dict[str, float] = {}
+    settings: dict[str, float] = {}
     with contextlib.suppress(OSError, ValueError):
-        found["overcommit_memory"] = float((PROC / "sys" / "vm" / "overcommit_memory").read_text())
+        settings["overcommit_memory"] = float((PROC / "sys" / "vm" / "overcommit_memory").read_text())
     with contextlib.suppress(OSError):
-        found["huge_pages_always"] = float("[always]" in HUGE_PAGES.read_text())
-    return found
+        settings["huge_pages_always"] = float("[always]" in HUGE_PAGES.read_text())
+    return settings
 
 
 def _read_proc(networks: Collection[Path]) -> Reading:
@@ -132,11 +132,11 @@ def _read_proc(networks: Collection[Path]) -> Reading:
 
 def _networks(pids: Iterable[int]) -> list[Path]:
     """The figures of this process's network, and of the other ones that these processes are in."""
-    found: dict[int, Path] = {}
+    networks: dict[int, Path] = {}
     for process in ("self", *map(str, pids)):
         with contextlib.suppress(OSError):
-            found.setdefault((PROC / process / "ns" / "net").stat().st_ino, PROC / process / "net")
-    return [PROC / "net", *list(found.values())[1:]]
+            networks.setdefault((PROC / process / "ns" / "net").stat().st_ino, PROC / process / "net")
+    return [PROC / "net", *list(networks.values())[1:]]
 
 
 def _tcp_counters(networks: Iterable[Path]) -> dict[str, float]:

@@ -119,11 +119,11 @@ class OthersMonitor:
 
     def _look(self) -> None:
         """Add what every process took since the last look."""
-        found = set(process_table.pids())
-        self._uncounted &= found
+        living = set(process_table.pids())
+        self._uncounted &= living
         first = not self._known
-        ended = _Ended(found, [self._known.pop(pid) for pid in self._known.keys() - found])
-        for pid in found - self._uncounted:
+        ended = _Ended(living, [self._known.pop(pid) for pid in self._known.keys() - living])
+        for pid in living - self._uncounted:
             cpu_ns, before = process_table.cpu_ns(pid), self._known.get(pid)
             if cpu_ns is None or (before is not None and cpu_ns <= before.cpu_ns):
                 continue
@@ -143,9 +143,9 @@ class OthersMonitor:
                 whose = f"{PROGRAM}{now.name}" if owner == PROGRAMS else owner
                 self._taken.add(whose, pid, by_cpu_ns, unobserved_ns)
 
-    def _owner(self, pid: int, one: process_table.Process) -> str:
+    def _owner(self, pid: int, process: process_table.Process) -> str:
         """Whose a process is: the owner of the nearest above it that has one."""
-        if one.kernel:
+        if process.kernel:
             return _OWN
         while pid not in self._owners:
             if pid in self._driving:
@@ -183,7 +183,7 @@ class _Taken:
 
     def placed(self, elapsed_s: float) -> defaultdict[int, defaultdict[str, float]]:
         """CPU -> owner -> seconds; what a CPU cannot have given ran on others that had time left."""
-        found: defaultdict[int, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+        placed_s: defaultdict[int, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
         room_s = dict.fromkeys(range(os.cpu_count() or 1), elapsed_s)
         elsewhere_s: defaultdict[str, float] = defaultdict(float)
         for cpu in {*self._pinned, *self._moving}:
@@ -191,15 +191,15 @@ class _Taken:
             kept_s = max(0.0, min(moving_s, elapsed_s - pinned_s))
             room_s[cpu] = max(0.0, elapsed_s - pinned_s - kept_s)
             for owner, spent_ns in self._pinned[cpu].items():
-                found[cpu][owner] += spent_ns / 1e9
+                placed_s[cpu][owner] += spent_ns / 1e9
             for owner, spent_ns in self._moving[cpu].items():
-                found[cpu][owner] += spent_ns / 1e9 * kept_s / moving_s if moving_s else 0.0
+                placed_s[cpu][owner] += spent_ns / 1e9 * kept_s / moving_s if moving_s else 0.0
                 elsewhere_s[owner] += spent_ns / 1e9 * (1 - kept_s / moving_s) if moving_s else 0.0
         whole_s = max(sum(room_s.values()), sum(elsewhere_s.values()))
         for owner, spent_s in elsewhere_s.items():
             for cpu, left_s in room_s.items():
-                found[cpu][owner] += spent_s * left_s / whole_s if whole_s else 0.0
-        return found
+                placed_s[cpu][owner] += spent_s * left_s / whole_s if whole_s else 0.0
+        return placed_s
 
 
 class _Ended:
@@ -210,10 +210,10 @@ class _Ended:
         """Parent -> what its ended children are known to have taken before."""
         self._orphans_ns = 0
         """The same of those whose parents ended, too: they count with whoever took them over."""
-        for one in ended:
-            spent_ns = one.cpu_ns + one.children_ns
-            if one.parent in living:
-                self._known_ns[one.parent] += spent_ns
+        for process in ended:
+            spent_ns = process.cpu_ns + process.children_ns
+            if process.parent in living:
+                self._known_ns[process.parent] += spent_ns
             else:
                 self._orphans_ns += spent_ns
 
@@ -227,26 +227,26 @@ class _Ended:
 
 def _owners(pids: Collection[int], parked: Mapping[str, Collection[int]]) -> dict[int, str]:
     """Process -> the part that it belongs to. What guards a process is counted with it."""
-    found = {pid: name for name, some in parked.items() for pid in some} | dict.fromkeys(pids, _OWN)
-    for pid, name in list(found.items()):
-        one = process_table.process(pid)
-        guard = process_table.process(one.parent) if one is not None else None
-        if one is not None and guard is not None and guard.parent == os.getpid():
-            found.setdefault(one.parent, name)
-    return found | {os.getpid(): _OWN}
+    owners = {pid: name for name, some in parked.items() for pid in some} | dict.fromkeys(pids, _OWN)
+    for pid, name in list(owners.items()):
+        process = process_table.process(pid)
+        guard = process_table.process(process.parent) if process is not None else None
+        if process is not None and guard is not None and guard.parent == os.getpid():
+            owners.setdefault(process.parent, name)
+    return owners | {os.getpid(): _OWN}
 
 
 def _by_cpu(
     pid: int, cpu: int, spent_ns: int, threads_ns: Mapping[int, int], before_ns: Mapping[int, int]
 ) -> dict[int, int]:
     """CPU -> what a process took of it: each thread where it ran last, those that ended where the first did."""
-    found: Counter[int] = Counter()
+    by_cpu_ns: Counter[int] = Counter()
     left_ns = spent_ns
     for thread, ran_ns in threads_ns.items():
         grown_ns = min(left_ns, ran_ns - before_ns.get(thread, 0))
         if grown_ns > 0:
             on = process_table.thread_cpu(pid, thread)
-            found[cpu if on is None else on] += grown_ns
+            by_cpu_ns[cpu if on is None else on] += grown_ns
             left_ns -= grown_ns
-    found[cpu] += left_ns
-    return dict(found)
+    by_cpu_ns[cpu] += left_ns
+    return dict(by_cpu_ns)

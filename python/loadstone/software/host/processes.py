@@ -70,25 +70,25 @@ class ProcessMonitor:
         cpu_s = cpu_seconds(self._process)
         if self._process is None or cpu_s is None:
             return {}
-        found = {"cpu_s": cpu_s}
+        counters = {"cpu_s": cpu_s}
         pid = self._process.pid
         main = main_thread(pid)
         if main is not None:
-            found |= {"main_thread_s": main.ran_s, "main_thread_wait_s": main.waited_s}
+            counters |= {"main_thread_s": main.ran_s, "main_thread_wait_s": main.waited_s}
         switched = switches(pid)
         if switched is not None:
-            found |= {"voluntary": float(switched[0]), "involuntary": float(switched[1])}
-        return found
+            counters |= {"voluntary": float(switched[0]), "involuntary": float(switched[1])}
+        return counters
 
     def _gauges(self) -> dict[str, float]:
-        found: dict[str, float] = {}
+        gauges: dict[str, float] = {}
         if self._process is None:
-            return found
+            return gauges
         with contextlib.suppress(psutil.Error, OSError), self._process.oneshot():
-            found["rss_bytes"] = float(self._process.memory_info().rss)
-            found["threads"] = float(self._process.num_threads())
-            found["stopped"] = float(self._process.status() in STOPPED)
-        return found | self._open_files(self._process)
+            gauges["rss_bytes"] = float(self._process.memory_info().rss)
+            gauges["threads"] = float(self._process.num_threads())
+            gauges["stopped"] = float(self._process.status() in STOPPED)
+        return gauges | self._open_files(self._process)
 
     def _open_files(self, process: psutil.Process) -> dict[str, float]:
         """Open files, and the sockets among them if they are to be counted again; without what may not be observed."""
@@ -101,12 +101,12 @@ class ProcessMonitor:
             with contextlib.suppress(psutil.Error):
                 return {"fds": float(process.num_fds())}
             return {}
-        found = {"fds": float(len(names))}
+        counts = {"fds": float(len(names))}
         if began_s >= self._sockets_after_s:
-            found["sockets"] = float(sum(_is_socket(f"{folder}/{name}") for name in names))
+            counts["sockets"] = float(sum(_is_socket(f"{folder}/{name}") for name in names))
             ended_s = time.monotonic()
             self._sockets_after_s = ended_s + (ended_s - began_s) / SOCKETS_SHARE
-        return found
+        return counts
 
 
 class ProcessTreeMonitor:
@@ -154,22 +154,22 @@ class ProcessTreeMonitor:
             return {}
         rates, now_s = self._thread_rates.of(self._threads()), time.monotonic()
         shares = [(rates[f"{pid} ran"], rates[f"{pid} waited"]) for pid in self._workers if f"{pid} ran" in rates]
-        found: dict[str, float] = {"workers": float(len(self._workers))}
+        reported: dict[str, float] = {"workers": float(len(self._workers))}
         if shares:
             ran, waited = max(shares, key=sum)
             self._waited_s += waited * (now_s - self._sampled_s)
             self._sampled_s = now_s
-            found |= {"main_thread_share": ran, "main_thread_wait_share": waited}
-        return found | {"main_thread_wait_s": self._waited_s}
+            reported |= {"main_thread_share": ran, "main_thread_wait_share": waited}
+        return reported | {"main_thread_wait_s": self._waited_s}
 
     def _threads(self) -> dict[str, float]:
         """What the main thread of each worker ran and waited for a CPU so far, in seconds."""
-        found: dict[str, float] = {}
+        times_s: dict[str, float] = {}
         for pid in self._workers:
             main = main_thread(pid)
             if main is not None:
-                found |= {f"{pid} ran": main.ran_s, f"{pid} waited": main.waited_s}
-        return found
+                times_s |= {f"{pid} ran": main.ran_s, f"{pid} waited": main.waited_s}
+        return times_s
 
     def _members(self) -> set[int]:
         """None of them once the first one ended: others may have its children by now."""
@@ -178,8 +178,8 @@ class ProcessTreeMonitor:
         return process_table.tree([self._root.pid])
 
     def _counters(self, members: Collection[int]) -> dict[str, float]:
-        there = ((pid, one) for pid in members if (one := process_table.process(pid)) is not None)
-        spent_ns = [(process_table.cpu_ns(pid) or 0) + one.children_ns for pid, one in there]
+        there = ((pid, process) for pid in members if (process := process_table.process(pid)) is not None)
+        spent_ns = [(process_table.cpu_ns(pid) or 0) + process.children_ns for pid, process in there]
         if not spent_ns:  # their sum may be 0: of a process that just began the kernel has counted nothing yet
             return {}
         # Parents have the time of ended children in whole ticks only.
@@ -188,7 +188,7 @@ class ProcessTreeMonitor:
 
 
 def _gauges(members: Collection[int]) -> dict[str, float]:
-    found = {"rss_bytes": 0.0, "threads": 0.0, "fds": 0.0}
+    gauges = {"rss_bytes": 0.0, "threads": 0.0, "fds": 0.0}
     shared = [0.0]
     for pid in members:
         with contextlib.suppress(psutil.Error, OSError):
@@ -198,10 +198,10 @@ def _gauges(members: Collection[int]) -> dict[str, float]:
             files = len(os.listdir(f"{PROC}/{pid}/fd"))  # noqa: PTH208
             common = float(getattr(memory, "shared", 0))
             shared.append(common)
-            found["rss_bytes"] += memory.rss - common
-            found["threads"] += threads
-            found["fds"] += files
-    return found | {"rss_bytes": found["rss_bytes"] + max(shared)}
+            gauges["rss_bytes"] += memory.rss - common
+            gauges["threads"] += threads
+            gauges["fds"] += files
+    return gauges | {"rss_bytes": gauges["rss_bytes"] + max(shared)}
 
 
 def cpu_seconds(process: psutil.Process | int | None) -> float | None:

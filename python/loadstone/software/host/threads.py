@@ -21,8 +21,8 @@ class Scheduled(NamedTuple):
 
 def scheduled(pid: int | str) -> dict[int, Scheduled]:
     """Thread id -> what it ran and waited; empty where the system does not tell."""
-    found = ((int(task.name), _scheduled(task)) for task in _tasks(pid))
-    return {thread: times for thread, times in found if times is not None}
+    times_of = ((int(task.name), _scheduled(task)) for task in _tasks(pid))
+    return {thread: times for thread, times in times_of if times is not None}
 
 
 def main_thread(pid: int) -> Scheduled | None:

@@ -80,10 +80,10 @@ def require_counting(select: str) -> None:
 
 
 def tables_changed(text: str) -> frozenset[str]:
-    """The tables that a statement of a file changes, in small letters; not those that it makes where there is none.
+    """The tables that a statement of a file changes, in small letters; not those that it makes where they are missing.
 
     Raises:
-        SqlProblem: it is none that may be sent.
+        SqlProblem: the statement may not be sent.
     """
     tokens = tokens_of(text)
     if not tokens:
@@ -111,7 +111,7 @@ def _no_other_database(tokens: Sequence[Token]) -> None:
 
 
 def _calls(tokens: Sequence[Token]) -> None:
-    """Raises SqlProblem for a function that is not known. `title(10)` of an index is none."""
+    """Raises SqlProblem for a function that is not known. `title(10)` of an index is not a call."""
     lists_names: list[bool] = []
     for at, token in enumerate(tokens):
         if token == Token("sign", ")") and lists_names:
@@ -120,7 +120,7 @@ def _calls(tokens: Sequence[Token]) -> None:
             continue
         before = tokens[at - 1] if at else token
         is_named = at > 1 and before.is_name and tokens[at - 2].word in NAMING
-        is_length = bool(lists_names and lists_names[-1]) and [one.kind for one in tokens[at + 1 : at + 2]] == [
+        is_length = bool(lists_names and lists_names[-1]) and [inner.kind for inner in tokens[at + 1 : at + 2]] == [
             "number"
         ]
         lists_names.append(is_named or before.word in ("KEY", "INDEX", "UNIQUE"))

@@ -77,8 +77,8 @@ class MariaDbSettings(ServerSettings):
 def find(program: str, folder: Path | None = None) -> Path | None:
     """A program of MariaDB: below `folder`, or else on PATH and in the places where systems keep servers."""
     places = [folder / inside for inside in ("bin", "sbin", "scripts")] if folder else [None, *OTHER_PLACES]
-    found = (shutil.which(program, path=None if place is None else str(place)) for place in places)
-    return next((Path(path) for path in found if path), None)
+    paths = (shutil.which(program, path=None if place is None else str(place)) for place in places)
+    return next((Path(path) for path in paths if path), None)
 
 
 class LocalMariaDb(OwnSqlServer):
@@ -132,8 +132,8 @@ class LocalMariaDb(OwnSqlServer):
         errors = errors_in(lines)
         if any(("port" in line and "already" in line) or "Address already in use" in line for line in errors):
             return PortTaken()
-        said = why_it_ended(lines, "free some, or set TMPDIR to another disk")
-        return UserError(f"server {self.name}: {said}")
+        reason = why_it_ended(lines, "free some, or set TMPDIR to another disk")
+        return UserError(f"server {self.name}: {reason}")
 
 
 def _own_user() -> str:
@@ -191,15 +191,15 @@ def why_it_ended(log: Sequence[str], more_room: str) -> str:
         return f"settings: {shortened(refused, 300)}; correct the name or the value"
     reported = [line for line in errors if line != "Aborting"]
     reported += [line for line in lines if line.startswith("ERROR")]  # of the statements that make its tables
-    said = next(iter(reported), lines[-1] if lines else "nothing")
-    return f"it ended while it started; its log: {shortened(said, 300)}"
+    cause = next(iter(reported), lines[-1] if lines else "nothing")
+    return f"it ended while it started; its log: {shortened(cause, 300)}"
 
 
 def installed() -> Fact:
     """The MariaDB that would be started."""
-    found = find("mariadbd")
-    if found is None or find("mariadb-install-db") is None:
+    program = find("mariadbd")
+    if program is None or find("mariadb-install-db") is None:
         remedy = "Debian: apt-get install mariadb-server; or --server NAME=mariadb://..."
         return Fact("mariadb", "not installed", "warn", remedy)
-    said = re.search(r"Ver (\S+)", output_of(str(found), "--version") or "")
-    return Fact("mariadb", f"{said[1] if said else 'installed'} ({found})", "ok")
+    version = re.search(r"Ver (\S+)", output_of(str(program), "--version") or "")
+    return Fact("mariadb", f"{version[1] if version else 'installed'} ({program})", "ok")

@@ -97,12 +97,12 @@ class MariaDbMonitor:
 
 def _counters(status: Mapping[str, float]) -> dict[str, float]:
     """What only grows: `RATES` by our names, the buffer pool's by the server's."""
-    found = {
+    sums = {
         name: sum(status.get(theirs, 0.0) for theirs in counters)
         for name, counters in RATES.items()
         if any(theirs in status for theirs in counters)
     }
-    return found | {name: status[name] for name in (POOL_REQUESTS, POOL_MISSES) if name in status}
+    return sums | {name: status[name] for name in (POOL_REQUESTS, POOL_MISSES) if name in status}
 
 
 WATCHING = (MariaDbMonitor.watching,)

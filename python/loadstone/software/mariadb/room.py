@@ -1,4 +1,4 @@
-"""All that the registry offers of MariaDB beside its declaration."""
+"""What the room of MariaDB offers; see `software.room`."""
 
 from loadstone.deploy.containers.contained import InContainer
 from loadstone.deploy.ledger import Place
@@ -14,7 +14,7 @@ from loadstone.software.sql.traces import place_of_database
 
 
 def place(server: str, url: str) -> Place:
-    """Where a URL leads. Raises UserError if it is none of a MariaDB."""
+    """Where a URL leads. Raises UserError if it is not the URL of a MariaDB."""
     return place_of_database(MARIADB, server, *parse_mariadb_url(url))
 
 

@@ -102,11 +102,11 @@ class MariaDbSession(SqlSession):
         """Whether the server has our database."""
         database, self.database = self.database, ""
         try:
-            found = self.query("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", database)
+            rows = self.query("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", database)
         finally:
             self.database = database
             self.close()
-        return bool(found)
+        return bool(rows)
 
     def database_comment(self) -> str:
         """See `SqlSession.database_comment`."""

@@ -13,7 +13,7 @@ from loadstone.deploy.urls import TLS_OPTIONS, tls_of, truth_of, valid_by
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.sql.url import UsersSqlServer, options_text, parse_sql_url, require_expressible
+from loadstone.software.sql.url import UsersSqlServer, jdbc_text, parse_sql_url, require_expressible
 
 OPTIONS = ("password_env", "ssl", "ssl-mode", *TLS_OPTIONS)
 MODES = {
@@ -32,7 +32,7 @@ def parse_mariadb_url(url: str) -> tuple[Endpoint, str]:
     `ssl=yes`; `ssl-mode` (DISABLED, REQUIRED, VERIFY_IDENTITY) in the place of `ssl` and `verify`.
 
     Raises:
-        UserError: it is no such URL; the message never holds the password.
+        UserError: the URL is not of this form; the message never holds the password.
     """
     return parse_sql_url(url, MariaDbControl, 3306, OPTIONS, _tls)
 
@@ -95,4 +95,4 @@ def jdbc_options(host: str, port: str, tls: Tls | None) -> str:
             options |= {"sslMode": "trust", "restrictedAuth": UNREADABLE}
         elif ca_file_of(tls):
             options["serverSslCert"] = ca_file_of(tls)
-    return options_text(options)
+    return jdbc_text(options)

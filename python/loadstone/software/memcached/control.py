@@ -98,7 +98,7 @@ class MemcachedControl(MemcachedSession):
 
     def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:  # noqa: ARG002
         """Keys that are always the same; `{key}` is removed after each trial."""
-        stored = {one[1] for one in commands if len(one) > 1 and one[0] in WITH_KEY - LEAVES_NOTHING}
+        stored = {command[1] for command in commands if len(command) > 1 and command[0] in WITH_KEY - LEAVES_NOTHING}
         return [Made("key", key) for key in sorted(stored) if not is_one_key(key) and key.startswith(OUR_PREFIX)]
 
     def left_by_subjects(self) -> list[Made]:
@@ -125,8 +125,8 @@ class MemcachedControl(MemcachedSession):
                 yield Outcome(thing, f"{describe(thing)}: {_TOO_MANY}", left=True)
                 continue
             removed = self._remove(thing)
-            said = f"{removed:,} removed" if removed else "there were none"
-            yield Outcome(thing, f"{describe(thing)}: {said}", left=False)
+            outcome = f"{removed:,} removed" if removed else "there were none"
+            yield Outcome(thing, f"{describe(thing)}: {outcome}", left=False)
 
     def _remove(self, thing: Made) -> int:
         if thing.kind == "numbered_keys":

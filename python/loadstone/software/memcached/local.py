@@ -38,14 +38,14 @@ LEAST = (1, 6, 12)
 def find(binary: str | None = None) -> Path | None:
     """The program: `binary`, or else on PATH and where systems keep it."""
     places = [None, *OTHER_PLACES] if binary is None else [None]
-    found = (shutil.which(binary or PROGRAM, path=place) for place in places)
-    return next((Path(path) for path in found if path), None)
+    paths = (shutil.which(binary or PROGRAM, path=place) for place in places)
+    return next((Path(path) for path in paths if path), None)
 
 
 def version_of(program: Path) -> str | None:
     """Its version; None where it does not run, or says none."""
-    found = re.search(r"\d+(\.\d+)+", output_of(str(program), "--version") or "")
-    return found[0] if found else None
+    version = re.search(r"\d+(\.\d+)+", output_of(str(program), "--version") or "")
+    return version[0] if version else None
 
 
 def is_too_old(version: str) -> bool:
@@ -113,16 +113,16 @@ class LocalMemcached(OwnServer):
 
     def _need(self) -> Path:
         binary = self._settings.binary
-        found = find(binary)
-        if found is None:
+        program = find(binary)
+        if program is None:
             problem = f"binary '{binary}' is not an executable file" if binary else "no memcached on PATH"
             raise UserError(f"server {self.name}: {problem}; {HOW_TO_GET}")
-        version = version_of(found)
+        version = version_of(program)
         if version is not None and is_too_old(version):
             least = ".".join(map(str, LEAST))
-            problem = f"{found} is version {version}, whose meta commands are missing or others"
+            problem = f"{program} is version {version}, whose meta commands are missing or others"
             raise UserError(f"server {self.name}: {problem}; install {least} or newer, or name another with 'binary'")
-        return found.absolute()
+        return program.absolute()
 
     def _write_files(self, folder: Path) -> None:
         """The passwords, for our eyes only; and the command, which has the port."""
@@ -161,11 +161,11 @@ def _own_user() -> list[str]:
 
 def installed() -> Fact:
     """The memcached that would be started."""
-    found = find()
-    if found is None:
+    program = find()
+    if program is None:
         return Fact(PROGRAM, "not installed", "warn", HOW_TO_GET)
-    version = version_of(found)
+    version = version_of(program)
     if version is not None and is_too_old(version):
         least = ".".join(map(str, LEAST))
-        return Fact(PROGRAM, f"{version} ({found})", "warn", f"it is too old: install {least} or newer")
-    return Fact(PROGRAM, f"{version or 'installed'} ({found})", "ok")
+        return Fact(PROGRAM, f"{version} ({program})", "warn", f"it is too old: install {least} or newer")
+    return Fact(PROGRAM, f"{version or 'installed'} ({program})", "ok")

@@ -35,7 +35,7 @@ class MemoryUse:
 
     @classmethod
     def of(cls, stats: Mapping[str, str]) -> "MemoryUse":
-        """By what it reports; what it does not report is 0. Raises ValueError: it is no whole number."""
+        """By what it reports; what it does not report is 0. Raises ValueError: it is not a whole number."""
         return cls(
             limit_bytes=whole(stats, "limit_maxbytes"),
             used_bytes=whole(stats, "bytes"),
@@ -55,13 +55,13 @@ def start_of(stats: Mapping[str, str]) -> str:
     """Which start of the server answered: its process, and when it began. Both clocks tick together.
 
     Raises:
-        ValueError: a clock is no whole number.
+        ValueError: a clock is not a whole number.
     """
     return f"{stats.get('pid', '')}-{whole(stats, 'time') - whole(stats, 'uptime')}"
 
 
 def memory_use(session: MemcachedSession) -> MemoryUse:
-    """One `stats`. Raises ServerGone; BadReply: a figure is none."""
+    """One `stats`. Raises ServerGone; BadReply: a figure is not a whole number."""
     stats = session.stats()
     with read_as(session.endpoint.label, "stats", "a whole number"):
         return MemoryUse.of(stats)

@@ -94,12 +94,12 @@ def snapshot(control: Queried) -> MemcachedSnapshot:
     """One `stats`.
 
     Raises:
-        ServerGone: the server does not answer, or answers what is no answer (BadReply).
+        ServerGone: the server does not answer, or its answer cannot be read (BadReply).
     """
     stats = control.stats()
     with read_as("of memcached", "stats", "figures"):
         figures = _figures(stats) | {name: finite(stats[theirs]) for name, theirs in AS_CHECKED.items()}
-        calls = {name: MetaCalls(sum(int(stats[one]) for one in counted)) for name, counted in COUNTS.items()}
+        calls = {name: MetaCalls(sum(int(stats[counter]) for counter in counted)) for name, counted in COUNTS.items()}
         uptime_s = int(stats["uptime"])
         start = start_of(stats)
     return MemcachedSnapshot(start, uptime_s, figures, calls, unix_s=steady_clock.unix_s())

@@ -1,4 +1,4 @@
-"""All that the registry offers of memcached beside its declaration."""
+"""What the room of memcached offers; see `software.room`."""
 
 from loadstone.deploy.ledger import Place, place_of
 from loadstone.software.memcached.confinement import ConfinedMeta
@@ -9,7 +9,7 @@ from loadstone.software.room import Room
 
 
 def place(server: str, url: str) -> Place:
-    """Where a URL leads. Raises UserError if it is none of a memcached."""
+    """Where a URL leads. Raises UserError if it is not the URL of a memcached."""
     return place_of(server, parse_memcached_url(url), (MEMCACHED.schemes[0], ""))
 
 

@@ -91,12 +91,12 @@ class MemcachedSession:
         request = b"".join(_framed(command) for command in commands)
         with self._connected(str(commands[0][0]) if commands else "") as replies:
             self._send(request)
-            found = [self._reply(replies) for _ in commands]
-        for reply in found:
+            answers = [self._reply(replies) for _ in commands]
+        for reply in answers:
             if reply.startswith(ERRORS):
                 said = shortened(reply.decode(errors="replace"))
                 raise ServerRefused(f"server {self.endpoint.label}: {said}", said.split(" ")[0], said)
-        return found
+        return answers
 
     def version(self) -> str:
         """As it says itself: `1.6.18`."""
@@ -112,17 +112,17 @@ class MemcachedSession:
     def stats(self, what: str = "") -> dict[str, str]:
         """The names and values of `stats`, or of `stats settings`."""
         command = f"stats {what}".strip()
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         with self._connected(command) as replies, read_as(self.endpoint.label, command, "names and values"):
             self._send(f"{command}\r\n".encode())
             for _ in range(LINES_MAX):
                 line = self._line(replies).decode(errors="replace")
                 if line == "END":
-                    return found
+                    return values
                 word, name, *value = line.split(" ", 2)
                 if word != "STAT":
                     raise ValueError(shortened(line))
-                found[name] = value[0] if value else ""
+                values[name] = value[0] if value else ""
             raise ValueError("lines without end")
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
@@ -142,7 +142,7 @@ class MemcachedSession:
         """The number that `stats NAME` or `mg KEY v` answers; 0 of a key that is not there.
 
         Raises:
-            UserError: it is none of these, or the answer is no number.
+            UserError: the text is neither, or the answer is not a number.
         """
         words = text.split()
         if len(words) < 2 or words[0].upper() not in COUNTING:
@@ -171,7 +171,7 @@ class MemcachedSession:
         return removed
 
     def remove_keys(self, keys: Sequence[str]) -> int:
-        """Remove these keys of ours; how many there were. Raises UserError if one is none of ours."""
+        """Remove these keys of ours; how many there were. Raises UserError if a key is not ours."""
         for key in keys:
             if not key.startswith(OUR_PREFIX):
                 problem = f"only keys that begin with '{OUR_PREFIX}' are removed; use such a key"
@@ -207,7 +207,7 @@ class MemcachedSession:
         self._socket = BoundedSocket(dialled(self.endpoint, step_s(self._timeout_s)), self._timeout_s)
         self._begin()
         self._replies = replies = self._socket.makefile("rb")
-        # A server that requires no login would store one as a value: so it is found out first whether it does.
+        # A server that requires no login would store one as a value: so we first ask whether it does.
         self._send(b"mn\r\n")
         line = self._line(replies)
         if line == UNAUTHENTICATED:

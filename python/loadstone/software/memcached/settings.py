@@ -83,22 +83,22 @@ def arguments_of(settings: Mapping[str, ConfigValue]) -> list[str]:
 
 def reported(stats: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     """What `stats settings` says of options, in the options' own terms."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name in names:
         option = OPTIONS.get(SPELLING.name(name))
         value = None if option is None else stats.get(option.reported)
         if option is None or value is None:
             continue
         if option.inverse:
-            found[name] = "no" if value in ("on", "yes", "1") else "yes"
+            values[name] = "no" if value in ("on", "yes", "1") else "yes"
         else:
             number = whole_number(value)
-            found[name] = value if option.divisor == 1 or number is None else str(number // option.divisor)
-    return found
+            values[name] = value if option.divisor == 1 or number is None else str(number // option.divisor)
+    return values
 
 
 def why_it_ended(log: Sequence[str]) -> str:
     """What it printed about an end during the start, for a person."""
     lines = [line.strip() for line in log if line.strip()]
-    said = next((line for line in reversed(lines) if not line.lower().startswith("usage")), "nothing")
-    return f"it ended while it started, and said: {shortened(said, 300)}; correct the settings"
+    last_line = next((line for line in reversed(lines) if not line.lower().startswith("usage")), "nothing")
+    return f"it ended while it started, and said: {shortened(last_line, 300)}; correct the settings"

@@ -26,7 +26,7 @@ def parse_memcached_url(url: str) -> Endpoint:
     """`memcached://user:password@host:port` as an endpoint; option `password_env`.
 
     Raises:
-        UserError: it is no such URL; the message never holds the password.
+        UserError: the URL is not of this form; the message never holds the password.
     """
     shown = hide_url(url)
     try:

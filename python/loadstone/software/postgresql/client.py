@@ -118,7 +118,7 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
 
     Raises:
         UserError: a file for TLS cannot be read.
-        Error: pg8000's; the server refused, or is none.
+        Error: pg8000's; the server refused, or is not a PostgreSQL.
         OSError: it does not answer.
     """
 
@@ -148,8 +148,8 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
         """The rows that one statement gives; `values` take the places of its `$1`, `$2`..."""
         self.file.begin_reply()
         with self._only_its_errors():
-            found = self.execute_unnamed(statement, tuple(None if v is None else str(v) for v in values)).rows
-        return [tuple(row) for row in found or ()]
+            rows = self.execute_unnamed(statement, tuple(None if v is None else str(v) for v in values)).rows
+        return [tuple(row) for row in rows or ()]
 
     def copy_in(self, statement: str, chunks: Iterable[bytes]) -> None:
         """Run a COPY FROM STDIN of these bytes."""

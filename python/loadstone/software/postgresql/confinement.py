@@ -78,10 +78,10 @@ def require_counting(select: str) -> None:
 
 
 def tables_changed(text: str) -> frozenset[str]:
-    """The tables that a statement of a file changes, in small letters; not those that it makes where there is none.
+    """The tables that a statement of a file changes, in small letters; not those that it makes where they are missing.
 
     Raises:
-        SqlProblem: it is none that may be sent.
+        SqlProblem: the statement may not be sent.
     """
     tokens = tokens_of(text)
     if not tokens:

@@ -112,8 +112,8 @@ class PostgresqlMonitor:
 
 def _counters(status: Mapping[str, float]) -> dict[str, float]:
     """What only grows: `RATES` by our names, the buffers' hits by the server's."""
-    found = {name: status[theirs] for name, theirs in RATES.items() if theirs in status}
-    return found | ({HITS: status[HITS]} if HITS in status else {})
+    growing = {name: status[theirs] for name, theirs in RATES.items() if theirs in status}
+    return growing | ({HITS: status[HITS]} if HITS in status else {})
 
 
 WATCHING = (PostgresqlMonitor.watching,)

@@ -24,10 +24,10 @@ def find(program: str, folder: Path | None = None) -> Path | None:
     else:
         versions = [path for place in PLACES for path in Path(place).glob("*/bin") if (path / "initdb").exists()]
         places = sorted(versions, key=_version, reverse=True)
-    found = [shutil.which(program, path=str(place)) for place in places]
+    paths = [shutil.which(program, path=str(place)) for place in places]
     if folder is None:
-        found.insert(0, shutil.which(program))
-    return next((Path(path) for path in found if path), None)
+        paths.insert(0, shutil.which(program))
+    return next((Path(path) for path in paths if path), None)
 
 
 def _version(path: Path) -> int:
@@ -39,7 +39,7 @@ def server_user() -> pwd.struct_passwd | None:
     """The user that the server runs as where we are root; None: as ourselves.
 
     Raises:
-        UserError: there is none.
+        UserError: this machine has no such user.
     """
     if os.geteuid() != 0:
         return None
@@ -89,9 +89,9 @@ def as_user(user: pwd.struct_passwd | None, folder: Path, command: Sequence[str]
 
 def installed() -> Fact:
     """The PostgreSQL that would be started."""
-    found = find("postgres")
-    if found is None or find("initdb") is None:
+    program = find("postgres")
+    if program is None or find("initdb") is None:
         remedy = "Debian: apt-get install postgresql; or --server NAME=postgresql://..."
         return Fact("postgresql", "not installed", "warn", remedy)
-    version = re.search(r"\d+(\.\d+)*", output_of(str(found), "--version") or "")
-    return Fact("postgresql", f"{version[0] if version else 'installed'} ({found})", "ok")
+    version = re.search(r"\d+(\.\d+)*", output_of(str(program), "--version") or "")
+    return Fact("postgresql", f"{version[0] if version else 'installed'} ({program})", "ok")

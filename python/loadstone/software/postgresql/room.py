@@ -1,4 +1,4 @@
-"""All that the registry offers of PostgreSQL beside its declaration."""
+"""What the room of PostgreSQL offers; see `software.room`."""
 
 from loadstone.deploy.ledger import Place
 from loadstone.software.postgresql.control import PostgresqlControl
@@ -13,7 +13,7 @@ from loadstone.software.sql.traces import place_of_database
 
 
 def place(server: str, url: str) -> Place:
-    """Where a URL leads. Raises UserError if it is none of a PostgreSQL."""
+    """Where a URL leads. Raises UserError if it is not the URL of a PostgreSQL."""
     return place_of_database(POSTGRESQL, server, *parse_postgresql_url(url))
 
 

@@ -56,8 +56,8 @@ class PostgresqlSession(SqlSession):
     @typed("rows of a PostgreSQL")
     def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows that one statement gives; `values` take the places of its `$1`, `$2`..."""
-        found: list[tuple[Any, ...]] = self._run(lambda connection: connection.rows(statement, values))
-        return found
+        rows: list[tuple[Any, ...]] = self._run(lambda connection: connection.rows(statement, values))
+        return rows
 
     def copy_in(self, statement: str, chunks: Iterable[bytes]) -> None:
         """Run a COPY FROM STDIN; no file of either machine is read."""

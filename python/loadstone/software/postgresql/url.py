@@ -13,7 +13,7 @@ from loadstone.deploy.urls import TLS_OPTIONS, tls_of, valid_by
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.postgresql.control import PostgresqlControl
-from loadstone.software.sql.url import UsersSqlServer, options_text, parse_sql_url, require_expressible
+from loadstone.software.sql.url import UsersSqlServer, jdbc_text, parse_sql_url, require_expressible
 
 OPTIONS = ("password_env", "sslmode", *TLS_OPTIONS)
 MODES: dict[str, dict[str, str] | None] = {
@@ -32,7 +32,7 @@ def parse_postgresql_url(url: str) -> tuple[Endpoint, str]:
     `key_file`, each of which means TLS.
 
     Raises:
-        UserError: it is no such URL; the message never holds the password.
+        UserError: the URL is not of this form; the message never holds the password.
     """
     return parse_sql_url(url, PostgresqlControl, 5432, OPTIONS, _tls)
 
@@ -90,4 +90,4 @@ def jdbc_options(host: str, port: str, tls: Tls | None) -> str:
             options["sslrootcert"] = ca_file_of(tls)
         elif tls.verify:
             options["sslfactory"] = "org.postgresql.ssl.DefaultJavaSSLFactory"
-    return options_text(options)
+    return jdbc_text(options)

@@ -52,21 +52,21 @@ def cut(statement: str, pattern: re.Pattern[str]) -> list[Token]:
 
     `pattern` takes one token, in a group that is named by its kind. Raises SqlProblem where it takes none.
     """
-    found: list[Token] = []
+    tokens: list[Token] = []
     text, at = statement.strip(BLANK).removesuffix(";"), 0
     while at < len(text):
         match = pattern.match(text, at)
         if match is None:
             raise SqlProblem(f"'{' '.join(text[at : at + 20].split())}' is not supported there")
         at = match.end()
-        found += [Token(kind, match[kind]) for kind in KINDS if match[kind] is not None]
-    return found
+        tokens += [Token(kind, match[kind]) for kind in KINDS if match[kind] is not None]
+    return tokens
 
 
 def called(tokens: Sequence[Token]) -> list[tuple[int, Token]]:
     """Every name with a parenthesis behind it, which may be a function, and its place."""
     pairs = enumerate(pairwise(tokens))
-    return [(at, one) for at, (one, after) in pairs if one.is_name and after.sign == "("]
+    return [(at, name) for at, (name, after) in pairs if name.is_name and after.sign == "("]
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -143,18 +143,18 @@ class Reader:
         """Returns if one of these words or signs stands next, or nothing where one is empty. Raises SqlProblem."""
         token = self._tokens[self._at] if self._at < len(self._tokens) else None
         is_value = token is not None and not token.word and not token.sign
-        found = "" if token is None else token.word or token.text
-        if is_value or found not in texts:
-            raise SqlProblem(f"'{found}' is not supported there")
+        next_text = "" if token is None else token.word or token.text
+        if is_value or next_text not in texts:
+            raise SqlProblem(f"'{next_text}' is not supported there")
 
     def names(self) -> frozenset[str]:
         """Names with commas between, up to the end, in small letters. Raises SqlProblem."""
-        found = {self.name()}
+        names = {self.name()}
         while self._at < len(self._tokens):
             self.one_of(",")
             self._at += 1
-            found.add(self.name())
-        return frozenset(found)
+            names.add(self.name())
+        return frozenset(names)
 
 
 @dataclass(frozen=True)

@@ -90,11 +90,11 @@ class OwnSqlServer(OwnServer):
 
     def _need(self, program: str) -> Path:
         folder = self._settings.folder
-        found = self._find(program, folder)
-        if found is None:
+        path = self._find(program, folder)
+        if path is None:
             where = f"in {folder}" if folder else "on PATH"
             raise UserError(f"server {self.name}: no {program} {where}; {self.how_to_get}")
-        return found.absolute()
+        return path.absolute()
 
     def _run_to_its_end(self, process: GuardedProcess) -> None:
         """Run the program that makes the data folder. Raises UserError if it does not end in time."""

@@ -34,8 +34,8 @@ def comment_of(run_id: str, run_name: str) -> str:
 
 def owner_of(control: SqlSession) -> Owner | None:
     """The run that made the control's database; None: none did, it is not there, or the server is too old to say it."""
-    found = _COMMENT.fullmatch(control.database_comment())
-    return Owner(found[1], found[2]) if found else None
+    mark = _COMMENT.fullmatch(control.database_comment())
+    return Owner(mark[1], mark[2]) if mark else None
 
 
 def create_marked(control: SqlSession, run_id: str, run_name: str) -> bool:
@@ -46,15 +46,6 @@ def create_marked(control: SqlSession, run_id: str, run_name: str) -> bool:
 def marking_table(run_id: str) -> str:
     """The name of the table that lists a run's tables."""
     return f"loadstone_run_{run_id}"
-
-
-def mark_tables(control: SqlSession, run_id: str, tables: Iterable[Made]) -> None:
-    """List tables as the run's, in a database that was there before. A user who may not make tables cannot.
-
-    Raises:
-        LoadstoneError: the server does not answer.
-    """
-    control.list_as_ours(marking_table(run_id), tables)
 
 
 def marked_tables(control: SqlSession, run_id: str) -> set[Made]:
@@ -110,18 +101,18 @@ def note_tables(control: SqlSession, traces: Traces, tables: Iterable[Made]) -> 
         return
     traces.note(*new)
     if _are_listed(control, traces):
-        mark_tables(control, traces.ledger.run_id, new)
+        control.list_as_ours(marking_table(traces.ledger.run_id), new)
 
 
 def remove_traces(control: SqlSession, traces: Traces) -> None:
     """Remove the tables that were made, empty those that were filled, and forget them. Raises LoadstoneError."""
-    found = [thing for thing in traces.things if thing.kind in TABLES]
-    if not found:
+    ours = [thing for thing in traces.things if thing.kind in TABLES]
+    if not ours:
         return
-    remove_tables(control, found)
+    remove_tables(control, ours)
     if _are_listed(control, traces):
         unmark_tables(control, traces.ledger.run_id)
-    for thing in found:
+    for thing in ours:
         traces.gone(thing)
 
 

@@ -41,7 +41,7 @@ def parse_sql_url(
         tls_of: what they say of TLS, by the options, the host and the URL as it may be shown.
 
     Raises:
-        UserError: it is no such URL; the message never holds the password.
+        UserError: the URL is not of this form; the message never holds the password.
     """
     shown, software = hide_url(url), control.declared
     try:
@@ -166,7 +166,7 @@ class UsersSqlServer(ABC):
         return self.control().place(self.name), Made("database", self._database)
 
 
-def options_text(options: Mapping[str, str]) -> str:
+def jdbc_text(options: Mapping[str, str]) -> str:
     """Options as they stand after `?` in the URL."""
     return "&".join(f"{name}={value}" for name, value in options.items())
 
