@@ -12,6 +12,7 @@ from typing import Any
 
 from generated import keep
 
+from loadstone.goals.registry import KINDS
 from loadstone.plan.drive_plan import Plan
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.units import kind_of
@@ -73,7 +74,27 @@ def experiment_schema() -> Schema:
     operation["commands"]["items"] = {"$ref": "#/$defs/Command"}
     operation["requests"]["items"] = {"$ref": "#/$defs/HttpRequest"}
     operation["read_back"] = {"anyOf": [{"$ref": "#/$defs/Command"}, {"type": "null"}]}
+    _declare_goals(schema, definitions)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": definitions}
+
+
+def _declare_goals(schema: Schema, definitions: Schema) -> None:
+    """What each kind of goal takes; where there is no kind, an experiment has none."""
+    if not KINDS:
+        del schema["properties"]["goals"], definitions["GoalSpec"]
+        return
+    goal = definitions["GoalSpec"]
+    goal["properties"]["kind"]["enum"] = list(KINDS)
+    goal["allOf"] = []
+    for name, kind in KINDS.items():
+        settings = kind.settings_type.model_json_schema()
+        definitions |= settings.pop("$defs", {})
+        goal["allOf"].append({"if": {"properties": {"kind": {"const": name}}}, "then": _beside(settings)})
+
+
+def _beside(settings: Schema) -> Schema:
+    """Settings of a kind, beside what all goals have."""
+    return {key: settings[key] for key in ("description", "properties", "required") if key in settings}
 
 
 def loosened(name: str, schema: Schema) -> Schema:

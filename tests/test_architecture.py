@@ -82,8 +82,8 @@ JOINERS = {"cli", "conduct", "run"}
 GOALS_MAY = {"figures", "goals", "judge", "message", "plan", "spec"}
 GOALS_MAY_OF_RECORD = {"record.crash", "record.look", "record.reading", "record.trial"}
 """What a goal may know: what is planned, what was measured, and how it is judged."""
-ANSWERS = {"goals.answer", "goals.crash"}
-"""The modules of goals that say what they answer: the analysis and the report may import them."""
+ANSWERS = {"goals.answer", "goals.crash", "goals.registry"}
+"""The modules of goals that say what they answer, and the way to those: the analysis and the report may import them."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -36,6 +36,7 @@ class Prepared:
 def prepare(options: RunOptions) -> Prepared:
     """Plan the run, and check all that needs no start: what loads quickly first. Raises UserError."""
     experiment = requested_experiment(options)
+    _check_goals(experiment)
     cpu_count = usable_cpus()
     run_plan = requested_plan(experiment, options, place(cpu_count).generator_cpus, cpu_count)
     if options.resume is not None:
@@ -130,6 +131,13 @@ def _seed(options: RunOptions, kept: "PlanSummary | None") -> int:
     if options.seed is not None:
         return options.seed
     return secrets.randbelow(2**32) if kept is None else kept.seed
+
+
+def _check_goals(experiment: Experiment) -> None:
+    if experiment.goals:
+        from loadstone.goals.registry import check_goals  # only now: it takes time to load
+
+        check_goals(experiment)
 
 
 def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOptions) -> None:

@@ -15,13 +15,13 @@ from loadstone.analyse.comparisons import (
     repeated_blocks,
 )
 from loadstone.analyse.completion import newest_look
+from loadstone.analyse.fixed_rates import without_searches
 from loadstone.analyse.model import Comparison, Ended
 from loadstone.judge.compare.blocks import group_blocks, judged_blocks
 from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.statistics.settings import Settings
 from loadstone.message import Message, message
-from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.plan.group import GroupDesign, PairDesign
 from loadstone.plan.labels import condition_label
 from loadstone.plan.looks import BLOCKS_MIN
@@ -77,11 +77,11 @@ def compare_pairs(
     Without a metric, that of the pair's group counts; without a margin, the usual one of the metric.
     """
     placed: dict[tuple[str, bool], list[PairDesign]] = {}
-    apart = []
+    apart, measured = [], without_searches(run, judged_trials)
     for pair in pairs:
-        group, blocks = _group_of(judged_trials, pair)
+        group, blocks = _group_of(measured, pair)
         if group is None:
-            apart.append(_apart(run, judged_trials, pair))
+            apart.append(_apart(run, measured, pair))
         else:
             placed.setdefault((group, blocks >= BLOCKS_MIN), []).append(pair)
     latencies = latencies_of(run)
@@ -171,11 +171,10 @@ def _group_of(trials: Sequence[TrialRecord], pair: PairDesign) -> tuple[str | No
 
 
 def _blocks_of(trials: Sequence[TrialRecord], condition: Mapping[str, Level]) -> dict[str, set[int]]:
-    """Group -> the blocks in which the condition was measured under its own load."""
+    """Group -> the blocks in which the condition was measured."""
     name, found = identity(condition), dict[str, set[int]]()
     for trial in trials:
-        beside = trial.group == AT_RATE_GROUP or trial.saturation is not None
-        if trial.block != WARM_BLOCK and not beside and identity(trial.condition) == name:
+        if trial.block != WARM_BLOCK and identity(trial.condition) == name:
             found.setdefault(trial.group, set()).add(trial.block)
     return found
 

@@ -18,6 +18,7 @@ from loadstone.analyse.saturations import make_saturations, saturation_headline
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
 from loadstone.goals.crash import Crash
+from loadstone.goals.registry import answers_of
 from loadstone.judge.validity.check import Check
 from loadstone.judge.validity.checks import CHECKS, forbidding, judge_trial
 from loadstone.plan.labels import label_of
@@ -49,6 +50,8 @@ def analyse_run(run: Run) -> Analysis:
     short = budget_too_short(run.plan.budget_s, needed_s, quick=quick) if needed_s else None
     saturations = make_saturations(run, judged)
     points = saturation_headline(saturations)
+    answers = answers_of(run, judged)
+    said = [one for answer in answers.values() if (one := answer.headline()) is not None]
     alone = points if not tables else None
     meanings = meanings_of(run, judged, tables)
     verdicts = Counter(trial.verdict for trial in judged)
@@ -56,7 +59,7 @@ def analyse_run(run: Run) -> Analysis:
         experiment=run.experiment.name,
         run=run.path.resolve().name,
         question=run.experiment.question,
-        answer=short or alone or answer_question(run.experiment, tables, families, effects, points, quick=quick),
+        answer=short or alone or answer_question(run.experiment, tables, families, effects, points, said, quick=quick),
         headline=short or alone or headline(run.experiment, tables, families, points, quick=quick),
         comparison=comparison_line(tables, families),
         families=families,
@@ -85,6 +88,7 @@ def analyse_run(run: Run) -> Analysis:
             Outcome(run.experiment, under_own_load, tables, families, checks, run.plan.scale, effects, saturations)
         ),
         crashes=Crash.answer(run),
+        goals=answers,
         speed=machine_speed(judged),
         scale=run.plan.scale,
         saturations=saturations,

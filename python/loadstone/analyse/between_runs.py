@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.analyse.fixed_rates import without_searches
 from loadstone.analyse.model import Comparison, Ended
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.exploration import Explored, repeated, settings_by
@@ -27,7 +28,6 @@ from loadstone.judge.validity.bounds import bound_over
 from loadstone.judge.validity.checks import BOUNDS, failed_checks, forbidding
 from loadstone.judge.verdict import Bound, Verdict
 from loadstone.message import Message, message
-from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.plan.group import PairDesign
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA
@@ -121,8 +121,9 @@ def _places(run: Run) -> dict[str, int]:
 def _by_condition(judged: JudgedRun) -> dict[str, dict[str, list[TrialRecord]]]:
     """Identity of a condition -> group -> its trials but for those of the warm block and those at a fixed rate."""
     found: dict[str, dict[str, list[TrialRecord]]] = {}
-    for trial in sorted(judged.trials, key=lambda trial: trial.started_unix_ns):
-        if trial.block != WARM_BLOCK and trial.group != AT_RATE_GROUP and trial.saturation is None:
+    trials = without_searches(judged.run, judged.trials)
+    for trial in sorted(trials, key=lambda trial: trial.started_unix_ns):
+        if trial.block != WARM_BLOCK:
             found.setdefault(identity(trial.condition), {}).setdefault(trial.group, []).append(trial)
     return found
 

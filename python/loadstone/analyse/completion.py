@@ -23,7 +23,7 @@ def is_finished(run: Run, group: str) -> bool:
 
 
 def is_complete(run: Run) -> bool:
-    """Whether every group of the run is finished, and it was found of every condition where it saturates."""
+    """Whether every group of the run is finished, and every goal has its answer."""
     groups = {line.group for line in run.plan.trials}
     return all(is_finished(run, group) for group in groups) and not _without_end(run)
 
@@ -36,14 +36,17 @@ def needed_trials(run: Run) -> set[str]:
     done = {trial.trial for trial in run.trials}
     looks = {group: newest_look(run, group) for group in {line.group for line in run.plan.trials}}
     needed = {line.trial for line in run.plan.trials if line.trial in done or _is_needed(line, looks[line.group])}
-    needed |= {trial.trial for trial in run.trials if trial.saturation is not None} | _without_end(run)
+    goals = {goal.name for goal in run.plan.goals}
+    needed |= {trial.trial for trial in run.trials if trial.saturation is not None or trial.group in goals}
+    needed |= _without_end(run)
     return needed | {line.trial for line in (run.plan.at_rate.trials if run.plan.at_rate else ()) if line.trial in done}
 
 
 def _without_end(run: Run) -> set[str]:
-    """Conditions of which it was not found yet where they saturate, by the names of their lines in the plan."""
+    """What a look ends and none did yet: the search for a saturation point, by its line in the plan, and goals."""
     planned = () if run.plan.saturation is None else run.plan.saturation.trials
-    return {line.trial for line in planned if (look := newest_look(run, line.trial)) is None or not look.stop}
+    names = {*(line.trial for line in planned), *(goal.name for goal in run.plan.goals)}
+    return {name for name in names if (look := newest_look(run, name)) is None or not look.stop}
 
 
 def _is_needed(line: PlannedLine, newest: Look | None) -> bool:

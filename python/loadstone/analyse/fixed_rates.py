@@ -19,9 +19,15 @@ from loadstone.spec.levels import Condition, identity
 def own_load(run: Run, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
     """Those under the load that the experiment writes: what is in no table or answer of its own is beside it.
 
-    That is a fixed rate, and what is measured to find where a condition saturates.
+    That is a fixed rate, what is measured to find where a condition saturates, and what other goals measure.
     """
-    beside = {AT_RATE_GROUP, *(group.name for group in run.plan.groups if group.fixed_rate is not None)}
+    at_a_rate = {group.name for group in run.plan.groups if group.fixed_rate is not None}
+    return [trial for trial in without_searches(run, trials) if trial.group not in at_a_rate]
+
+
+def without_searches(run: Run, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """Those of tables and comparisons: without rows at a fixed rate, saturation points and other goals."""
+    beside = {AT_RATE_GROUP, *(goal.name for goal in run.plan.goals)}
     return [trial for trial in trials if trial.group not in beside and trial.saturation is None]
 
 

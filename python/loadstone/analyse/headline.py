@@ -26,11 +26,12 @@ def answer_question(
     families: Sequence[Family],
     effects: Sequence[EffectsAnswer] = (),
     saturations: Message | None = None,
+    goals: Sequence[Message] = (),
     *,
     quick: bool,
 ) -> Message:
     """A few sentences that open the report: the headline, the effects, the main verdicts of other comparisons, and
-    where conditions saturate.
+    where conditions saturate; and what other goals found.
     """
     answered = {one.name for one in effects}
     verdicts = _main_verdicts([family for family in families if family.name not in answered])
@@ -38,6 +39,7 @@ def answer_question(
     parts = [first, *(one.answer for one in effects)]
     parts += [verdicts] if verdicts is not None else []
     parts += [saturations] if saturations is not None and first is not saturations else []
+    parts += goals
     return parts[0] if len(parts) == 1 else message("sentences", parts=parts)
 
 

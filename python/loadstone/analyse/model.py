@@ -1,18 +1,23 @@
 """What `analysis.json` holds, and what every reporter reads."""
 
-from typing import Literal, Self
+import operator
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from loadstone.analyse.limiting_part import Bottleneck as Bottleneck
 from loadstone.analyse.limiting_part import Part as Part
 from loadstone.analyse.saturation_answer import SaturationAnswer
-from loadstone.goals.answer import Section
+from loadstone.goals.answer import GoalAnswer, Section
 from loadstone.goals.crash import CrashTable, crash_section
+from loadstone.goals.registry import read_answer
 from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Level, Piece, Verdict
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
 from loadstone.record.look import Reason
 from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
 
+AnyAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(read_answer)]
 IntervalUnit = Literal["slice", "second", "part", "trial"]
 """What latencies of one row are measured apart in."""
 
@@ -481,8 +486,11 @@ class Analysis(Piece):
     """Titles of factors; a factor without an entry is called by its name."""
     saturations: list[SaturationAnswer] = []
     """Where each condition saturates, where the experiment searches for it."""
+    goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
+    """What the goals found that the experiment declares, by their names; left out where there are none."""
 
     @property
     def sections(self) -> list[Section]:
         """What goals beside tables, comparisons and saturation points have to say."""
-        return [crash_section(self.crashes)] if self.crashes else []
+        crashes = [crash_section(self.crashes)] if self.crashes else []
+        return [*crashes, *(answer.section(name) for name, answer in self.goals.items())]

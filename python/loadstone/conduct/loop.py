@@ -10,7 +10,7 @@ from loadstone.conduct.display import RunDisplay
 from loadstone.drive.outcome import Interval
 from loadstone.goals.budget import Budget
 from loadstone.goals.goal import Asked, Done, Goal, History, Judged, Kill, Measure, Shown, Tell, TimeLeft, Turn
-from loadstone.goals.registry import GOALS
+from loadstone.goals.registry import goals_of
 from loadstone.judge.validity.checks import failed_checks, forbidding
 from loadstone.live.live_panel import LiveFigures
 from loadstone.machine import steady_clock
@@ -43,7 +43,7 @@ class Loop:
         )
         budget = Budget(self._run_plan.budget_s, folder.earlier_trials, clock, began_s=began_s)
         self._time = TimeLeft(budget, unix_s, kept_s=self._kept_s)
-        self._goals = [made(asked) for made in GOALS]
+        self._goals = goals_of(asked)
         self._started = False
 
     def run(self) -> None:

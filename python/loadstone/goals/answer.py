@@ -71,7 +71,7 @@ class Section:
     """Promises that were broken: they open the report, and the run ends with the status of what is invalid."""
 
 
-class Answer(Piece):
+class GoalAnswer(Piece):
     """What a goal of the experiment found. Its `kind` is that of the goal."""
 
     kind: str

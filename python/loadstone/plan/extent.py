@@ -69,6 +69,8 @@ def _parts_of_the_time(run_plan: RunPlan) -> list[Message]:
         lines.append(message("plan_at_rate", rows=rows, time_s=run_plan.at_rate_s(), **rate))
     if run_plan.saturation is not None:
         lines.append(_saturation(run_plan.saturation, run_plan.saturation_s()))
+    for goal in run_plan.goals:
+        lines.append(message("plan_goal", name=goal.name, conditions=len(goal.trials), time_s=goal.time_s))
     if run_plan.crashes:
         lines.append(message("plan_crashes", crashes=len(run_plan.crashes), time_s=run_plan.crashes_s()))
     return lines

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from loadstone.plan.at_rate import FixedRate
 from loadstone.plan.drive_plan import Closed, Open, Plan
@@ -156,6 +156,20 @@ class SaturationPlan:
 
 
 @dataclass(frozen=True)
+class GoalPlan:
+    """A goal that the experiment declares (`spec.experiment.GoalSpec`)."""
+
+    name: str
+    """The group of its trials, too."""
+    kind: str
+    settings: Mapping[str, Any]
+    time_s: float
+    """How much of the budget is kept for it."""
+    trials: tuple[PlannedTrial, ...]
+    """One a condition, under the workload's own load: what it measures is made from them."""
+
+
+@dataclass(frozen=True)
 class RunPlan:
     """All trials of a run, as many as it may need at most, group by group and block by block."""
 
@@ -182,13 +196,16 @@ class RunPlan:
     keeps them, whatever its budget."""
     saturation: SaturationPlan | None = None
     """Measured after all trials and before the crashes, outside of every table and comparison."""
+    goals: tuple[GoalPlan, ...] = ()
+    """Measured after all trials, before it is found where conditions saturate."""
 
     @property
     def every_trial(self) -> tuple[PlannedTrial, ...]:
-        """All trials, with those at a fixed rate, one of each condition that is saturated, and those of the crashes."""
+        """All trials, those at a fixed rate and of crashes among them, and one of each condition of other goals."""
         at_rate = () if self.at_rate is None else self.at_rate.trials
         saturated = () if self.saturation is None else self.saturation.trials
-        return (*self.trials, *at_rate, *saturated, *(one.trial for one in self.crashes))
+        asked = (trial for goal in self.goals for trial in goal.trials)
+        return (*self.trials, *at_rate, *saturated, *asked, *(one.trial for one in self.crashes))
 
     def at_rate_s(self) -> float:
         """Seconds that are kept for what is measured at a fixed rate."""
@@ -210,7 +227,7 @@ class RunPlan:
         alone = [trial.plan for trial in needed if not trial.in_rounds]
         measured_s = sum(expected_measure_s(plan) + expected_overhead_s(plan) for plan in alone)
         measured_s += sum(group.seconds(_from_start(group, group.looks[0])) for group in self.groups if group.rounds)
-        return self.preparation_s() + measured_s + self.saturation_s() + self.crashes_s()
+        return self.preparation_s() + measured_s + self.goals_s() + self.saturation_s() + self.crashes_s()
 
     def preparation_s(self) -> float:
         """A guess at the seconds that the subjects' starts and warm-ups take, and writing the rows: each once."""
@@ -223,6 +240,11 @@ class RunPlan:
         """A guess at the seconds that all crashes take."""
         return sum(one.crash.after_s + CRASH_S for one in self.crashes)
 
+    def goals_s(self) -> float:
+        """The seconds that are kept for goals."""
+        asked_s = sum(goal.time_s for goal in self.goals)
+        return min(asked_s, ENDING_SHARE * self.budget_s) if self.budget_s > 0 else asked_s
+
     def saturation_s(self) -> float:
         """A guess at the seconds until it is found where conditions saturate, as far as a budget has room for it."""
         if self.saturation is None:
@@ -232,7 +254,7 @@ class RunPlan:
 
     def ending_s(self) -> float:
         """Seconds of the budget that are kept for what comes after the trials of tables and comparisons."""
-        return self.report_s() + (self.saturation_s() if self.groups and self.budget_s > 0 else 0.0)
+        return self.report_s() + (self.goals_s() + self.saturation_s() if self.groups and self.budget_s > 0 else 0.0)
 
     def report_s(self) -> float:
         """Seconds of the budget that are kept for crashes and the report."""
@@ -268,7 +290,7 @@ class RunPlan:
     def longest_s(self) -> float:
         """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less."""
         everything = sum(_longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) for trial in self.trials)
-        ending_s = self.saturation_s() + self.crashes_s()
+        ending_s = self.goals_s() + self.saturation_s() + self.crashes_s()
         return min(self._budget_s, self.preparation_s() + everything + self.at_rate_s() + ending_s)
 
     def looks_within_budget(self) -> dict[str, int | None]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -78,6 +79,18 @@ class SaturationLine(BaseModel):
     """One a condition; which trials it then takes follows from their answers."""
 
 
+class GoalLine(BaseModel):
+    """A goal that the experiment declares (`plan.run_plan.GoalPlan`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    kind: str
+    settings: dict[str, Any]
+    trials: tuple[PlannedLine, ...]
+    """One a condition; which trials it takes follows from its answers."""
+
+
 class PlanSummary(BaseModel):
     """The design of a run: seed, kind, its groups, and every trial that it may need."""
 
@@ -107,6 +120,7 @@ class PlanSummary(BaseModel):
     """Later stages of comparisons, with slices four times as long; once one begins, earlier trials do not count."""
     saturation: SaturationLine | None = None
     """The conditions of which the saturation point is searched for."""
+    goals: tuple[GoalLine, ...] = ()
 
 
 def summarise_plan(run_plan: RunPlan) -> PlanSummary:
@@ -138,6 +152,15 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
         else SaturationLine(
             settings=run_plan.saturation.settings,
             trials=tuple(map(_planned_line, run_plan.saturation.trials)),
+        ),
+        goals=tuple(
+            GoalLine(
+                name=goal.name,
+                kind=goal.kind,
+                settings=dict(goal.settings),
+                trials=tuple(map(_planned_line, goal.trials)),
+            )
+            for goal in run_plan.goals
         ),
         longer=tuple(
             StageLine(

@@ -88,6 +88,9 @@ def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
             yield f"crash {(before_crash or after_crash).trial} is planned otherwise"
     if then.saturation != now.saturation:
         yield "where conditions saturate is looked for otherwise"
+    for before_goal, after_goal in zip_longest(then.goals, now.goals):
+        if before_goal != after_goal:
+            yield f"goal {(before_goal or after_goal).name} is planned otherwise"
     if then.at_rate is not None and then.at_rate != now.at_rate:  # folders of before have none
         yield "what is measured at a fixed rate is planned otherwise (--at-rate)"
 

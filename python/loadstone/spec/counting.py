@@ -7,7 +7,7 @@ from loadstone.spec.experiment import Comparison, Experiment
 from loadstone.spec.yaml_text import Path
 
 CONDITIONS_MAX = 10_000
-"""Of all tables, comparisons, effects and crashes together: each is planned before the run."""
+"""Of all tables, comparisons, effects, crashes and goals together: each is planned before the run."""
 TRIALS_MAX = 100_000
 """Of a run, if every comparison goes on to its last look."""
 
@@ -27,6 +27,8 @@ def check_counts(experiment: Experiment) -> None:
         found = _within(experiment, ("saturation", "vary"), found, experiment.saturation.vary)
     for index, crash in enumerate(experiment.crashes):
         found = _within(experiment, ("crashes", index, "vary"), found, crash.vary, crash.times)
+    for index, goal in enumerate(experiment.goals):
+        found = _within(experiment, ("goals", index, "vary"), found, goal.vary)
 
 
 def _pairs(comparison: Comparison) -> int:

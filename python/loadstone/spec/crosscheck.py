@@ -70,6 +70,9 @@ def _saturation(experiment: Experiment) -> None:
             raise error((key, "slice"), problem)
     for factor, levels in (group.vary if group is not None else {}).items():
         check_levels_once(experiment, ("saturation", "vary", factor), factor, levels)
+    for index, goal in enumerate(experiment.goals):
+        for factor, levels in goal.vary.items():
+            check_levels_once(experiment, ("goals", index, "vary", factor), factor, levels)
 
 
 def _factor(experiment: Experiment, name: str, factor: Factor) -> None:
@@ -148,17 +151,17 @@ def _comparisons(experiment: Experiment) -> None:
 
 
 def _names(experiment: Experiment) -> None:
-    """Comparisons and effects have names of their own: their conditions are measured apart."""
+    """Comparisons, effects and goals have names of their own: their conditions are measured apart."""
     names: list[str] = []
-    for section in ("comparisons", "effects"):
+    for section in ("comparisons", "effects", "goals"):
         for index, one in enumerate(getattr(experiment, section)):
             at: Path = (section, index, "name")
             if _TAKEN.fullmatch(one.name):
                 problem = f"'{one.name}' is a reserved name of loadstone; choose another one"
                 raise experiment.source.error(at, problem)
             if one.name in names:
-                own = "each comparison its" if section == "comparisons" else "these effects their"
-                raise experiment.source.error(at, f"'{one.name}' is used twice; give {own} own name")
+                own = {"comparisons": "each comparison its", "effects": "these effects their", "goals": "each goal its"}
+                raise experiment.source.error(at, f"'{one.name}' is used twice; give {own[section]} own name")
             names.append(one.name)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from loadstone.spec.drivers import NATIVE
 from loadstone.spec.levels import Condition, Level, is_level
@@ -385,6 +385,28 @@ class Crash(SpecPart):
     note: str = ""
 
 
+class GoalSpec(SpecPart):
+    """A question of a kind of its own about some conditions, after the tables and comparisons (`goals/registry.py`).
+
+    `vary` is as a table's. What else its kind takes stands beside, and is checked by the kind.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
+    kind: str
+    vary: dict[str, tuple[Level, ...]]
+    time: Duration = "30 s"
+    """How much of the run's budget is kept for it."""
+    quick: bool = True
+    """Whether `--quick` asks it too."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What its kind takes, as it is written."""
+        return dict(self.model_extra or {})
+
+
 class Workload(SpecPart):
     """The load, in the plan's own terms; a value may be `${factor}`, or text with a unit (`10 kB`, `5 s`).
 
@@ -489,6 +511,7 @@ class Experiment(SpecPart):
     conclusions: tuple[Conclusion, ...] = ()
     lessons: tuple[Lesson, ...] = ()
     crashes: tuple[Crash, ...] = Field(default=(), max_length=PARTS_MAX)
+    goals: tuple[GoalSpec, ...] = Field(default=(), max_length=PARTS_MAX)
     scale: float = Field(default=1.0, gt=0, le=1)
     """By how much users and rows are made smaller than they are written, if `--scale` is not given."""
     quick: Quick = Quick()

@@ -33,7 +33,7 @@ def table_conditions(experiment: Experiment, table: Table) -> list[Condition]:
 
 
 def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
-    """Every condition of every table, comparison and crash, and those of which it is found where they saturate.
+    """Every condition of every table, comparison, crash and goal, and those of which it is found where they saturate.
 
     Each once, in this order and as they are written.
     """
@@ -45,7 +45,8 @@ def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
             tables.setdefault(identity(condition), []).append(table.name)
     crashed = [one for crash in experiment.crashes for one in conditions_varied(experiment, crash.vary)]
     saturated = () if experiment.saturation is None else conditions_varied(experiment, experiment.saturation.vary)
-    for condition in (*_every_condition(experiment), *crashed, *saturated):
+    asked = [one for goal in experiment.goals for one in conditions_varied(experiment, goal.vary)]
+    for condition in (*_every_condition(experiment), *crashed, *saturated, *asked):
         found.setdefault(identity(condition), condition)
     return tuple(
         NumberedCondition(number, condition, tuple(tables.get(key, ())))

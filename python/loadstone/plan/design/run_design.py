@@ -29,7 +29,7 @@ from loadstone.plan.design.parts import Parts, planned_trial, with_studied
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.group import Group
 from loadstone.plan.operations import commands_of
-from loadstone.plan.run_plan import TABLE_GROUP, PlannedTrial, RunPlan, SaturationPlan, Stage, in_tables
+from loadstone.plan.run_plan import TABLE_GROUP, GoalPlan, PlannedTrial, RunPlan, SaturationPlan, Stage, in_tables
 from loadstone.plan.saturation_settings import SATURATION_GROUP, settings_of
 from loadstone.plan.substitute import Mode
 from loadstone.plan.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
@@ -37,6 +37,7 @@ from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.drivers import NATIVE, DriverWord
 from loadstone.spec.experiment import OUR_PREFIX, RATES, Experiment, conditions_varied
 from loadstone.spec.levels import Condition, Level, identity
+from loadstone.spec.units import duration_s
 
 _LARGEST_SEED = 2**63 - 1
 COMMANDS = {"json": "JSON."}
@@ -89,9 +90,11 @@ def make_run_plan(
     )
     measured_by_rate = chosen if experiment.load is None else ()
     saturation = _saturation(experiment, mode, seed, levels, chosen, planner, made)
+    goals = tuple(_goals(experiment, mode, seed, levels, made))
     rows = [one.condition for one in measured_by_rate if one.identity in printed]
     measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
     measured += [] if saturation is None else [one.condition for one in saturation.trials]
+    measured += [trial.condition for goal in goals for trial in goal.trials]
     check_started_by_user(experiment, measured)
 
     def planned(design: DesignOfMode, shortened_for_s: float = 0.0) -> RunPlan:
@@ -111,6 +114,7 @@ def make_run_plan(
             longer=tuple(Stage(group, tuple(_trials(group, made, seed))) for group in longer),
             scale=mode.scale,
             saturation=saturation,
+            goals=goals,
             at_rate=plan_at_rate(design.fixed_rate, rows, made, seed, rounds=design.rounds, own_s=_own_s(groups)),
             shortened_for_s=shortened_for_s,
         )
@@ -252,6 +256,7 @@ def _with_needed_modules(run_plan: RunPlan) -> RunPlan:
         saturation=None
         if saturation is None
         else replace(saturation, trials=tuple(_cut(one, used) for one in saturation.trials)),
+        goals=tuple(replace(goal, trials=tuple(_cut(trial, used) for trial in goal.trials)) for goal in run_plan.goals),
         longer=tuple(
             replace(stage, trials=tuple(_cut(trial, used) for trial in stage.trials)) for stage in run_plan.longer
         ),
@@ -334,6 +339,28 @@ def _saturation(
         )
         trials.append(replace(trial, stored=()))
     return SaturationPlan(settings_of(spec, quick=mode.quick), tuple(trials))
+
+
+def _goals(experiment: Experiment, mode: Mode, seed: int, only: Only, made: Mapping[str, Parts]) -> Iterator[GoalPlan]:
+    """Each goal that the mode asks and of which a condition is left. The original asked none."""
+    for goal in experiment.goals:
+        conditions = [one for one in conditions_varied(experiment, goal.vary) if has_levels(one, only)]
+        if mode.as_published or (mode.quick and not goal.quick) or not conditions:
+            continue
+        trials = tuple(
+            planned_trial(
+                made[identity(condition)],
+                made[identity(condition)].plan,
+                name=f"{goal.name}-{number:03d}",
+                group=goal.name,
+                block=1,
+                order=number,
+                seed=seed,
+                in_rounds=False,
+            )
+            for number, condition in enumerate(conditions, start=1)
+        )
+        yield GoalPlan(goal.name, goal.kind, goal.settings, duration_s(goal.time), trials)
 
 
 def _conditions(experiment: Experiment, mode: Mode, only: Only, chosen: Sequence[NumberedCondition]) -> list[Condition]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from string import Formatter
 from typing import Any
 
@@ -95,10 +96,18 @@ def figures_of(message: Message) -> dict[str, Any]:
 
 
 def _sentence(message: Message, language: str) -> str:
-    sentence = LANGUAGES[language][message.kind]
+    sentence = LANGUAGES[language].get(message.kind) or _of_goals()[message.kind]
     if callable(sentence):
         return sentence(**_spoken(message.figures, language))
     return _SentenceFormatter(lambda inner: text(inner, language)).vformat(sentence, (), _plain(message.figures))
+
+
+@cache
+def _of_goals() -> Mapping[str, Sentence]:
+    """Those of goals that experiments declare: they stand with their goals, which take time to load."""
+    from loadstone.goals.registry import KINDS
+
+    return {name: said for kind in KINDS.values() for name, said in kind.sentences.items()}
 
 
 def _plain(figures: Mapping[str, Any]) -> dict[str, Any]:

@@ -211,6 +211,10 @@ def _preparation(time_s: float, subjects: Sequence[str], data: Sequence[str]) ->
     return f"Of that about {duration(time_s)} for {' and '.join(steps)}"
 
 
+def _goal(name: str, conditions: int, time_s: float) -> str:
+    return f"{name}: of {several(conditions, 'condition')}, about {duration(time_s)} of that"
+
+
 def _crashes(crashes: int, time_s: float) -> str:
     return f"{several(crashes, 'crash', 'crashes')} at the end, about {duration(time_s)} of that"
 
@@ -301,6 +305,7 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_time": _time,
     "plan_preparation": _preparation,
     "plan_at_rate": _rows_at_rate,
+    "plan_goal": _goal,
     "plan_crashes": _crashes,
     "plan_saturation": _saturation,
     "plan_scale": _scale,
