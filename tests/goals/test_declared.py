@@ -20,7 +20,7 @@ from loadstone.goals.goal import Asked, Done, History, Judged, Measure, TimeLeft
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import GoalPlan
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.loading import load_experiment
 
 from .first_slow import FirstSlow, FirstSlowAnswer, FirstSlowRow
 from .scripted_loop import ScriptedJudge, no_histogram
