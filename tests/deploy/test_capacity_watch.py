@@ -8,7 +8,7 @@ import pytest
 from tests.servers import PATIENCE_S, UserRedis
 
 from loadstone import registry
-from loadstone.deploy.capacity_watch import RoomWatch
+from loadstone.deploy.capacity import RoomWatch
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom
@@ -32,7 +32,8 @@ def theirs(user_redis: Start) -> UserRedis:
 
 def watch(found: UserRedis, stop: Callable[[], None] = lambda: None) -> RoomWatch:
     pool = ServerPool(registry.server, DeployContext(), lambda: None)
-    return RoomWatch(pool.need({"redis": {"kind": "url", "url": found.url}}).values(), stop)
+    servers = pool.need({"redis": {"kind": "url", "url": found.url}})
+    return RoomWatch((part.server for part in servers.values()), stop)
 
 
 def fill(found: UserRedis, free: int, name: str = "theirs") -> int:
@@ -132,7 +133,7 @@ def test_a_server_that_goes_away_is_not_out_of_room(theirs: UserRedis) -> None:
 def test_nothing_is_queried_of_servers_of_ours(context: DeployContext) -> None:
     pool = ServerPool(registry.server, context, lambda: None)
     servers = pool.need({"redis": {"kind": "embedded"}})
-    with RoomWatch(servers.values()) as room:
+    with RoomWatch(part.server for part in servers.values()) as room:
         assert room._watched == []
         room.note_refused(7)
     assert room.reason is None

@@ -15,7 +15,6 @@ import pytest
 from loadstone.deploy.processes.guarded import Surroundings, guarded
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.server_pool import with_own_log
 from loadstone.errors import DriveFailed, UserError
 from loadstone.record.folder import RunFolder
 from loadstone.record.lines import LineFile
@@ -160,7 +159,7 @@ def test_logs_are_not_written_behind_a_link(place: str, run: Path, tmp_path: Pat
     (run / place).symlink_to(theirs / "redis.log" if place.endswith("log") else theirs)
     context = DeployContext(work_root=tmp_path, log_folder=run / "logs", run_folder=run)
     with pytest.raises(UserError, match=rf"server redis: its log cannot be written: .*{place}: it is a link"):
-        guarded("server", "redis", Limits(), with_own_log(context, 2 if place == "logs/2" else 1), lambda _: ((), NONE))
+        guarded("server", "redis", Limits(), context.with_own_log(2 if place == "logs/2" else 1), lambda _: ((), NONE))
     assert [path.name for path in theirs.iterdir()] == ["redis.log"]
     assert (theirs / "redis.log").read_text() == "theirs\n"
     assert not list(tmp_path.glob("loadstone-*"))

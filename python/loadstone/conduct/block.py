@@ -13,7 +13,7 @@ from loadstone.conduct.failures import failure
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.conduct.processes import paused_of, read_by_driver
 from loadstone.conduct.snapshots import Before, read_after, read_before, readings
-from loadstone.deploy.capacity_watch import RoomWatch
+from loadstone.deploy.capacity import RoomWatch
 from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval, RoundsOptions, drive_alone
 from loadstone.drive.outcome import DriveRecord
@@ -32,7 +32,7 @@ def prepared_block(steps: Measurement, block: Block, ready: Sequence[Ready]) -> 
     Raises:
         UserError: what is to be made on a server that is not ours cannot be noted.
     """
-    servers = {id(server): server for parts in ready for server in parts.servers.values()}
+    servers = {id(part.server): part.server for parts in ready for part in parts.servers.values()}
     room = RoomWatch(servers.values(), steps.drivers.stop)
     with ExitStack() as held:
         yield [

@@ -11,7 +11,7 @@ from loadstone.conduct.driven_plan import on_endpoints, targets_of, with_spin
 from loadstone.conduct.drivers import Drivers
 from loadstone.conduct.failures import OomKills, count_oom_kills
 from loadstone.conduct.trial_keys import keys_of, remove_keys
-from loadstone.deploy.capacity_watch import RoomWatch
+from loadstone.deploy.capacity import RoomWatch
 from loadstone.deploy.deployed import Parts, Ready
 from loadstone.deploy.placement import Placement
 from loadstone.drive.driver import Driver
@@ -78,7 +78,7 @@ class Measurement:
         Raises:
             UserError: the target is no part, or what is to be made on a server that is not ours cannot be noted.
         """
-        room = room or RoomWatch(ready.servers.values(), self.drivers.stop)
+        room = room or RoomWatch((part.server for part in ready.servers.values()), self.drivers.stop)
         plan = self.drivers.share(planned.driver, on_endpoints(planned.plan, ready, planned.target))
         plan = with_spin(plan, self.placement, ready, planned.servers)
         prepared = PreparedTrial(planned, plan, ready, room, count_oom_kills(ready))

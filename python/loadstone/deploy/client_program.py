@@ -11,7 +11,6 @@ from typing import Protocol
 
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.driver_manifest import DriverManifest
-from loadstone.deploy.log_file import log_of
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.workspace import Workspace
@@ -132,7 +131,7 @@ def _process(
     try:
         output = str(place / manifest.build.output) if manifest.build is not None else ""
         words = manifest.run.words(output, str(place))
-        log, within = log_of(f"driver {manifest.name}", f"driver-{manifest.name}.log", context, workspace.path)
+        log, within = context.log_of(f"driver {manifest.name}", f"driver-{manifest.name}.log", workspace.path)
         around = Surroundings(
             environment=manifest.run.environment,
             inherited=(INHERITED | {name for name in os.environ if name.startswith("LC_")}) - variables(),

@@ -7,14 +7,36 @@ of a class.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from loadstone.deploy.ledger import Kind, Made, Outcome, Place, Traces
-from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
+
+Tell = Callable[[int], None]
+"""Called with how many rows are done, as often as one likes. It may raise, which ends the work."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Lines in files. A row is a line of texts with tabs between; no text holds a tab or an end of line."""
+
+    columns: tuple[str, ...]
+    numeric: frozenset[str]
+    """Columns whose every value is a whole number."""
+    count: int
+    crc32_sum: int
+    """The CRC32 of each line, without its end, added up: some servers can compute it of a table."""
+    parts: tuple[Path, ...]
+
+    def lines(self) -> Iterator[list[bytes]]:
+        """The lines of one part after another, without their ends."""
+        for part in self.parts:
+            yield part.read_bytes().split(b"\n")[:-1]
+
 
 WriteRows = Callable[[Tell], bool]
 """Writes rows and says how many are done; whether anything had to be written."""

@@ -4,19 +4,21 @@ A kind is one file: its settings (a pydantic model with `kind: Literal[...]` and
 `server(name)`), and what starts and stops it. `registry.SERVERS` names the kinds.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
+from loadstone.bounds.beneath import NotOfFolder, make_folder, open_file
 from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import NO_LEDGER, Ledger
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.link import Link
-from loadstone.errors import Interrupted
+from loadstone.errors import Interrupted, UserError
 from loadstone.plan.endpoints import Endpoint
 
 OWN_HOST = "own"
@@ -79,6 +81,31 @@ class DeployContext:
     """Whether the server is to have a host of its own (`processes.own_host`)."""
     only_asking: bool = False
     """Whether a server that is not ours is only queried whether it can serve: nothing is made on it."""
+
+    def log_of(self, what: str, name: str, otherwise: Path) -> tuple[Path, Path]:
+        """The log `name` of a part, there and open to be appended to, and the folder from which on no link leads to it.
+
+        `what` names the part in an error; `otherwise` is the folder where the context has none.
+
+        Raises:
+            UserError: the log, or a folder on the way to it, is a link or no file.
+            OSError: it cannot be made.
+        """
+        folder = (self.log_folder or otherwise).absolute()
+        within = folder if self.log_folder is None or self.run_folder is None else self.run_folder.absolute()
+        within.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            make_folder(folder, within)
+            os.close(open_file(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, within))
+        except NotOfFolder as error:
+            raise UserError(f"{what}: its log cannot be written: {error}") from None
+        return folder / name, within
+
+    def with_own_log(self, number: int) -> Self:
+        """The same, for the `number`-th part of one name: its log lies in a folder of its own from the second on."""
+        if self.log_folder is None or number == 1:
+            return self
+        return replace(self, log_folder=self.log_folder / str(number))
 
     def raise_if_stopped(self) -> None:
         """Called by all that waits for long.

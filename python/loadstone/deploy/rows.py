@@ -18,11 +18,11 @@ import numpy as np
 
 from loadstone.bounds.conversation import ROWS, conversation
 from loadstone.bounds.files import read_json
-from loadstone.deploy.capacity_watch import RoomWatch
+from loadstone.deploy.capacity import RoomWatch
+from loadstone.deploy.control import Rows, Tell
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.provider import DeployContext, Step
-from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import LoadstoneError, OutOfRoom, ServerGone, UserError
 from loadstone.plan.required import RequiredData
 
@@ -249,7 +249,7 @@ class DataWriter:
                 room.require()
                 telling(done)
 
-            with RoomWatch([deployed]) as room, conversation(ROWS, rows.count):
+            with RoomWatch([deployed.server]) as room, conversation(ROWS, rows.count):
                 written = write(tell)
             room.require()
         if not written:

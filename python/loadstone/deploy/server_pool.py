@@ -96,7 +96,7 @@ class ServerPool:
         if found is None:
             self._make_room()
             number = 1 + sum(one.server.name == server.name for one in self._running.values())
-            context = with_own_log(self._placed(settings), number)
+            context = self._placed(settings).with_own_log(number)
             self._running[key] = self._first(server, context, settings)
         elif not found.server.alive():
             found.close()
@@ -170,13 +170,6 @@ class ServerPool:
 
 def _key(name: str, settings: Mapping[str, Any]) -> str:
     return json.dumps([name, settings], sort_keys=True, default=str)
-
-
-def with_own_log(context: DeployContext, number: int) -> DeployContext:
-    """The same, for the `number`-th part of one name: its log lies in a folder of its own from the second on."""
-    if context.log_folder is None or number == 1:
-        return context
-    return replace(context, log_folder=context.log_folder / str(number))
 
 
 def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None, line: Line | None = None) -> Deployed:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.deploy.control import Rows
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.row_files import Rows
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb import client as mariadb_client

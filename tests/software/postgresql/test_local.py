@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from tests.monitors import values
 from tests.servers import wait_until
 
+from loadstone.deploy.control import Rows
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.row_files import Rows
 from loadstone.errors import ServerGone, UserError
 from loadstone.observe.watch import Watch
 from loadstone.software.host.processes import ProcessTreeMonitor, cpu_seconds

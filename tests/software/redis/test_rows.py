@@ -11,8 +11,8 @@ import redis
 from tests.servers import PATIENCE_S, Certificates, Scripted, UserRedis, is_gone, wait_until
 
 from loadstone import registry
+from loadstone.deploy.control import Rows
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.row_files import Rows
 from loadstone.deploy.rows import rows_of
 from loadstone.errors import Interrupted, ServerGone
 from loadstone.plan.endpoints import Endpoint, Tls

@@ -13,7 +13,6 @@ from pydantic_core import core_schema
 
 from loadstone.deploy.containers.contained import Contained, InContainer
 from loadstone.deploy.control import Control
-from loadstone.deploy.log_file import log_of
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
@@ -125,7 +124,7 @@ class ContainerServer:
             raise UserError(f"server {self.name}: {error}") from None
         log, within = None, None
         if context.log_folder is not None:
-            log, within = log_of(f"server {self.name}", f"{self.name}.log", context, context.log_folder)
+            log, within = context.log_of(f"server {self.name}", f"{self.name}.log", context.log_folder)
         unique = f"loadstone-{re.sub('[^A-Za-z0-9_.-]', '-', self.name)}-{secrets.token_hex(6)}"
         self._run = ContainerRun(self.name, engine, unique, log, within)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from loadstone.bounds.beneath import open_file
-from loadstone.deploy.log_file import log_of
 from loadstone.deploy.processes import guard
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
@@ -254,7 +253,7 @@ def guarded(
         limited = limit(limits, workspace)
         if limited.unavailable is not None:
             context.progress(Remark(f"{name}: limits are unavailable: {limited.unavailable}"))
-        log, within = log_of(f"{kind} {name}", f"{name}.log", context, workspace.path)
+        log, within = context.log_of(f"{kind} {name}", f"{name}.log", workspace.path)
         arguments, around = command(workspace)
         around = replace(around, groups=limited.groups)
         return GuardedProcess(arguments, workspace, log, context.cpus, around, within), limited

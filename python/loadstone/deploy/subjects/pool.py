@@ -14,7 +14,6 @@ from loadstone.deploy.placement import application_cpus
 from loadstone.deploy.processes.idle import Holdable, Quiet, await_quiet, release
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.server_pool import with_own_log
 from loadstone.deploy.subjects.manifest import REFERENCE, Manifest, read_manifest
 from loadstone.deploy.subjects.placeholders import Address, address_of
 from loadstone.deploy.subjects.subject import LocalSubject, Subject, SubjectSettings
@@ -133,7 +132,7 @@ class SubjectPool:
             context = self._context
             if apart:
                 context = replace(context, cpus=application_cpus(context.cpus, context.generator_cpus))
-            endpoints = subject.start(with_own_log(context, self._starts[key.name]))
+            endpoints = subject.start(context.with_own_log(self._starts[key.name]))
         else:
             self._running[key] = found  # should it not start again, it is still to be stopped
             subject = found.subject

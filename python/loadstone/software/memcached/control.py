@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from loadstone.bounds.conversation import bound_that_ended, earn
 from loadstone.bounds.replies import shortened
-from loadstone.deploy.control import WriteRows
+from loadstone.deploy.control import Rows, WriteRows
 from loadstone.deploy.ledger import Kind, Made, Outcome, Place, Traces, describe, place_of
 from loadstone.deploy.provider import ServerFacts
-from loadstone.deploy.row_files import Rows
 from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.operations import is_one_key

@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.capacity import disk_shortage, free_here, says_full
-from loadstone.deploy.control import Start
+from loadstone.deploy.control import Rows, Start, Tell
 from loadstone.deploy.provider import ConfigValue, ServerFacts
-from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import LoadstoneError, ServerRefused, UserError
 from loadstone.plan.footprint import disk_of
 from loadstone.plan.run_plan import PlannedTrial

@@ -5,9 +5,8 @@ from typing import ClassVar, Self
 
 from loadstone.bounds.conversation import earn
 from loadstone.deploy.capacity import says_full
-from loadstone.deploy.control import WriteRows
+from loadstone.deploy.control import Rows, Tell, WriteRows
 from loadstone.deploy.ledger import KEYS, Kind, Made, Outcome, Place, Traces, describe, place_of
-from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint

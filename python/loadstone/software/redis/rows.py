@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from operator import add
 
-from loadstone.deploy.row_files import Rows, Tell
+from loadstone.deploy.control import Rows, Tell
 from loadstone.errors import UserError
 from loadstone.software.redis.commands.arguments import argument_of
 from loadstone.software.redis.commands.confinement import NAMED

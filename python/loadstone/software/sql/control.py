@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from loadstone.deploy import settings_in_force
-from loadstone.deploy.control import WriteRows
+from loadstone.deploy.control import Rows, Tell, WriteRows
 from loadstone.deploy.ledger import Kind, Made, Outcome, Place, Traces
 from loadstone.deploy.provider import ConfigValue, ServerFacts
-from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import UserError
 from loadstone.plan.required import RequiredData
 from loadstone.software.sql import traces as sql_traces
