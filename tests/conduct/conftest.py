@@ -31,7 +31,7 @@ from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.software.redis import packages
 from loadstone.spec.loading import load_experiment
 
-from ..fakes import FakeProgress
+from ..fakes import FakeLive, FakeProgress
 from .fake_rig import fake_rig  # noqa: F401 (a fixture)
 
 PATIENCE_S = 60.0
@@ -164,7 +164,8 @@ def rig(tmp_path: Path, synthetic: object) -> Iterator[Callable[[str], Rig]]:
             stack.callback(folder.close)
             driver = NativeDriver()
             placement = Placement((), (), shared=True, note="not placed")
-            measurement = Measurement(servers, Drivers(driver), placement, threading.Event(), FakeProgress())
+            shown = FakeProgress(), FakeLive()
+            measurement = Measurement(servers, Drivers(driver), placement, threading.Event(), *shown)
             conductor = Conductor(measurement, CeilingGauge(driver, context), folder)
             return Rig(conductor, servers, run_plan, folder)
 

@@ -22,7 +22,7 @@ from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.software.redis.control import RedisControl
 from loadstone.spec.loading import load_experiment
 
-from ..fakes import FakeProgress
+from ..fakes import FakeLive, FakeProgress
 
 SET = '{name: set, commands: [{args: "SET {key} {value}", expect: ok}]}'
 DOCUMENT = '{name: set, writes: document, commands: [{args: "SET {key} {document}", expect: ok}]}'
@@ -78,7 +78,8 @@ def crash(tmp_path: Path) -> Iterator[Crash]:
 
         with Deployments(make, context) as servers:
             placement = Placement((), (), shared=True, note="not placed")
-            measurement = Measurement(servers, Drivers(NativeDriver()), placement, threading.Event(), FakeProgress())
+            shown = FakeProgress(), FakeLive()
+            measurement = Measurement(servers, Drivers(NativeDriver()), placement, threading.Event(), *shown)
             (planned,) = run_plan.crashes
             record = Crashes(measurement).run(Kill(planned, 1, 1))
         assert record.failure is None

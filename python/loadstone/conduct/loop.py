@@ -6,13 +6,13 @@ from functools import partial
 
 from loadstone.conduct.conductor import Conductor
 from loadstone.conduct.crashes import Crashes
-from loadstone.conduct.display import RunDisplay
 from loadstone.drive.outcome import Interval
 from loadstone.goals.budget import Budget
 from loadstone.goals.goal import Asked, Done, Goal, History, Judged, Kill, Measure, Shown, Tell, TimeLeft, Turn
 from loadstone.goals.registry import goals_of
 from loadstone.judge.validity.checks import failed_checks, forbidding
 from loadstone.live.live_panel import LiveFigures
+from loadstone.live.progress import RunProgress
 from loadstone.machine import steady_clock
 from loadstone.message import Message
 from loadstone.plan.run_plan import first_looks_s
@@ -29,7 +29,7 @@ class Loop:
         conductor: Conductor,
         crashes: Crashes,
         folder: RunFolder,
-        display: RunDisplay,
+        display: RunProgress,
         *,
         clock: Callable[[], float] = time.monotonic,
         unix_s: Callable[[], float] = steady_clock.unix_s,

@@ -3,23 +3,48 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from loadstone import registry
-from loadstone.conduct.display import Live, NoLive, Progress
 from loadstone.conduct.driven_plan import on_endpoints, targets_of, with_spin
 from loadstone.conduct.drivers import Drivers
 from loadstone.conduct.failures import OomKills, count_oom_kills
 from loadstone.conduct.trial_keys import keys_of, remove_keys
 from loadstone.deploy.capacity import RoomWatch
-from loadstone.deploy.deployed import Parts, Ready
+from loadstone.deploy.deployed import Ready
+from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement
 from loadstone.drive.driver import Driver
+from loadstone.drive.outcome import Interval
 from loadstone.errors import Interrupted, ServerGone
-from loadstone.observe.sample import Monitor
+from loadstone.live.progress import RunProgress
+from loadstone.live.prometheus import LiveExporter
+from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
+
+
+@dataclass(frozen=True)
+class LiveAt:
+    """Who is shown the figures as they come in: the person at the terminal the samples, an exporter all of them.
+
+    The terminal is shown intervals by the loop, with the name of their condition.
+    """
+
+    progress: RunProgress
+    exporter: LiveExporter | None = None
+
+    def observe(self, interval: Interval) -> None:
+        """An interval ended."""
+        if self.exporter is not None:
+            self.exporter.observe(interval)
+
+    def sample(self, samples: Sequence[Sample]) -> None:
+        """The monitors observed something. From any thread."""
+        self.progress.sample(samples)
+        if self.exporter is not None:
+            self.exporter.sample(samples)
 
 
 @dataclass
@@ -44,13 +69,13 @@ class PreparedTrial:
 class Measurement:
     """What all measurements of one run share."""
 
-    parts: Parts
+    parts: Deployments
     drivers: Drivers
     placement: Placement
     stopping: threading.Event
     """Set when the user requested a stop: what is being measured is not recorded."""
-    progress: Progress
-    live: Live = field(default_factory=NoLive)
+    progress: RunProgress
+    live: LiveAt
     monitors: Callable[[Watch], Sequence[Monitor]] = registry.monitors
 
     @property

@@ -16,10 +16,9 @@ from loadstone.bounds.beneath import is_file
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.conductor import Conductor
 from loadstone.conduct.crashes import Crashes
-from loadstone.conduct.display import LiveAt, Progress
 from loadstone.conduct.drivers import Drivers, add_programs
 from loadstone.conduct.machine_lock import OtherRun, measuring
-from loadstone.conduct.measurement import Measurement
+from loadstone.conduct.measurement import LiveAt, Measurement
 from loadstone.conduct.preflight import start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
@@ -28,6 +27,7 @@ from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.driver import Driver
 from loadstone.drive.native import NativeDriver, engine_build
 from loadstone.errors import LoadstoneError
+from loadstone.live.progress import RunProgress
 from loadstone.live.prometheus import LiveExporter
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
@@ -69,7 +69,7 @@ class Opened:
 
 @contextmanager
 def opened(
-    options: RunOptions, run: Prepared, progress: Progress, announcement: Sequence[str] = (), seams: Seams = REAL
+    options: RunOptions, run: Prepared, progress: RunProgress, announcement: Sequence[str] = (), seams: Seams = REAL
 ) -> Iterator[Opened]:
     """The folder of a run that is prepared, with all that runs for it; closed at the end, or when it is interrupted.
 

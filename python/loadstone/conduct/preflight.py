@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from loadstone import registry
 from loadstone.bounds.conversation import OPENING, within
 from loadstone.deploy.control import LimitsValues
-from loadstone.deploy.deployed import Deployed, DeployedSubject, Parts, Ready
+from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.subjects.manifest import read_manifest
@@ -23,6 +24,9 @@ from loadstone.machine.local_ports import WIDEN, local_ports
 from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.spec.problems import first_problem
+
+if TYPE_CHECKING:  # it takes time to load, and a command line is checked before it is needed
+    from loadstone.deploy.deployments import Deployments
 
 
 def check_parts(run_plan: RunPlan) -> None:
@@ -73,7 +77,7 @@ def _check_limits(name: str, limits: Mapping[str, object]) -> None:
         raise UserError(f"subjects.{name}.limits.{'.'.join(map(str, path))}: {sentence}") from None
 
 
-def start_parts(parts: Parts, run_plan: RunPlan) -> Ready:
+def start_parts(parts: "Deployments", run_plan: RunPlan) -> Ready:
     """Start every server that the run needs, and the first application; what runs, by name.
 
     Of several servers of one name (a setting is varied) it is the first. The other applications are started when

@@ -1,8 +1,6 @@
 """What runs for a trial: servers and subjects, and how to reach them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import Traces
@@ -11,7 +9,6 @@ from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.subject import Subject
 from loadstone.errors import UserError
 from loadstone.plan.endpoints import Endpoint
-from loadstone.plan.run_plan import PlannedTrial
 
 
 @dataclass
@@ -90,21 +87,3 @@ class Ready:
             raise UserError(f"workload.target: it is missing; name one of {', '.join(self.subjects)}")
         parts = [one.endpoints for one in (self.subjects or self.servers).values()]
         return tuple(endpoint for endpoints in parts for endpoint in endpoints)
-
-
-class Parts(Protocol):
-    """What makes the parts of a trial ready; see `deployments.Deployments`."""
-
-    def need(self, planned: PlannedTrial) -> Ready:
-        """What the trial runs on: started, restarted, or found.
-
-        Raises:
-            UserError: a part cannot be started, cannot serve, or cannot take its data.
-            ServerGone: one that is not ours does not answer any more.
-        """
-
-    def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[Ready]:
-        """What each of these trials runs on, all of it up at one time; equal parts are one part. Raises as `need`.
-
-        `restarted`: servers of ours that run are started again, so that nothing is left of the start before.
-        """

@@ -39,7 +39,7 @@ class Turn(IntEnum):
 
 
 class Told(Protocol):
-    """Who is told how a goal gets on; see `conduct.display.RunDisplay`."""
+    """Who is told how a goal gets on; see `live.progress.RunProgress`."""
 
     def decided(self, decided: int, of: int) -> None:
         """So many of all comparisons are decided."""
