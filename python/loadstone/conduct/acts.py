@@ -101,7 +101,7 @@ def acts_of(experiment: Experiment, run_plan: RunPlan, secret_files: Iterable[st
     Raises:
         UserError: settings or a manifest are wrong; names the field.
     """
-    files = dict(one.split("=", 1) for one in secret_files if "=" in one)
+    files = dict(file.split("=", 1) for file in secret_files if "=" in file)
     found = _Acts(experiment, files)
     distinct = {(identity(one.condition), one.driver): one for one in run_plan.every_trial}
     for trial in distinct.values():
@@ -118,7 +118,7 @@ def acts_of_driver(path: Path) -> list[Act]:
 
 def sent_as_text(files: Iterable[str]) -> list[Act]:
     """Files whose text an option put into the load: the plan does not name them any more."""
-    return [Act("sends the file", f"{_file(Path(one))}, as text of the load", asks=True, typed=True) for one in files]
+    return [Act("sends the file", f"{_file(Path(file))}, as text of the load", asks=True, typed=True) for file in files]
 
 
 def is_built_in(experiment: Experiment) -> bool:
@@ -217,7 +217,7 @@ class _Acts:
         if trial.loads(name):
             for plan in (trial.plan, trial.load):
                 for operation in plan.operations if plan is not None and plan.recording is None else ():
-                    texts += [(one.args, ("workload", "operations")) for one in commands_of(operation)]
+                    texts += [(command.args, ("workload", "operations")) for command in commands_of(operation)]
         for data in trial.data:
             if data.server == name:
                 texts += [(_words(text), ("data", data.name)) for text in data.commands]
@@ -227,7 +227,7 @@ class _Acts:
                 self._add("sends to a server", f"{name}: {_filled_in(' '.join(words))}", *path, asks=True)
 
     def _counted(self, trial: PlannedTrial, name: str) -> list[str]:
-        return [one.count for one in trial.stored if one.server == name]
+        return [stored.count for stored in trial.stored if stored.server == name]
 
     def counts(self, run_plan: RunPlan) -> Iterator[tuple[str, str, str]]:
         """What crashes count by, on which server and software."""

@@ -284,7 +284,7 @@ def _versions(runs: Sequence[int]) -> Versions:
 
 
 def _version(reply: Any) -> int:
-    """The version that a document names, or the number that was stored; 0 for what is none."""
+    """The version that a document names, or the number that was stored; 0 for anything else."""
     try:
         found = int(reply if reply is None or reply.isdigit() else json.loads(reply)["version"])
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):

@@ -17,8 +17,8 @@ FAILOVER_S = 120.0
 
 def targets_of(ready: Ready, target: str | None) -> dict[str, Deployed]:
     """The servers that get the load themselves, and so hold the keys of the plan."""
-    stores = {name: one for name, one in ready.servers.items() if isinstance(one.control, KeyStore)}
-    return {name: one for name, one in stores.items() if target is None or name == target}
+    stores = {name: deployed for name, deployed in ready.servers.items() if isinstance(deployed.control, KeyStore)}
+    return {name: deployed for name, deployed in stores.items() if target is None or name == target}
 
 
 def on_endpoints(plan: Plan, ready: Ready, target: str | None) -> Plan:
@@ -33,7 +33,7 @@ def on_endpoints(plan: Plan, ready: Ready, target: str | None) -> Plan:
         timeouts = plan.timeouts.model_copy(update={"gone_s": max(plan.timeouts.gone_s, FAILOVER_S)})
         plan = plan.model_copy(update={"timeouts": timeouts})
     if any(endpoint.replica_of is not None for endpoint in endpoints):
-        controls = [one.control for one in targets_of(ready, target).values()]
+        controls = [deployed.control for deployed in targets_of(ready, target).values()]
         plan = with_reads(plan, [control for control in controls if isinstance(control, KnowsReads)])
     if any(_is_apart(endpoint) for endpoint in endpoints):
         in_service = sum(endpoint.in_service for endpoint in endpoints)
@@ -81,4 +81,4 @@ def _has_cpus_of_its_own(
     if placement.shared or plan.threads > len(placement.generator_cpus) or cpu_limit() is not None:
         return False
     beside = any(settings.get("cpus") == OWN_CPUS for settings in servers.values()) and len(placement.server_cpus) == 1
-    return not beside and plan.receivers is None and all(one.line is None for one in ready.servers.values())
+    return not beside and plan.receivers is None and all(deployed.line is None for deployed in ready.servers.values())

@@ -40,7 +40,7 @@ class ChosenDriver:
 
 
 def chosen_driver(word: str) -> ChosenDriver:
-    """The driver that a resolved word means. Raises UserError: it is none, or has no such option."""
+    """The driver that a resolved word means. Raises UserError: there is no such driver, or option of it."""
     meant = DriverWord.of(word)
     try:
         path = driver_path(meant.place, Path())

@@ -45,20 +45,20 @@ class Drivers:
     def stop(self) -> None:
         """End the drive of whichever drives, and later ones at once. From any thread, and more than once."""
         self.native.stop()
-        for one in self.programs.values():
-            one.driver.stop()
+        for program in self.programs.values():
+            program.driver.stop()
 
     def details(self) -> dict[str, dict[str, object]]:
         """For the environment's record: what each program is, and what it was built from."""
         return {
             word: {
-                "name": one.chosen.manifest.name,
-                "library": one.chosen.manifest.library,
-                "version": one.chosen.manifest.version,
-                "options": one.chosen.options,
-                "source": one.source,
+                "name": program.chosen.manifest.name,
+                "library": program.chosen.manifest.library,
+                "version": program.chosen.manifest.version,
+                "options": program.chosen.options,
+                "source": program.source,
             }
-            for word, one in self.programs.items()
+            for word, program in self.programs.items()
         }
 
 

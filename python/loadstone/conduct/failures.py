@@ -49,8 +49,8 @@ def how_it_ended(ready: Ready, label: str, before: OomKills) -> str:
 
 
 def _parts(ready: Ready) -> dict[str, Examinable]:
-    parts: dict[str, object] = {f"server {name}": one.server for name, one in ready.servers.items()}
-    parts |= {f"subject {name}": one.subject for name, one in ready.subjects.items()}
+    parts: dict[str, object] = {f"server {name}": deployed.server for name, deployed in ready.servers.items()}
+    parts |= {f"subject {name}": deployed.subject for name, deployed in ready.subjects.items()}
     return {label: part for label, part in parts.items() if isinstance(part, Examinable)}
 
 
@@ -72,9 +72,9 @@ def _explanation(ready: Ready, before: OomKills) -> str:
             return f"server {name} died{how_it_ended(ready, f'server {name}', before)}"
         if server.line is not None and not server.line.alive():
             return f"the link of {name} has ended: {server.line.how_it_ended()}"
-    for name, one in ready.subjects.items():
-        if one.subject.ours and not one.subject.alive():
-            return f"subject {name} has ended, and its last lines are: {one.subject.last_output() or 'none'}"
+    for name, deployed in ready.subjects.items():
+        if deployed.subject.ours and not deployed.subject.alive():
+            return f"subject {name} has ended, and its last lines are: {deployed.subject.last_output() or 'none'}"
     return ""
 
 
@@ -83,13 +83,13 @@ def failure(drive: DriveRecord, ready: Ready, before: OomKills) -> str | None:
     because = f" ({drive.stopped})" if drive.stopped else ""
     if out_of_memory := killed_for_memory(ready, before):
         return f"{out_of_memory}{because}"
-    dead = [name for name, one in ready.servers.items() if not one.server.alive()]
+    dead = [name for name, deployed in ready.servers.items() if not deployed.server.alive()]
     if dead:
         reported = how_it_ended(ready, f"server {dead[0]}", before)
         return f"server {', '.join(dead)} died during the trial{reported}{because}"
-    for name, one in ready.servers.items():
-        if one.line is not None and not one.line.alive():
-            return f"the link of {name} ended during the trial: {one.line.how_it_ended()}{because}"
+    for name, deployed in ready.servers.items():
+        if deployed.line is not None and not deployed.line.alive():
+            return f"the link of {name} ended during the trial: {deployed.line.how_it_ended()}{because}"
     for name, subject in ready.subjects.items():
         if not subject.subject.alive():
             output = subject.subject.last_output()

@@ -22,11 +22,11 @@ PING_TIMEOUT_S = 20.0
 def begin_links(ready: Ready) -> dict[str, LinkFacts]:
     """Ping each server that has a line, in turns through the line and beside it; the lines count anew from here."""
     found = {}
-    for name, one in ready.servers.items():
-        if one.line is not None:
-            one.line.report()
-            pinged = _pinged(name, one, one.line)
-            found[name] = pinged.model_copy(update={"unrecorded_ns": _unrecorded_ns(pinged, one.line.report())})
+    for name, deployed in ready.servers.items():
+        if deployed.line is not None:
+            deployed.line.report()
+            pinged = _pinged(name, deployed, deployed.line)
+            found[name] = pinged.model_copy(update={"unrecorded_ns": _unrecorded_ns(pinged, deployed.line.report())})
     return found
 
 

@@ -71,7 +71,7 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
             held.callback(os.close, place)
         own = next((place for place in places if os.access(".", os.W_OK, dir_fd=place, effective_ids=True)), None)
         with _one_of_this_user(own):
-            others = [one for place in places for one in _other_runs(place)]
+            others = [other for place in places for other in _other_runs(place)]
             stopping = _stopping(others)
             if stopping is not None and not share:
                 raise UserError(
@@ -80,8 +80,8 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
                 )
             if own is not None and (note := _leave_note(own, folder)) is not None:
                 held.callback(_remove, own, note)
-        for one in others:
-            remark(f"another run measures on this machine at the same time: {one.label}; the figures of both suffer")
+        for other in others:
+            remark(f"another run measures on this machine at the same time: {other.label}; the figures of both suffer")
         yield others
 
 
@@ -103,12 +103,12 @@ def _one_that_stops() -> OtherRun | None:
         places = _shared_folders()
         for place in places:
             held.callback(os.close, place)
-        return _stopping([one for place in places for one in _other_runs(place)])
+        return _stopping([other for place in places for other in _other_runs(place)])
 
 
 def _stopping(others: Sequence[OtherRun]) -> OtherRun | None:
     """The first that keeps a run of this user from measuring."""
-    return next((one for one in others if one.uid in (0, os.geteuid()) or os.geteuid() != 0), None)
+    return next((other for other in others if other.uid in (0, os.geteuid()) or os.geteuid() != 0), None)
 
 
 def _shared_folders() -> list[int]:
@@ -216,7 +216,7 @@ def _is_running(note: re.Match[str], uid: int, pid: int) -> bool:
 
 
 def _user_of(pid: int) -> int | None:
-    """Whose process it is; None if there is none that can be observed."""
+    """Whose process it is; None if it cannot be observed."""
     with contextlib.suppress(OSError):
         return os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116
     return None

@@ -107,8 +107,8 @@ class Measurement:
         plan = self.drivers.share(planned.driver, on_endpoints(planned.plan, ready, planned.target))
         plan = with_spin(plan, self.placement, ready, planned.servers)
         prepared = PreparedTrial(planned, plan, ready, room, count_oom_kills(ready))
-        for one in targets_of(ready, planned.target).values():
-            one.traces.note(*keys_of(plan))
+        for deployed in targets_of(ready, planned.target).values():
+            deployed.traces.note(*keys_of(plan))
         try:
             yield prepared
         finally:
@@ -121,5 +121,5 @@ class Measurement:
 
 def _all_ours(ready: Ready) -> bool:
     """Whether loadstone placed every part."""
-    servers = all(one.server.ours for one in ready.servers.values())
-    return servers and all(one.subject.ours for one in ready.subjects.values())
+    servers = all(deployed.server.ours for deployed in ready.servers.values())
+    return servers and all(deployed.subject.ours for deployed in ready.subjects.values())

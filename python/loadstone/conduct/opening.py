@@ -116,8 +116,8 @@ def _open_folder(
     environment: dict[str, Any] = {
         **capture(
             placement=run.placement,
-            servers={name: one.server for name, one in ready.servers.items()},
-            endpoints={name: one.endpoint for name, one in ready.servers.items()},
+            servers={name: deployed.server for name, deployed in ready.servers.items()},
+            endpoints={name: deployed.endpoint for name, deployed in ready.servers.items()},
             engine_build=engine_build(),
         ),
         "subjects": {
@@ -126,7 +126,7 @@ def _open_folder(
         },
         **({"drivers": found} if (found := drivers.details()) else {}),
         "command": shlex.join(hidden_arguments(["loadstone", *options.command])),
-        "other_runs": [one.recorded for one in others],
+        "other_runs": [other.recorded for other in others],
     }
     if options.resume is None:
         resolved = run.experiment.model_dump(mode="json", by_alias=True)

@@ -168,9 +168,9 @@ def connections_to_one(trial: PlannedTrial) -> int:
     if subject is not None:
         return -(-connections // max(1, len(subject.urls), subject.replicas))
     servers = [settings for name, settings in trial.servers.items() if trial.target in (None, name)]
-    if any(str(one.get("kind")) == "cluster" for one in servers):
+    if any(str(settings.get("kind")) == "cluster" for settings in servers):
         return connections
-    if servers and all(str(one.get("url", "")).startswith(("unix:", "redis+unix:")) for one in servers):
+    if servers and all(str(settings.get("url", "")).startswith(("unix:", "redis+unix:")) for settings in servers):
         return 0
     return -(-connections // max(1, len(servers)))
 

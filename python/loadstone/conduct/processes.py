@@ -30,18 +30,18 @@ def watch_of(
     `in_turn` are processes of conditions that take turns with it, `driving` those that make the load, at any time.
     """
     servers, subjects = ready.servers.values(), ready.subjects.values()
-    pids = [*(one.processes for one in servers), *(one.subject.pids for one in subjects)]
+    pids = [*(deployed.processes for deployed in servers), *(deployed.subject.pids for deployed in subjects)]
     controls: dict[str, dict[str, Control]] = {}
-    for name, one in ready.servers.items():
-        controls.setdefault(one.monitor.software, {})[name] = one.monitor
+    for name, deployed in ready.servers.items():
+        controls.setdefault(deployed.monitor.software, {})[name] = deployed.monitor
     pages: dict[str, dict[str, Page]] = {}
     for subject in subjects:
         pages.setdefault(subject.subject.runtime, {}).update(_pages_of(subject.subject))
-    workers = {part: some for one in subjects for part, some in one.subject.workers.items()}
+    workers = {part: some for deployed in subjects for part, some in deployed.subject.workers.items()}
     return Watch(
         pids={part: pid for parts in pids for part, pid in parts.items()},
-        trees=frozenset((*(part for one in servers if _has_many_processes(one) for part in one.server.pids), *workers)),
-        workers={part: [one.pid for one in some if one.pid is not None] for part, some in workers.items()},
+        trees=frozenset((*_trees(servers), *workers)),
+        workers={part: [worker.pid for worker in some if worker.pid is not None] for part, some in workers.items()},
         parked=ready.parked,
         in_turn=frozenset(in_turn),
         driving=driving,
@@ -58,14 +58,17 @@ def _pages_of(subject: Subject) -> Iterator[tuple[str, Page]]:
         workers = subject.workers.get(part, ())
         if not workers:
             yield part, Page(url)
-        for one in workers:
-            own = urlsplit(url)._replace(netloc=f"{LOOPBACK}:{one.port}")
-            yield f"{part}-worker-{one.number}", Page(own.geturl(), one.pid)
+        for worker in workers:
+            own = urlsplit(url)._replace(netloc=f"{LOOPBACK}:{worker.port}")
+            yield f"{part}-worker-{worker.number}", Page(own.geturl(), worker.pid)
 
 
-def _has_many_processes(one: Deployed) -> bool:
-    kind = registry.PART_KINDS.get(one.control.software)
-    return kind is not None and kind.many_processes
+def _trees(servers: Iterable[Deployed]) -> Iterator[str]:
+    """The parts of servers that have many processes, which come and go."""
+    for deployed in servers:
+        kind = registry.PART_KINDS.get(deployed.control.software)
+        if kind is not None and kind.many_processes:
+            yield from deployed.server.pids
 
 
 def watched_apart(every: Sequence[Ready]) -> list[tuple[Ready, set[int]]]:
@@ -109,8 +112,8 @@ def in_turn_with(ready: Ready, every: Sequence[Ready]) -> set[int]:
 
 
 def _pids(ready: Ready) -> set[int]:
-    servers = (pid for one in ready.servers.values() for pid in one.processes.values())
-    return {*servers, *(pid for one in ready.subjects.values() for pid in one.subject.pids.values())}
+    servers = (pid for deployed in ready.servers.values() for pid in deployed.processes.values())
+    return {*servers, *(pid for deployed in ready.subjects.values() for pid in deployed.subject.pids.values())}
 
 
 def alike(a: Ready, b: Ready) -> bool:
@@ -119,4 +122,4 @@ def alike(a: Ready, b: Ready) -> bool:
 
 
 def _ids(ready: Ready) -> set[int]:
-    return {id(one) for one in (*ready.servers.values(), *ready.subjects.values())}
+    return {id(deployed) for deployed in (*ready.servers.values(), *ready.subjects.values())}

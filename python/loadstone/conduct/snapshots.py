@@ -84,7 +84,7 @@ def read_after(planned: PlannedTrial, ready: Ready, cpus: Sequence[int], before:
 def readings(planned: PlannedTrial, ready: Ready, before: Before, drive: Drive, after: After) -> PartReadings:
     """Both put together, as an observation has them."""
     return PartReadings(
-        software={name: one.control.software for name, one in ready.servers.items()},
+        software={name: deployed.control.software for name, deployed in ready.servers.items()},
         counters={name: (before.counters[name], after.counters[name]) for name in before.counters},
         stored=stored_facts(planned, drive.record, drive.intervals, before.held, after.held),
         subjects=after.subjects,
@@ -104,9 +104,9 @@ def starts_before(ready: Ready, snapshots: Mapping[str, Snapshot | None]) -> dic
     for name, snapshot in snapshots.items():
         if snapshot is not None:
             found[name] = _of_counters(snapshot)
-    for name, one in ready.servers.items():
+    for name, deployed in ready.servers.items():
         # A process that can be observed says more than a clock.
-        if name not in found and (start := one.control.start()) is not None:
+        if name not in found and (start := deployed.control.start()) is not None:
             found[name] = start
     return found
 
@@ -134,7 +134,10 @@ def part_starts(
 
 
 def _of_processes(ready: Ready) -> dict[str, Start]:
-    pids = [*(one.pids for one in ready.servers.values()), *(one.pids for one in ready.subjects.values())]
+    pids = [
+        *(deployed.pids for deployed in ready.servers.values()),
+        *(deployed.pids for deployed in ready.subjects.values()),
+    ]
     found = {part: _process_start(pid) for parts in pids for part, pid in parts.items()}
     return {part: start for part, start in found.items() if start is not None}
 
@@ -147,8 +150,8 @@ def _process_start(pid: int) -> Start | None:
 
 def _owner_runs(part: str, ready: Ready) -> bool:
     """Whether the server or subject that a process belonged to runs now."""
-    servers = any(part in one.pids and one.server.alive() for one in ready.servers.values())
-    return servers or any(part in one.pids and one.subject.alive() for one in ready.subjects.values())
+    servers = any(part in deployed.pids and deployed.server.alive() for deployed in ready.servers.values())
+    return servers or any(part in deployed.pids and deployed.subject.alive() for deployed in ready.subjects.values())
 
 
 def _of_counters(snapshot: Snapshot) -> Start:
@@ -158,11 +161,11 @@ def _of_counters(snapshot: Snapshot) -> Start:
 def snapshots(ready: Ready) -> dict[str, Snapshot | None]:
     """The counters of each server that has some; None of one that does not answer."""
     found: dict[str, Snapshot | None] = {}
-    for name, one in ready.servers.items():
-        if registry.SOFTWARE[one.control.software].has_counters:
+    for name, deployed in ready.servers.items():
+        if registry.SOFTWARE[deployed.control.software].has_counters:
             try:
                 with conversation(SNAPSHOT):
-                    found[name] = one.control.snapshot()
+                    found[name] = deployed.control.snapshot()
             except LoadstoneError:
                 found[name] = None
     return found
@@ -202,8 +205,9 @@ def stored_facts(
                 server=count.server,
                 before=first.count,
                 after=last.count,
-                answered=sum(one.ok for one in observed),
-                unknown=sum(one.timeouts + sum(one.errors.values()) for one in observed) + drive.total.in_flight,
+                answered=sum(operation.ok for operation in observed),
+                unknown=sum(operation.timeouts + sum(operation.errors.values()) for operation in observed)
+                + drive.total.in_flight,
                 keys_before=first.keys,
                 keys_after=last.keys,
             )
@@ -215,23 +219,23 @@ def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str
     """Server -> the settings that the experiment gives it, as read back; and those that are not as requested."""
     reported: dict[str, dict[str, str]] = {}
     wrong: dict[str, dict[str, str]] = {}
-    for name, one in ready.servers.items():
+    for name, deployed in ready.servers.items():
         requested = planned.servers.get(name, {}).get("settings")
         if not isinstance(requested, Mapping) or not requested:
             continue
         try:
             with conversation(SNAPSHOT):
-                reported[name] = dict(one.control.settings(requested))
+                reported[name] = dict(deployed.control.settings(requested))
         except LoadstoneError:
             continue
-        if different := mismatched(requested, reported[name], one.control.spelling):
+        if different := mismatched(requested, reported[name], deployed.control.spelling):
             wrong[name] = different
     return reported, wrong
 
 
 def limits_of(ready: Ready) -> dict[str, Mapping[LimitName, LimitInForce]]:
     """Server -> its CPU and memory limits as they are in force, or why they are not."""
-    return {name: one.server.facts.limits for name, one in ready.servers.items()}
+    return {name: deployed.server.facts.limits for name, deployed in ready.servers.items()}
 
 
 def port_facts() -> PortFacts | None:
@@ -244,7 +248,7 @@ def port_facts() -> PortFacts | None:
 
 def throttled_s(ready: Ready) -> dict[str, float | None]:
     """Subject -> how long its CPU limit throttled it since its start, in seconds; None without a limit."""
-    reported = {name: one.subject.throttling() for name, one in ready.subjects.items()}
+    reported = {name: deployed.subject.throttling() for name, deployed in ready.subjects.items()}
     return {name: sum(one.throttled_s for one in each.values()) if each else None for name, each in reported.items()}
 
 
@@ -252,13 +256,13 @@ def subject_facts(ready: Ready, before: Mapping[str, float | None]) -> dict[str,
     """Each subject during the drive that began when it was throttled for `before`."""
     after = throttled_s(ready)
     facts = {}
-    for name, one in ready.subjects.items():
+    for name, deployed in ready.subjects.items():
         first, last = before.get(name), after[name]
         facts[name] = SubjectFacts(
-            replicas=len(one.endpoints),
-            ours=one.subject.ours,
-            limits=dict(one.subject.limits),
+            replicas=len(deployed.endpoints),
+            ours=deployed.subject.ours,
+            limits=dict(deployed.subject.limits),
             throttled_s=None if first is None or last is None else max(0.0, last - first),
-            restless_cores=one.restless_cores,
+            restless_cores=deployed.restless_cores,
         )
     return facts

@@ -55,7 +55,7 @@ def warm_up(
     if not cold:
         return
     best_per_s, reached = 0.0, ""
-    for length_s in stretches(max(one.warm_up_s for one in cold.values())):
+    for length_s in stretches(max(deployed.warm_up_s for deployed in cold.values())):
         names = ", ".join(cold)
         said = f"warming {names} up by {kind} for {length_s:g} s{reached}"
         progress(Step(said, about=f"warming {names} up by {kind}{' more' if reached else ''}"))
@@ -65,10 +65,10 @@ def warm_up(
         if rate_per_s < RISING * best_per_s:
             break
         best_per_s, reached = rate_per_s, f" more, at {rate_per_s:,.0f} correct replies a second so far"
-    for one in cold.values():
-        one.warmed.add(kind)
-    for name, one in cold.items():
-        one.restless_cores = _await_quiet(name, one, progress, going_on)
+    for deployed in cold.values():
+        deployed.warmed.add(kind)
+    for name, deployed in cold.items():
+        deployed.restless_cores = _await_quiet(name, deployed, progress, going_on)
 
 
 def _stretch(driver: Driver, plan: Plan, length_s: float) -> float:
@@ -91,7 +91,11 @@ def _stretch(driver: Driver, plan: Plan, length_s: float) -> float:
 def cold_subjects(ready: Ready, target: str | None, plan: Plan) -> dict[str, DeployedSubject]:
     """The subjects that `plan` goes to and that were not warmed up by this kind of load, by name."""
     kind = _kind(plan)
-    return {name: one for name, one in _loaded(ready, target).items() if one.warm_up_s > 0 and kind not in one.warmed}
+    return {
+        name: deployed
+        for name, deployed in _loaded(ready, target).items()
+        if deployed.warm_up_s > 0 and kind not in deployed.warmed
+    }
 
 
 def _kind(plan: Plan) -> str:
@@ -131,7 +135,7 @@ def stretches(length_s: float) -> Iterable[float]:
 
 
 def _loaded(ready: Ready, target: str | None) -> dict[str, DeployedSubject]:
-    return {name: one for name, one in ready.subjects.items() if target in (None, name)}
+    return {name: deployed for name, deployed in ready.subjects.items() if target in (None, name)}
 
 
 def _rate_per_s(done: DriveRecord) -> float:
@@ -174,17 +178,17 @@ def warm_up_each(steps: Measurement, prepared: Sequence[PreparedTrial]) -> None:
     Raises:
         Interrupted: the user requested a stop.
     """
-    for one in prepared:
-        target, driver = one.planned.target, steps.driver
-        if cold_subjects(one.ready, target, one.plan):
-            with _alone(one.ready, [other.ready for other in prepared]):
-                warm_up(driver, one.ready, target, one.plan, steps.progress.step, steps.require_going_on)
+    for trial in prepared:
+        target, driver = trial.planned.target, steps.driver
+        if cold_subjects(trial.ready, target, trial.plan):
+            with _alone(trial.ready, [other.ready for other in prepared]):
+                warm_up(driver, trial.ready, target, trial.plan, steps.progress.step, steps.require_going_on)
 
 
 @contextmanager
 def _alone(ready: Ready, every: Sequence[Ready]) -> Iterator[None]:
-    own = {id(one) for one in ready.subjects.values()}
-    others = [one for other in every for one in other.subjects.values() if id(one) not in own]
+    own = {id(deployed) for deployed in ready.subjects.values()}
+    others = [deployed for other in every for deployed in other.subjects.values() if id(deployed) not in own]
     try:
         for one in others:
             hold(one.subject)

@@ -133,7 +133,7 @@ class Questions(Protocol):
         """The server's settings under the names given; without those that it does not have or report."""
 
     def count(self, text: str) -> int:
-        """The number that a reading command or statement answers. Raises UserError if it is none."""
+        """The number that a reading command or statement answers. Raises UserError if the answer is not a number."""
 
     def keys(self) -> int | None:
         """How many keys its database holds; None of software without keys."""

@@ -85,5 +85,5 @@ class Ready:
             return part.endpoints
         if len(self.subjects) > 1:
             raise UserError(f"workload.target: it is missing; name one of {', '.join(self.subjects)}")
-        parts = [one.endpoints for one in (self.subjects or self.servers).values()]
+        parts = [deployed.endpoints for deployed in (self.subjects or self.servers).values()]
         return tuple(endpoint for endpoints in parts for endpoint in endpoints)

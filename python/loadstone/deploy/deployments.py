@@ -43,20 +43,20 @@ class Deployments:
 
         `restarted`: servers of ours that run are started again.
         """
-        self._subjects.expect([one.subjects for one in planned])
+        self._subjects.expect([trial.subjects for trial in planned])
         if restarted:
-            self._servers.restart([one.servers for one in planned])
-        found = [self._ready(one) for one in planned]
-        servers = {id(one): one for ready in found for one in ready.servers.values()}
-        subjects = {id(one): one for ready in found for one in ready.subjects.values()}
+            self._servers.restart([trial.servers for trial in planned])
+        found = [self._ready(trial) for trial in planned]
+        servers = {id(deployed): deployed for ready in found for deployed in ready.servers.values()}
+        subjects = {id(deployed): deployed for ready in found for deployed in ready.subjects.values()}
         parked = self._hold_the_rest(servers.values(), subjects.values())
         return [replace(ready, parked=parked) for ready in found]
 
     def _ready(self, planned: PlannedTrial) -> Ready:
         """What a trial runs on, while others may run, too."""
         servers = self._servers.need(planned.servers)
-        for name, one in planned.subjects.items():
-            manifest = self._subjects.manifest(one)
+        for name, subject in planned.subjects.items():
+            manifest = self._subjects.manifest(subject)
             if manifest is not None:
                 make_tables(name, *manifest, servers)
         self._data.write(planned.data, servers)

@@ -112,6 +112,6 @@ def read_driver_manifest(path: Path) -> tuple[DriverManifest, Path]:
     """The manifest of a file, or of a folder that holds a `driver.yaml`; and its folder.
 
     Raises:
-        UserError: there is none, or it is none; names the field.
+        UserError: it cannot be read, or is not valid; names the field.
     """
     return read_as("driver", path, FILE, DriverManifest, "docs/drivers.md")

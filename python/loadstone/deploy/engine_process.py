@@ -15,7 +15,7 @@ ENDED = "it ended"
 
 
 class EngineProcess:
-    """Answers each line of JSON with one. Its answers are mappings; `failed` has the reason where there is none."""
+    """Answers each line of JSON with one. Its answers are mappings; `failed` has the reason where it cannot do it."""
 
     def __init__(self, kind: Literal["null", "link"]) -> None:
         self._kind = kind

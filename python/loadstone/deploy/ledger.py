@@ -88,7 +88,7 @@ class Ledger(Protocol):
         """
 
     def removed(self, place: Place, thing: Made) -> None:
-        """It is gone. A failure to write this is none: the ledger then names more than there is."""
+        """It is gone. A failure to write this is ignored: the ledger then names more than there is."""
 
     def take_earlier(self, place: Place, kinds: Collection[Kind]) -> list[Made]:
         """What earlier sessions of the run left of these kinds at a place; each is given out once."""

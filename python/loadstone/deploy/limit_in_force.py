@@ -27,7 +27,7 @@ class LimitInForce(BaseModel):
 
 
 def limit_in_force(value: float) -> LimitInForce:
-    """The limit that is reported with this value; one without an end is none."""
+    """The limit that is reported with this value; an infinite one is no limit."""
     return LimitInForce(status="in_force", value=value) if isfinite(value) else LimitInForce(status="unlimited")
 
 

@@ -85,7 +85,7 @@ class LinkSettings(BaseModel):
 
 
 def link_of(settings: Mapping[str, Any]) -> LinkSettings | None:
-    """The line of a server with these settings, which were found valid; None: there is none."""
+    """The line of a server with these settings, which were found valid; None without one."""
     written = settings.get("link")
     return None if written is None or written in NO_LINE else LinkSettings.model_validate(written)
 

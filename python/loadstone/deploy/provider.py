@@ -199,7 +199,7 @@ class ServerSettings(BaseModel, ABC):
     """Of one of ours: on the CPUs of the application and the other servers, or on CPUs of its own. On two CPUs it then
     shares that of the generator (`deploy.placement.own_cpus`)."""
     link: Link = None
-    """The line between the server and what loads it; None: there is none."""
+    """The line between the server and what loads it, if it has one."""
     host: Literal["this machine", "own"] = "this machine"
     """Of one of ours: on loopback, or on a host of its own: a network namespace with an address of its own."""
 

@@ -100,7 +100,7 @@ def rows_of(required: RequiredData, context: DeployContext) -> Rows:
     """The rows, out of the cache folder or made; a line of progress each second while they are made.
 
     Raises:
-        UserError: a template is none, or there is no room.
+        UserError: a template cannot be read, or there is no room.
         Interrupted: the user requested a stop.
     """
     where = f"data.{required.name}.columns"
@@ -216,7 +216,7 @@ class DataWriter:
         """Write what each server does not hold since its start.
 
         Raises:
-            UserError: a template or a command is none, or a server does not take the rows; names the data.
+            UserError: a template or a command is wrong, or a server does not take the rows; names the data.
             ServerGone: a server that is not ours does not answer any more.
             OutOfRoom: a server that is not ours is full, or evicted keys.
             Interrupted: the user requested a stop.

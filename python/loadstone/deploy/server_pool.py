@@ -65,8 +65,8 @@ class ServerPool:
 
     def hold_all_but(self, needed: Iterable[Deployed]) -> list[Server]:
         """Hold those still that are not needed now; these."""
-        kept = {id(one.server) for one in needed}
-        idle = [one.server for one in self._running.values() if id(one.server) not in kept]
+        kept = {id(deployed.server) for deployed in needed}
+        idle = [deployed.server for deployed in self._running.values() if id(deployed.server) not in kept]
         for server in idle:
             hold(server)
         return idle
@@ -95,7 +95,7 @@ class ServerPool:
         found = self._running.get(key)
         if found is None:
             self._make_room()
-            number = 1 + sum(one.server.name == server.name for one in self._running.values())
+            number = 1 + sum(deployed.server.name == server.name for deployed in self._running.values())
             context = self._placed(settings).with_own_log(number)
             self._running[key] = self._first(server, context, settings)
         elif not found.server.alive():

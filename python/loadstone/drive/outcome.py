@@ -492,12 +492,12 @@ class DriveRecord(Part):
 
 
 def read_interval(text: str) -> Interval:
-    """An interval as a driver writes it. Raises DriveFailed if the text is none."""
+    """An interval as a driver writes it. Raises DriveFailed if it cannot be read."""
     return _read(Interval, "interval", text)
 
 
 def read_record(text: str) -> DriveRecord:
-    """A drive's record as a driver writes it. Raises DriveFailed if the text is none."""
+    """A drive's record as a driver writes it. Raises DriveFailed if it cannot be read."""
     return _read(DriveRecord, "record", text)
 
 

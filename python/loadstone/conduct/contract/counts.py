@@ -61,7 +61,7 @@ def several_keys(lab: Lab) -> str:
 
 
 def _of_intervals(lab: Lab) -> int:
-    return sum(one.ok for interval in lab.intervals for one in interval.operations.values())
+    return sum(operation.ok for interval in lab.intervals for operation in interval.operations.values())
 
 
 def connections(lab: Lab) -> str:
@@ -137,9 +137,9 @@ def expectations(lab: Lab) -> str:
     record = lab.drive(lab.plan(*operations, model=Closed(users=1), pool=Pool(connections=1)))
     with lab.server.control() as control:
         control.remove_beginning(PREFIX)  # type: ignore[attr-defined]
-    errors = {name: one.counts.errors for name, one in record.operations.items() if one.counts.errors}
+    errors = {name: operation.counts.errors for name, operation in record.operations.items() if operation.counts.errors}
     require(not errors, f"errors {errors}")
-    missing = [name for name, one in record.operations.items() if not one.counts.ok]
+    missing = [name for name, operation in record.operations.items() if not operation.counts.ok]
     require(not missing, f"operation {', '.join(missing)} was not carried out")
     return f"{record.total.ok:,} replies of {len(operations)} kinds"
 

@@ -59,7 +59,7 @@ HOW_TO_START = (
 
 
 ENGINE_ERRORS = (DockerException, requests.RequestException, *MISREAD)
-"""What the engine refuses, and what reading an answer raises that is none of its answers."""
+"""What the engine refuses, and what reading an answer raises that makes no sense."""
 
 
 class PortTaken(Exception):
@@ -255,7 +255,7 @@ class Engine:
             yield
         except (LoadstoneError, PortTaken, ImageNotFound):
             raise
-        except Exception as error:  # of an answer that is none Docker's client raises nothing more special
+        except Exception as error:  # Docker's client raises nothing more special of an answer that makes no sense
             raise UserError(f"the {what} cannot be {done} ({self.name}: {message_of(error)})") from None
 
 
@@ -278,7 +278,7 @@ def find_engine() -> Engine:
     """The engine that DOCKER_HOST or CONTAINER_HOST names, or else the first that answers where engines usually are.
 
     Raises:
-        UserError: there is none; says where it looked, and the remedy.
+        UserError: no engine answers; says where it looked, and the remedy.
     """
     looked = []
     named = any(os.environ.get(name) for name in ENGINE_VARIABLES)

@@ -33,7 +33,7 @@ def group_name(folder_name: str) -> str:
 
 
 def remove_group(path: str, name: str) -> None:
-    """Kill what runs in a control group, and remove it; nothing if `path` is none of ours named `name`."""
+    """Kill what runs in a control group, and remove it; nothing if `path` is not one of ours named `name`."""
     parent_path, base = os.path.split(path)
     if base != name or base == GROUP_PREFIX:
         return
@@ -47,7 +47,7 @@ def remove_group(path: str, name: str) -> None:
 
 
 def _remove(parent: int, name: str) -> None:
-    """Raises OSError if there is none, or it is another user's."""
+    """Raises OSError if it is gone, or another user's."""
     group = os.open(name, FOLDER_FLAGS, dir_fd=parent)
     try:
         if not is_control_group(group) or os.fstat(group).st_uid != os.geteuid():

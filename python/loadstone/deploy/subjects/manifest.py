@@ -36,7 +36,7 @@ def read_as(kind: str, path: Path, name: str, model: type[M], page: str) -> tupl
         page: of the documentation.
 
     Raises:
-        UserError: there is none, or it is none; names the field.
+        UserError: it cannot be read, or is not valid; names the field.
     """
     file = path / name if path.is_dir() else path
     try:
@@ -201,6 +201,6 @@ def read_manifest(path: Path) -> tuple[Manifest, Path]:
     """The manifest of a file, or of a folder that holds a `subject.yaml`; and its folder.
 
     Raises:
-        UserError: there is none, or it is none; names the field.
+        UserError: it cannot be read, or is not valid; names the field.
     """
     return read_as("subject", path, FILE, Manifest, "docs/subjects.md")

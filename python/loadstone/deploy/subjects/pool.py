@@ -64,7 +64,7 @@ class SubjectPool:
 
     def expect(self, required: Iterable[Mapping[str, RequiredSubject]]) -> None:
         """These are what the next trials need, which are measured together: they are not stopped to make room."""
-        self._expected = {(name, _written(one)) for subjects in required for name, one in subjects.items()}
+        self._expected = {(name, _written(subject)) for subjects in required for name, subject in subjects.items()}
 
     def need(
         self, required: Mapping[str, RequiredSubject], servers: Mapping[str, Deployed], *, apart: bool = False
@@ -101,7 +101,7 @@ class SubjectPool:
         One that works on `servers`, which go on running, is first given time to end what it has under way: it may hold
         a lock there.
         """
-        running = {_address(one) for one in servers if one.endpoint.unix_path is None}
+        running = {_address(deployed) for deployed in servers if deployed.endpoint.unix_path is None}
         idle = [(key, one.subject) for key, one in self._running.items() if all(one is not other for other in needed)]
         for key, subject in idle:
             if isinstance(subject, Holdable) and not subject.held:

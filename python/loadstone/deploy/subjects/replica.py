@@ -90,7 +90,7 @@ def workers_at(ports: Sequence[int]) -> tuple[Worker, ...]:
 
 def loss_of(workers: Sequence[Worker]) -> str:
     """Which of the workers were lost, to follow `died during the trial: `; empty if all run."""
-    gone = [f"worker {one.number} (process {one.pid})" for one in workers if one.lost()]
+    gone = [f"worker {worker.number} (process {worker.pid})" for worker in workers if worker.lost()]
     if not gone:
         return ""
     return f"{', '.join(gone)} of its {len(workers)} worker{'s' if len(workers) > 1 else ''} ended"

@@ -246,7 +246,7 @@ def local_subject(path: Path, settings: SubjectSettings | None = None) -> LocalS
     """The subject of a manifest's file or folder, not started.
 
     Raises:
-        UserError: there is no manifest, or it is none.
+        UserError: its manifest cannot be read, or is not valid.
     """
     manifest, folder = read_manifest(path)
     return LocalSubject(manifest, folder, settings)

@@ -15,7 +15,7 @@ LOOK_AGAIN_S = 1.0
 
 
 class CpuOfProgram:
-    """A context: the CPU time of all below a guard, from the beginning to the end; the guard's own is none of it.
+    """A context: the CPU time of all below a guard, from the beginning to the end, without the guard's own.
 
     A process that leaves its parent, to go on by itself, is below the guard still.
     """

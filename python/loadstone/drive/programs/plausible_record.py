@@ -75,7 +75,10 @@ def require_plausible(name: str, share: Plan, record: RecordMessage, observed: O
 def _wrong(share: Plan, record: RecordMessage, observed: Observed) -> Iterator[str]:
     yield from _names(share, record)
     yield from _intervals(record.total, observed.counted)
-    for what, counts in (("total", record.total), *((name, one.counts) for name, one in record.operations.items())):
+    for what, counts in (
+        ("total", record.total),
+        *((name, operation.counts) for name, operation in record.operations.items()),
+    ):
         yield from _not_conserved(what, counts)
     yield from _more_than_all(record)
     yield from _commands(record)
@@ -180,16 +183,17 @@ def _more_than_all(record: RecordMessage) -> Iterator[str]:
     """A part that has more than the whole."""
     total = record.total
     for what, part, whole in (
-        ("offered", sum(one.counts.offered for one in record.operations.values()), total.offered),
-        ("ok", sum(one.counts.ok for one in record.operations.values()), total.ok),
-        ("window_ok", sum(one.window_ok for one in record.operations.values()), total.ok),
-        ("window_completed", sum(one.window_completed for one in record.operations.values()), total.sent),
+        ("offered", sum(operation.counts.offered for operation in record.operations.values()), total.offered),
+        ("ok", sum(operation.counts.ok for operation in record.operations.values()), total.ok),
+        ("window_ok", sum(operation.window_ok for operation in record.operations.values()), total.ok),
+        ("window_completed", sum(operation.window_completed for operation in record.operations.values()), total.sent),
     ):
         if part > whole:
             yield f"{what} of the measure phase is {part}, and the whole drive has {whole}"
-    for name, one in record.operations.items():
-        if one.window_ok > one.window_completed:
-            yield f"operation {name}: {one.window_ok} correct replies of {one.window_completed} in the measure phase"
+    for name, operation in record.operations.items():
+        if operation.window_ok > operation.window_completed:
+            replies = f"{operation.window_ok} correct replies of {operation.window_completed}"
+            yield f"operation {name}: {replies} in the measure phase"
 
 
 def _clocks(record: RecordMessage, observed: Observed) -> Iterator[str]:
@@ -200,10 +204,10 @@ def _clocks(record: RecordMessage, observed: Observed) -> Iterator[str]:
         yield f"its load began {began_s:.3g} s after it got its plan, and {lasted_s:.3g} s after that it ended"
     elif began_s + end_s > lasted_s + CLOCKS_OFF_S:
         yield f"its load lasted {end_s:.3g} s, and it ended {lasted_s:.3g} s after it got its plan"
-    for name, one in record.operations.items():
-        ended = one.counts.ok + sum(one.counts.errors.values()) + one.counts.timeouts
-        if one.response_sum_ns / 1e9 > ended * (end_s + CLOCKS_OFF_S):
-            took = f"{one.response_sum_ns / 1e9:.3g} s in all"
+    for name, operation in record.operations.items():
+        ended = operation.counts.ok + sum(operation.counts.errors.values()) + operation.counts.timeouts
+        if operation.response_sum_ns / 1e9 > ended * (end_s + CLOCKS_OFF_S):
+            took = f"{operation.response_sum_ns / 1e9:.3g} s in all"
             yield f"operation {name}: {ended} responses took {took}, and the load lasted {end_s:.3g} s"
 
 
@@ -241,7 +245,7 @@ def _too_few(share: Plan, record: RecordMessage) -> Iterator[str]:
             yield f"{offered} operations were carried out, and {planned} are planned"
     elif isinstance(model, Open) and not model.schedule:
         due = model.rate_per_s * (measure.end_s - measure.start_s)
-        came = sum(one.counts.offered for one in record.operations.values())
+        came = sum(operation.counts.offered for operation in record.operations.values())
         allowed = POISSON_OFF * math.sqrt(due) if model.arrivals == "poisson" else ARRIVALS_OFF * due
         if abs(came - due) > max(2.0, allowed):
             yield f"{came} operations arrived in the measure phase, and {due:.0f} are due"

@@ -62,7 +62,7 @@ class DriverTooLarge(DriveFailed):
 
 
 class DriverBroken(DriveFailed):
-    """It wrote what is no message, or one that comes at the wrong time."""
+    """It wrote something else than a message, or a message at the wrong time."""
 
 
 class DriverDied(DriveFailed):
@@ -87,7 +87,7 @@ class MessageLines:
 
         Raises:
             DriverHung: none came in that time.
-            DriverBroken: what came is none.
+            DriverBroken: what came is not a message.
             DriverDied: the program ended.
         """
         deadline_s = time.monotonic() + within_s

@@ -100,7 +100,7 @@ class ProgramDriver:
         try:
             ready = lines.next(self._ready_within_s + _start_s(share), waiting, "word that it is ready")
         except DriverHung as hung:
-            at = ", ".join(one.label for one in share.endpoints[:3])
+            at = ", ".join(endpoint.label for endpoint in share.endpoints[:3])
             raise DriverHung(f"{hung}; or {at} does not answer its connections in time") from None
         if not isinstance(ready, Ready):
             raise self._unexpected(ready, "ready")

@@ -96,22 +96,24 @@ class Translation:
             measure_s=measure.end_s - measure.start_s,
             operations={
                 name: OperationRecord(
-                    counts=one.counts,
-                    window_completed=one.window_completed,
-                    window_ok=one.window_ok,
-                    response_ns=self._whole(name, one.counts.ok, one.response_histogram, message.overflowed),
-                    service_ns=self._whole(name, one.counts.ok, one.service_histogram, message.overflowed),
-                    response_sum_ns=one.response_sum_ns,
-                    earlier_ns=one.earlier_ns,
-                    response_histogram=one.response_histogram,
-                    service_histogram=one.service_histogram,
+                    counts=operation.counts,
+                    window_completed=operation.window_completed,
+                    window_ok=operation.window_ok,
+                    response_ns=self._whole(
+                        name, operation.counts.ok, operation.response_histogram, message.overflowed
+                    ),
+                    service_ns=self._whole(name, operation.counts.ok, operation.service_histogram, message.overflowed),
+                    response_sum_ns=operation.response_sum_ns,
+                    earlier_ns=operation.earlier_ns,
+                    response_histogram=operation.response_histogram,
+                    service_histogram=operation.service_histogram,
                 )
-                for name, one in message.operations.items()
+                for name, operation in message.operations.items()
             },
             total=message.total,
             pool_wait_ns=_NOTHING if waits is None else self._most("pool_wait_histogram", waits, message.total.sent),
             schedule_lag_ns=self._most("schedule_lag_histogram", message.schedule_lag_histogram, message.total.offered),
-            commands={name: CommandRecord(**one.model_dump()) for name, one in message.commands.items()},
+            commands={name: CommandRecord(**command.model_dump()) for name, command in message.commands.items()},
             bytes_sent=message.bytes_sent or 0,
             bytes_received=message.bytes_received or 0,
             threads=self._threads(started_ns + round(measure.start_s * 1e9), started_ns + round(measure.end_s * 1e9)),
