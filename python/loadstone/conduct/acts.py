@@ -102,13 +102,13 @@ def acts_of(experiment: Experiment, run_plan: RunPlan, secret_files: Iterable[st
         UserError: settings or a manifest are wrong; names the field.
     """
     files = dict(file.split("=", 1) for file in secret_files if "=" in file)
-    found = _Acts(experiment, files)
+    acts = _Acts(experiment, files)
     distinct = {(identity(one.condition), one.driver): one for one in run_plan.every_trial}
     for trial in distinct.values():
-        found.add_trial(trial)
-    for text in found.counts(run_plan):
-        found.add_count(*text)
-    return sorted(dict.fromkeys(found.acts), key=lambda act: (_ORDER.index(act.kind), not act.asks, act.line))
+        acts.add_trial(trial)
+    for text in acts.counts(run_plan):
+        acts.add_count(*text)
+    return sorted(dict.fromkeys(acts.acts), key=lambda act: (_ORDER.index(act.kind), not act.asks, act.line))
 
 
 def acts_of_driver(path: Path) -> list[Act]:

@@ -44,10 +44,10 @@ class CeilingGauge:
             include={"operations", "documents", "data", "pipeline_depth", "threads", "protocol", "cpus", "back_end"}
         )
         kind = f"{body_bytes} {shape}"
-        found = self._known.get(kind) or self._measured(plan, body_bytes)
-        if found is not None:
-            self._known[kind] = found
-        return found
+        ceiling = self._known.get(kind) or self._measured(plan, body_bytes)
+        if ceiling is not None:
+            self._known[kind] = ceiling
+        return ceiling
 
     def _measured(self, plan: Plan, body_bytes: int) -> Ceiling | None:
         null = NullServerProcess(_options(plan, body_bytes))

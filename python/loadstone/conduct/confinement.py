@@ -112,13 +112,13 @@ def refused_by_rules(run_plan: RunPlan) -> list[Refused]:
     Raises:
         UserError: a manifest's statements cannot be read.
     """
-    found: _Found = {}
+    answers: _Found = {}
     for one in _users_servers(run_plan):
         room = registry.room(registry.software_of(one.settings).name)
         url = str(one.settings["url"])
         rules = Rules(f"{one.name} ({_where(room.place(one.name, url).address)})", room.confinement, room.statements)
-        _collect(found, one, rules)
-    return [refused for refused in found.values() if refused is not None]
+        _collect(answers, one, rules)
+    return [refused for refused in answers.values() if refused is not None]
 
 
 def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
@@ -127,12 +127,12 @@ def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
     Raises:
         UserError: a server does not answer, or a manifest's statements cannot be read.
     """
-    found: _Found = {}
+    answers: _Found = {}
     for one in _users_servers(run_plan):
         with conversation(OPENING), one.server.control() as control:
             statements = control.statements if isinstance(control, TableStore) else None
-            _collect(found, one, Rules(f"{one.name} ({control.endpoint.label})", control.confinement(), statements))
-    return [refused for refused in found.values() if refused is not None]
+            _collect(answers, one, Rules(f"{one.name} ({control.endpoint.label})", control.confinement(), statements))
+    return [refused for refused in answers.values() if refused is not None]
 
 
 def _where(address: str) -> str:
@@ -160,14 +160,14 @@ def _refused(sent: Sent, server: str) -> Refused | None:
 
 def _users_servers(run_plan: RunPlan) -> Iterator[_UsersServer]:
     conditions = {str(trial.condition): trial for trial in run_plan.every_trial}
-    found: dict[str, _UsersServer] = {}
+    users: dict[str, _UsersServer] = {}
     for trial in conditions.values():
         for name, settings in trial.servers.items():
             key = repr((name, settings))
-            if key not in found:
-                found[key] = _UsersServer(name, settings, registry.server(name, settings), [])
-            found[key].trials.append(trial)
-    return (one for one in found.values() if not one.server.ours)
+            if key not in users:
+                users[key] = _UsersServer(name, settings, registry.server(name, settings), [])
+            users[key].trials.append(trial)
+    return (one for one in users.values() if not one.server.ours)
 
 
 def _sent(trial: PlannedTrial, server: str, rules: Rules) -> Iterator[Sent]:

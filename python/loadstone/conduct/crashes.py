@@ -286,7 +286,7 @@ def _versions(runs: Sequence[int]) -> Versions:
 def _version(reply: Any) -> int:
     """The version that a document names, or the number that was stored; 0 for anything else."""
     try:
-        found = int(reply if reply is None or reply.isdigit() else json.loads(reply)["version"])
+        version = int(reply if reply is None or reply.isdigit() else json.loads(reply)["version"])
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
         return 0
-    return found if 0 <= found < 2**63 else 0
+    return version if 0 <= version < 2**63 else 0

@@ -65,21 +65,21 @@ def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:
     Raises:
         UserError: one cannot; names the field and the value, and what can be measured without it.
     """
-    found: dict[str, ChosenDriver] = {}
+    chosen: dict[str, ChosenDriver] = {}
     lacking: dict[str, str] = {}
     for trial in run_plan.every_trial:
         if trial.driver == NATIVE:
             continue
-        if trial.driver not in found:
-            found[trial.driver] = chosen_driver(trial.driver)
+        if trial.driver not in chosen:
+            chosen[trial.driver] = chosen_driver(trial.driver)
             try:
-                require_programs(found[trial.driver].manifest.name, found[trial.driver].manifest, "driver")
+                require_programs(chosen[trial.driver].manifest.name, chosen[trial.driver].manifest, "driver")
             except UserError as problem:
                 lacking[trial.driver] = str(problem)
-        require_can(found[trial.driver].manifest, trial.plan)
+        require_can(chosen[trial.driver].manifest, trial.plan)
     if lacking:
         raise UserError(next(iter(lacking.values())) + _without(run_plan, lacking))
-    return found
+    return chosen
 
 
 def _without(run_plan: RunPlan, lacking: Collection[str]) -> str:

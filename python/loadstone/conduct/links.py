@@ -21,26 +21,26 @@ PING_TIMEOUT_S = 20.0
 
 def begin_links(ready: Ready) -> dict[str, LinkFacts]:
     """Ping each server that has a line, in turns through the line and beside it; the lines count anew from here."""
-    found = {}
+    links = {}
     for name, deployed in ready.servers.items():
         if deployed.line is not None:
             deployed.line.report()
             pinged = _pinged(name, deployed, deployed.line)
-            found[name] = pinged.model_copy(update={"unrecorded_ns": _unrecorded_ns(pinged, deployed.line.report())})
-    return found
+            links[name] = pinged.model_copy(update={"unrecorded_ns": _unrecorded_ns(pinged, deployed.line.report())})
+    return links
 
 
 def link_facts(ready: Ready, before: Mapping[str, LinkFacts]) -> dict[str, LinkFacts]:
     """The same, with what each line did since."""
-    found = {}
+    links = {}
     for name, link in before.items():
         line = ready.servers[name].line
         report = line.report() if line is not None else None
         if report is None:
-            found[name] = link
+            links[name] = link
             continue
-        found[name] = link.model_copy(update=_during(report))
-    return found
+        links[name] = link.model_copy(update=_during(report))
+    return links
 
 
 def _during(report: Mapping[str, Any]) -> dict[str, Any]:

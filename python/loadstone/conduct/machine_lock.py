@@ -122,11 +122,11 @@ def _shared_folders() -> list[int]:
             raise UserError(
                 f"{VARIABLE}={named}: {error.strerror}; name a folder of your own, or leave it out"
             ) from None
-    found = []
+    folders = []
     for path in FOLDERS:
         with contextlib.suppress(OSError):
-            found.append(_open_folder(path))
-    return found
+            folders.append(_open_folder(path))
+    return folders
 
 
 def _open_folder(path: str) -> int:
@@ -183,7 +183,7 @@ def _remove(place: int, name: str) -> None:
 
 def _other_runs(place: int) -> list[OtherRun]:
     """The runs that measure now, in the order of their processes. Notes of this user's that are out of date go."""
-    found: dict[int, OtherRun] = {}
+    runs: dict[int, OtherRun] = {}
     for name in os.listdir(place):
         named = NAME.fullmatch(name)
         if named is None:
@@ -195,10 +195,10 @@ def _other_runs(place: int) -> list[OtherRun]:
         if note is not None and note["boot"] == boot_id() and int(note["space"]) != _process_space():
             continue  # of a container that shares the folder: its processes cannot be observed from here
         if note is not None and _is_running(note, uid, pid):
-            found[pid] = OtherRun(uid, pid, printable(note["folder"])[:FOLDER_LETTERS_MAX])
+            runs[pid] = OtherRun(uid, pid, printable(note["folder"])[:FOLDER_LETTERS_MAX])
         elif uid == os.geteuid():
             _remove(place, name)
-    return [found[pid] for pid in sorted(found)]
+    return [runs[pid] for pid in sorted(runs)]
 
 
 def _note_of(place: int, name: str, uid: int) -> re.Match[str] | None:

@@ -22,16 +22,16 @@ def machine_speed(cpus: Iterable[int]) -> dict[int, int]:
     if not hasattr(os, "sched_setaffinity"):
         return {}
     before = os.sched_getaffinity(0)
-    found = {}
+    speeds_ns = {}
     try:
         for cpu in list(dict.fromkeys(cpus))[:CPUS_MAX]:
             os.sched_setaffinity(0, {cpu})
-            found[cpu] = min(_work_ns() for _ in range(TRIES))
+            speeds_ns[cpu] = min(_work_ns() for _ in range(TRIES))
     except OSError:  # a CPU that is ours no more
         return {}
     finally:
         os.sched_setaffinity(0, before)
-    return found
+    return speeds_ns
 
 
 def speed_facts(before: dict[int, int], after: dict[int, int]) -> dict[str, tuple[int, int]]:

@@ -100,22 +100,22 @@ def readings(planned: PlannedTrial, ready: Ready, before: Before, drive: Drive, 
 
 def starts_before(ready: Ready, snapshots: Mapping[str, Snapshot | None]) -> dict[str, Start]:
     """Part -> its start, of all servers and subjects; `snapshots` are those of `snapshots`."""
-    found = _of_processes(ready)
+    starts = _of_processes(ready)
     for name, snapshot in snapshots.items():
         if snapshot is not None:
-            found[name] = _of_counters(snapshot)
+            starts[name] = _of_counters(snapshot)
     for name, deployed in ready.servers.items():
         # A process that can be observed says more than a clock.
-        if name not in found and (start := deployed.control.start()) is not None:
-            found[name] = start
-    return found
+        if name not in starts and (start := deployed.control.start()) is not None:
+            starts[name] = start
+    return starts
 
 
 def part_starts(
     ready: Ready, before: Mapping[str, Start], snapshots: Mapping[str, Snapshot | None]
 ) -> dict[str, PartStart]:
     """Part -> its start before the drive and now. Of a part that does not run now nothing is known."""
-    found: dict[str, PartStart] = {}
+    starts: dict[str, PartStart] = {}
     for part, first in before.items():
         if first.pid is not None:
             last = _process_start(first.pid) or Start(ENDED if _owner_runs(part, ready) else None)
@@ -123,14 +123,14 @@ def part_starts(
             last = _of_counters(snapshot)
         else:
             last = (ready.servers[part].control.start() if part in ready.servers else None) or Start(None)
-        found[part] = PartStart(
+        starts[part] = PartStart(
             before=first.identity,
             after=last.identity,
             uptime_before_s=first.uptime_s,
             uptime_after_s=last.uptime_s,
             between_s=max(0.0, last.at_s - first.at_s),
         )
-    return found
+    return starts
 
 
 def _of_processes(ready: Ready) -> dict[str, Start]:
@@ -138,8 +138,8 @@ def _of_processes(ready: Ready) -> dict[str, Start]:
         *(deployed.pids for deployed in ready.servers.values()),
         *(deployed.pids for deployed in ready.subjects.values()),
     ]
-    found = {part: _process_start(pid) for parts in pids for part, pid in parts.items()}
-    return {part: start for part, start in found.items() if start is not None}
+    starts = {part: _process_start(pid) for parts in pids for part, pid in parts.items()}
+    return {part: start for part, start in starts.items() if start is not None}
 
 
 def _process_start(pid: int) -> Start | None:
@@ -160,15 +160,15 @@ def _of_counters(snapshot: Snapshot) -> Start:
 
 def snapshots(ready: Ready) -> dict[str, Snapshot | None]:
     """The counters of each server that has some; None of one that does not answer."""
-    found: dict[str, Snapshot | None] = {}
+    counters: dict[str, Snapshot | None] = {}
     for name, deployed in ready.servers.items():
         if registry.SOFTWARE[deployed.control.software].has_counters:
             try:
                 with conversation(SNAPSHOT):
-                    found[name] = deployed.control.snapshot()
+                    counters[name] = deployed.control.snapshot()
             except LoadstoneError:
-                found[name] = None
-    return found
+                counters[name] = None
+    return counters
 
 
 def held(ready: Ready, counts: Iterable[StoredCount]) -> list[Held]:

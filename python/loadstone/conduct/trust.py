@@ -153,8 +153,8 @@ def _file(digest: str) -> Path:
 def _known(digest: str) -> set[str]:
     """The marks of the acts that were answered for this content; none where that cannot be read."""
     try:
-        found = read_json(_file(digest), LARGEST_BYTES)
-        return {one for one in found["acts"] if isinstance(one, str)}
+        answered = read_json(_file(digest), LARGEST_BYTES)
+        return {one for one in answered["acts"] if isinstance(one, str)}
     except (OSError, ValueError, LookupError, TypeError):
         return set()
 

@@ -46,11 +46,11 @@ class Deployments:
         self._subjects.expect([trial.subjects for trial in planned])
         if restarted:
             self._servers.restart([trial.servers for trial in planned])
-        found = [self._ready(trial) for trial in planned]
-        servers = {id(deployed): deployed for ready in found for deployed in ready.servers.values()}
-        subjects = {id(deployed): deployed for ready in found for deployed in ready.subjects.values()}
+        every = [self._ready(trial) for trial in planned]
+        servers = {id(deployed): deployed for ready in every for deployed in ready.servers.values()}
+        subjects = {id(deployed): deployed for ready in every for deployed in ready.subjects.values()}
         parked = self._hold_the_rest(servers.values(), subjects.values())
-        return [replace(ready, parked=parked) for ready in found]
+        return [replace(ready, parked=parked) for ready in every]
 
     def _ready(self, planned: PlannedTrial) -> Ready:
         """What a trial runs on, while others may run, too."""

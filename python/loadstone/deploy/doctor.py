@@ -77,11 +77,11 @@ def _cpu_quota() -> Fact | None:
 
 
 def _governor() -> Fact | None:
-    found = {text for path in SYS.glob("devices/system/cpu/cpu*/cpufreq/scaling_governor") if (text := _read(path))}
-    if not found:
+    governors = {text for path in SYS.glob("devices/system/cpu/cpu*/cpufreq/scaling_governor") if (text := _read(path))}
+    if not governors:
         return None
-    value = ", ".join(sorted(found))
-    if found == {"performance"}:
+    value = ", ".join(sorted(governors))
+    if governors == {"performance"}:
         return Fact("CPU governor", value, "ok")
     return Fact("CPU governor", value, "warn", "cpupower frequency-set -g performance: the clock rate moves otherwise")
 
@@ -102,10 +102,10 @@ def _steal() -> Fact | None:
 
 def _busy() -> Fact | None:
     """Who uses the CPUs now; programs are named without their arguments and users."""
-    found = busy_programs(BUSY_LOOK_S)
-    if found is None:
+    programs = busy_programs(BUSY_LOOK_S)
+    if programs is None:
         return None
-    busy = [(name, cores) for name, cores in found.items() if cores > BUSY_CORES]
+    busy = [(name, cores) for name, cores in programs.items() if cores > BUSY_CORES]
     if not busy:
         return Fact("other programs", f"none takes more than {BUSY_CORES:.0%} of a CPU now", "ok")
     named = ", ".join(f"{name} {cores:.2f}" for name, cores in busy[:BUSY_SHOWN])
@@ -195,9 +195,9 @@ def java() -> Fact:
     said = output_of("java", "-version")
     if said is None:
         return Fact("java", "not installed", "warn", "Debian: apt-get install default-jdk-headless; needed by Spring")
-    found = re.search(r'version "(\d+)[^"]*"', said)
-    value = found[0].removeprefix("version ").strip('"') if found else said.split("\n")[0]
-    if found and int(found[1]) < JAVA_OLDEST:
+    version = re.search(r'version "(\d+)[^"]*"', said)
+    value = version[0].removeprefix("version ").strip('"') if version else said.split("\n")[0]
+    if version and int(version[1]) < JAVA_OLDEST:
         return Fact("java", value, "warn", f"Spring Boot needs {JAVA_OLDEST} or newer")
     return Fact("java", value, "ok")
 
@@ -207,8 +207,8 @@ def maven() -> Fact:
     said = output_of("mvn", "-v")
     if said is None:
         return Fact("maven", "not installed", "warn", "Debian: apt-get install maven; needed once, to build Spring")
-    found = re.search(r"Maven ([\d.]+)", said)
-    return Fact("maven", found[1] if found else "installed", "ok")
+    version = re.search(r"Maven ([\d.]+)", said)
+    return Fact("maven", version[1] if version else "installed", "ok")
 
 
 def node() -> Fact:
@@ -219,12 +219,12 @@ def node() -> Fact:
         return Fact(
             "node", "not installed", "warn", f"Debian: apt-get install nodejs npm, if that is {needed}; needed by Nest"
         )
-    found = re.search(r"(\d+)\.(\d+)[.\d]*", said)
-    if found and (int(found[1]), int(found[2])) < NODE_OLDEST:
-        return Fact("node", found[0], "warn", f"Nest needs {needed}; Debian's may be older")
+    version = re.search(r"(\d+)\.(\d+)[.\d]*", said)
+    if version and (int(version[1]), int(version[2])) < NODE_OLDEST:
+        return Fact("node", version[0], "warn", f"Nest needs {needed}; Debian's may be older")
     if output_of("npm", "--version") is None:
         return Fact("node", "npm is not installed", "warn", "install npm 10 or newer; needed once, to build Nest")
-    return Fact("node", found[0] if found else "installed", "ok")
+    return Fact("node", version[0] if version else "installed", "ok")
 
 
 def limits() -> Fact:

@@ -57,12 +57,12 @@ def require_programs(name: str, manifest: Requiring, kind: Literal["subject", "d
         where = f"{kind} {name}: requires.{program}"
         if shutil.which(program) is None:
             raise UserError(f"{where}: it is not installed, or not on PATH; install {program} {oldest} or newer")
-        found = _version(program)
-        if not found:
+        version = _version(program)
+        if not version:
             argument = _argument(program)
             raise UserError(f"{where}: `{program} {argument}` prints no version; install {program} {oldest} or newer")
-        if _numbers(found) < _numbers(oldest):
-            raise UserError(f"{where}: {found} is too old; install {program} {oldest} or newer")
+        if _numbers(version) < _numbers(oldest):
+            raise UserError(f"{where}: {version} is too old; install {program} {oldest} or newer")
 
 
 def versions(programs: Iterable[str]) -> dict[str, str]:
@@ -78,8 +78,8 @@ def _version(program: str) -> str:
 @functools.cache
 def _version_of(place: str, argument: str) -> str:
     """Some take half a second to start, and each driver of a run is looked at."""
-    found = _VERSION.search(_COLOUR.sub("", output_of(place, argument) or ""))
-    return found[0] if found is not None else ""
+    version = _VERSION.search(_COLOUR.sub("", output_of(place, argument) or ""))
+    return version[0] if version is not None else ""
 
 
 def _argument(program: str) -> str:

@@ -19,14 +19,14 @@ def remove_left(control: HoldsOurs, run_id: str, things: Iterable[Made]) -> Iter
         ServerGone: the server does not answer.
         UserError: it refuses.
     """
-    found = list(things)
-    for thing in list(found):
+    named = list(things)
+    for thing in list(named):
         if not _is_text(thing.name):
-            found.remove(thing)
+            named.remove(thing)
             doubt = "half a character is in its name; no run writes such a line"
             yield Outcome(thing, f"{describe(thing)}: {doubt}", left=True)
-    yield from control.remove_left(run_id, [thing for thing in found if thing.kind in control.removable])
-    for thing in found:
+    yield from control.remove_left(run_id, [thing for thing in named if thing.kind in control.removable])
+    for thing in named:
         if thing.kind not in control.removable:
             yield Outcome(thing, f"{describe(thing)}: this server has no such thing", left=True)
 

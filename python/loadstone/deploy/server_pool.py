@@ -53,11 +53,11 @@ class ServerPool:
         """Those of ours among these that run are started again, each once. Raises UserError."""
         keys = dict.fromkeys(_key(name, settings) for servers in required for name, settings in servers.items())
         for key in keys:
-            found = self._running.get(key)
-            if found is not None and found.server.ours and found.server.alive():
-                release(found.server)
-                found.close()
-                self._running[key] = _deployed(found.server, found.server.restart(), found.traces, found.line)
+            running = self._running.get(key)
+            if running is not None and running.server.ours and running.server.alive():
+                release(running.server)
+                running.close()
+                self._running[key] = _deployed(running.server, running.server.restart(), running.traces, running.line)
 
     def all(self) -> Iterable[Deployed]:
         """Every server that was started."""
@@ -74,8 +74,8 @@ class ServerPool:
     def _served(self, name: str, settings: Mapping[str, Any]) -> Deployed:
         """It runs. One of ours that goes away while it starts is no reason to end the run."""
         key = _key(name, settings)
-        found = self._running.get(key)
-        server = self._make(name, settings) if found is None else found.server
+        running = self._running.get(key)
+        server = self._make(name, settings) if running is None else running.server
         release(server)
         try:
             return self._one(key, server, settings)
@@ -92,25 +92,25 @@ class ServerPool:
         return replace(self._context, cpus=cpus, own_host=settings.get("host") == OWN_HOST)
 
     def _one(self, key: str, server: Server, settings: Mapping[str, Any]) -> Deployed:
-        found = self._running.get(key)
-        if found is None:
+        running = self._running.get(key)
+        if running is None:
             self._make_room()
             number = 1 + sum(deployed.server.name == server.name for deployed in self._running.values())
             context = self._placed(settings).with_own_log(number)
             self._running[key] = self._first(server, context, settings)
-        elif not found.server.alive():
-            found.close()
-            self._running[key] = _deployed(found.server, found.server.restart(), found.traces, found.line)
-        elif dict(found.server.pids) != found.pids:  # it was restarted by others
-            found.close()
-            endpoint = found.server.control().endpoint
-            self._running[key] = _deployed(found.server, endpoint, found.traces, found.line)
-        elif found.line is not None and not found.line.alive():
-            found.close()
+        elif not running.server.alive():
+            running.close()
+            self._running[key] = _deployed(running.server, running.server.restart(), running.traces, running.line)
+        elif dict(running.server.pids) != running.pids:  # it was restarted by others
+            running.close()
+            endpoint = running.server.control().endpoint
+            self._running[key] = _deployed(running.server, endpoint, running.traces, running.line)
+        elif running.line is not None and not running.line.alive():
+            running.close()
             self._context.progress(f"starting the link of {server.name} again")
-            self._running[key] = _deployed(server, server.control().endpoint, found.traces, found.line)
-        elif found.line is None and isinstance(server, ManyEndpoints):
-            found.endpoints = server.endpoints  # slots may have moved since
+            self._running[key] = _deployed(server, server.control().endpoint, running.traces, running.line)
+        elif running.line is None and isinstance(server, ManyEndpoints):
+            running.endpoints = server.endpoints  # slots may have moved since
         return self._running[key]
 
     def _first(self, server: Server, context: DeployContext, settings: Mapping[str, Any]) -> Deployed:
@@ -197,11 +197,11 @@ def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None, 
 
 def timed_out(error: BaseException) -> bool:
     """Whether an error is that of a server that did not answer in time, and so may answer later."""
-    found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, TimeoutError):
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, TimeoutError):
             return True
-        found = found.__cause__ or found.__context__
+        cause = cause.__cause__ or cause.__context__
     return False
 
 

@@ -107,8 +107,11 @@ def each_key_once(lab: Lab) -> str:
         plan = lab.plan(stored, keys=keys, phases=phases)
         record = lab.drive(plan)
         require(record.total.ok == keys.count, f"{record.total.ok} of {keys.count} keys were written")
-        found = _read_natively(plan, read)
-        require(found.total.ok == keys.count, f"of {keys.count} keys {found.total.errors} are not as they must be")
+        record_read = _read_natively(plan, read)
+        require(
+            record_read.total.ok == keys.count,
+            f"of {keys.count} keys {record_read.total.errors} are not as they must be",
+        )
         lab.forget()
     return f"{keys.count} documents and {keys.count} hashes, all as the native engine expects them"
 
@@ -162,5 +165,5 @@ def wrong_replies(lab: Lab) -> str:
 
 def _all(lab: Lab, plan: Plan, kind: str) -> None:
     total = lab.drive(plan).total
-    found = total.errors.get(kind, 0)
-    require(found > 0 and found == total.sent, f"{found} of {total.sent} replies are '{kind}', {total.errors}")
+    count = total.errors.get(kind, 0)
+    require(count > 0 and count == total.sent, f"{count} of {total.sent} replies are '{kind}', {total.errors}")

@@ -105,11 +105,11 @@ class Lab:
     @contextmanager
     def counted(self) -> Iterator[dict[str, int]]:
         """Command -> how often the Redis executed it within the block; filled at its end."""
-        found: dict[str, int] = {}
+        executed: dict[str, int] = {}
         with self.server.control() as control:
             before = _counts(control)
-            yield found
-            found |= {name: count - before.get(name, 0) for name, count in _counts(control).items()}
+            yield executed
+            executed |= {name: count - before.get(name, 0) for name, count in _counts(control).items()}
 
     def forget(self) -> None:
         """Remove the keys."""

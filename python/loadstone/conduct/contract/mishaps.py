@@ -84,7 +84,7 @@ def secrets_are_kept(lab: Lab) -> str:
     """The password is in no argument, no variable, no log and no file of it."""
     password = lab.endpoint.password
     require(bool(password), "the Redis has no password")
-    found: list[str] = []
+    leaks: list[str] = []
     secret = (password or "").encode()
 
     def look(_: object) -> None:
@@ -92,12 +92,12 @@ def secrets_are_kept(lab: Lab) -> str:
             for name in ("cmdline", "environ"):
                 with contextlib.suppress(OSError):  # it ended
                     if secret in Path(f"/proc/{pid}/{name}").read_bytes():
-                        found.append(f"{name} of {Path(f'/proc/{pid}/comm').read_text().strip()}")
+                        leaks.append(f"{name} of {Path(f'/proc/{pid}/comm').read_text().strip()}")
 
     began_s = time.time()
     drive_alone(lab.client.driver, lab.plan(SET), look)
     lab.forget()
-    require(not found, f"it stands in {', '.join(sorted(set(found)))}")
+    require(not leaks, f"it stands in {', '.join(sorted(set(leaks)))}")
     logs = list((lab.context.log_folder or Path("/nonexistent")).glob("driver-*.log"))
     files = [file for file in _place(lab).rglob("*") if file.is_file() and file.stat().st_mtime >= began_s - 1]
     written = [file.name for file in (*logs, *files) if secret in file.read_bytes()]
@@ -202,6 +202,6 @@ def server_gone(lab: Lab) -> str:
 def refused_commands(lab: Lab) -> str:
     """A command that the server refuses is an error of the operation, and the load goes on."""
     record = lab.drive(lab.plan(of("bad", "LOADSTONE.NONE", "{key}", expect="ok")))
-    found = record.total.errors.get("server_err", 0)
-    require(found == record.total.sent > 0, f"{found} of {record.total.sent} are 'server_err': {record.total.errors}")
-    return f"{found} of {record.total.sent} operations are 'server_err'"
+    errors = record.total.errors.get("server_err", 0)
+    require(errors == record.total.sent > 0, f"{errors} of {record.total.sent} are 'server_err': {record.total.errors}")
+    return f"{errors} of {record.total.sent} operations are 'server_err'"

@@ -54,10 +54,10 @@ class ContainerSettings(ServerSettings):
 
     @property
     def _room(self) -> InContainer:
-        found = room(self.software).in_container
-        if found is None:
+        in_container = room(self.software).in_container
+        if in_container is None:
             raise LookupError(f"{self.software} declares that it runs in containers, and its room does not say how")
-        return found
+        return in_container
 
     def server(self, name: str) -> "ContainerServer":
         """The server, not started."""

@@ -126,12 +126,12 @@ class ContainerRun:
         attributes = self._attributes()
         with self._engine.telling("container", "read"):
             image, cpus = attributes["Config"]["Image"], attributes["HostConfig"].get("CpusetCpus")
-        found = {"container engine": self._engine.name, "image": shortened(str(image), LINE_MAX)}
+        details = {"container engine": self._engine.name, "image": shortened(str(image), LINE_MAX)}
         if self._image is not None:
-            found["image id"] = self._image.identity
+            details["image id"] = self._image.identity
         if cpus:
-            found["CPUs"] = shortened(str(cpus))
-        return found
+            details["CPUs"] = shortened(str(cpus))
+        return details
 
     def limits(self) -> dict[LimitName, LimitInForce]:
         """The limits as the engine has them; without those that it does not apply."""

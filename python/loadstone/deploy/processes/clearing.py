@@ -88,14 +88,14 @@ def _is_member(pid: int, group: int) -> bool:
 
 def _devices() -> set[int]:
     """The devices that the mounted control groups are on."""
-    found = set()
+    devices = set()
     with contextlib.suppress(OSError), open(MOUNTS) as table:  # noqa: PTH123
         for line in table:
             place, _, rest = line.partition(" - ")
             if rest.split(" ", 1)[0] in CONTROL_GROUPS:
                 major, minor = place.split(" ")[2].split(":")
-                found.add(os.makedev(int(major), int(minor)))
-    return found
+                devices.add(os.makedev(int(major), int(minor)))
+    return devices
 
 
 MARK = "loadstone.lock"

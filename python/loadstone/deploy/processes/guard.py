@@ -232,8 +232,8 @@ def is_still(pid: int, started_ticks: int) -> bool:
 
 def end_orphans() -> None:
     """Kill and reap the children that this process got from a server that ended, and theirs."""
-    while found := children():
-        for pid in found:
+    while orphans := children():
+        for pid in orphans:
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
@@ -257,23 +257,23 @@ def children() -> list[int]:
 def descendants(root: int) -> set[int]:
     """All processes below `root`, where /proc tells."""
     parent_of = parents()
-    found: set[int] = set()
+    below: set[int] = set()
     new = {root}
     while new:
-        new = {pid for pid, parent in parent_of.items() if parent in new} - found
-        found |= new
-    return found
+        new = {pid for pid, parent in parent_of.items() if parent in new} - below
+        below |= new
+    return below
 
 
 def parents() -> dict[int, int]:
     """Each process's parent, where /proc tells."""
-    found = {}
+    parent_of = {}
     for entry in os.listdir("/proc") if sys.platform == "linux" else ():  # noqa: PTH208
         if entry.isdecimal():
             fields = stat_of(int(entry))
             if fields:
-                found[int(entry)] = int(fields[1])
-    return found
+                parent_of[int(entry)] = int(fields[1])
+    return parent_of
 
 
 def stat_of(pid: int | str) -> list[bytes]:

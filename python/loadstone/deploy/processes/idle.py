@@ -73,10 +73,10 @@ def release(part: object) -> None:
 
 def by_name(parts: Iterable[Part]) -> dict[str, tuple[int, ...]]:
     """Name of a server or subject -> the processes of all parts that are called so."""
-    found: dict[str, tuple[int, ...]] = {}
+    pids: dict[str, tuple[int, ...]] = {}
     for part in parts:
-        found[part.name] = (*found.get(part.name, ()), *part.pids.values())
-    return found
+        pids[part.name] = (*pids.get(part.name, ()), *part.pids.values())
+    return pids
 
 
 @dataclass(frozen=True)

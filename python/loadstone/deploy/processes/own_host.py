@@ -127,7 +127,7 @@ def _run(*command: str) -> str:
 
 
 def _program(name: str) -> str:
-    found = shutil.which(name) or shutil.which(name, path=PLACES)
-    if found is None:
+    place = shutil.which(name) or shutil.which(name, path=PLACES)
+    if place is None:
         raise OSError(f"{name} is not installed")
-    return found
+    return place

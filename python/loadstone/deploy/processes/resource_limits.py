@@ -137,16 +137,16 @@ def _make(parent: Path, workspace: Workspace) -> Path:
 
 def _mounts() -> Mapping[str, Path]:
     """Controller -> mount point of version 1; the empty name -> that of version 2."""
-    found: dict[str, Path] = {}
+    mounts: dict[str, Path] = {}
     for line in MOUNTS.read_text().splitlines():
         place, _, rest = line.partition(" - ")
         kind, _, options = rest.split(" ", 2)
         mount = Path(re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), place.split(" ")[4]))
         if kind == "cgroup":
-            found |= {name: mount for name in options.split(" ")[-1].split(",") if name in ("cpu", "memory")}
+            mounts |= {name: mount for name in options.split(" ")[-1].split(",") if name in ("cpu", "memory")}
         elif kind == "cgroup2":
-            found[""] = mount
-    return found
+            mounts[""] = mount
+    return mounts
 
 
 def _own(mount: Path, controller: str) -> Path:

@@ -38,7 +38,7 @@ def source_files(build: Build, folder: Path) -> list[Path]:
     Raises:
         UserError: a pattern names none.
     """
-    found: set[Path] = set()
+    files: set[Path] = set()
     for pattern in build.inputs:
         try:
             matching = [path for path in folder.glob(pattern) if path.is_file()]
@@ -46,11 +46,11 @@ def source_files(build: Build, folder: Path) -> list[Path]:
             raise UserError(f"{folder}: build.inputs: '{pattern}' is no pattern ({error}); correct it") from None
         if not matching:
             raise UserError(f"{folder}: build.inputs: '{pattern}' matches no file; correct it or leave it out")
-        found.update(matching)
-        if len(found) > SOURCES_MAX:
+        files.update(matching)
+        if len(files) > SOURCES_MAX:
             too_many = f"build.inputs: '{pattern}' names more than {SOURCES_MAX:,} files"
             raise UserError(f"{folder}: {too_many}; name the sources alone, not what is made of them")
-    return sorted(found)
+    return sorted(files)
 
 
 def pinned_as(root: Path) -> str:

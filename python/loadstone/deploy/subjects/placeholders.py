@@ -121,16 +121,21 @@ def require_verifiable(environment: Mapping[str, str], servers: Mapping[str, Add
         UserError: nothing in its environment says for which name.
     """
     for server, facts in _named(environment).items():
-        found = servers.get(server)
-        if found is None or not found.behind_line or not facts & _ENCRYPTING or found.tls_name in ("", found.host):
+        address = servers.get(server)
+        if (
+            address is None
+            or not address.behind_line
+            or not facts & _ENCRYPTING
+            or address.tls_name in ("", address.host)
+        ):
             continue
         by_jdbc = "jdbc_options" in facts
         if by_jdbc or "tls_name" not in facts:
             remedy = "by JDBC no other name can be given:" if by_jdbc else f"give it ${{{server}.tls_name}}, or"
             raise UserError(
                 f"subject {subject}: servers.{server}.link: the application connects to the line, and would verify the "
-                f"certificate for {found.host} instead of {found.tls_name}; {remedy} leave out link for this server, "
-                "or give up verification with ?verify=no"
+                f"certificate for {address.host} instead of {address.tls_name}; {remedy} leave out link for this "
+                "server, or give up verification with ?verify=no"
             )
 
 

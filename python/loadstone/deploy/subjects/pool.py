@@ -117,15 +117,15 @@ class SubjectPool:
             deployed.subject.stop()
 
     def _key(self, name: str, required: RequiredSubject, servers: Mapping[str, Deployed]) -> _Key:
-        found = self.manifest(required)
-        environment = {**(found[0].environment if found else {}), **required.environment}
+        manifest = self.manifest(required)
+        environment = {**(manifest[0].environment if manifest else {}), **required.environment}
         named = {server for value in environment.values() for server, _ in REFERENCE.findall(value)}
         addresses = tuple((server, _address(servers[server])) for server in sorted(named & set(servers)))
         return _Key(name, _written(required), addresses)
 
     def _one(self, key: _Key, required: RequiredSubject, *, apart: bool) -> DeployedSubject:
-        found = self._running.pop(key, None)
-        if found is None:
+        running = self._running.pop(key, None)
+        if running is None:
             self.make_room()
             subject = self._subject(key, required)
             self._starts[key.name] += 1
@@ -134,21 +134,21 @@ class SubjectPool:
                 context = replace(context, cpus=application_cpus(context.cpus, context.generator_cpus))
             endpoints = subject.start(context.with_own_log(self._starts[key.name]))
         else:
-            self._running[key] = found  # should it not start again, it is still to be stopped
-            subject = found.subject
+            self._running[key] = running  # should it not start again, it is still to be stopped
+            subject = running.subject
             release(subject)
-            if subject.alive() and dict(subject.pids) == found.pids:
-                return found
+            if subject.alive() and dict(subject.pids) == running.pids:
+                return running
             endpoints = subject.restart()
         warm_up_s = subject.warm_up_s if required.warm_up_s is None else required.warm_up_s
         self._running[key] = DeployedSubject(subject, endpoints, dict(subject.pids), warm_up_s)
         return self._running[key]
 
     def _subject(self, key: _Key, required: RequiredSubject) -> Subject:
-        found = self.manifest(required)
-        if found is None:
+        manifest_and_folder = self.manifest(required)
+        if manifest_and_folder is None:
             return UrlSubject(key.name, required.urls)
-        manifest, folder = found
+        manifest, folder = manifest_and_folder
         settings = SubjectSettings(
             name=key.name,
             replicas=required.replicas,
@@ -165,8 +165,8 @@ def _written(required: RequiredSubject) -> str:
 
 def _address(deployed: Deployed) -> Address:
     """What a subject may know of a server. Raises UserError if it has no port."""
-    found, facts = deployed.endpoint, deployed.server.facts
-    return address_of(found, facts, deployed.control.software, behind_line=deployed.line is not None)
+    endpoint, facts = deployed.endpoint, deployed.server.facts
+    return address_of(endpoint, facts, deployed.control.software, behind_line=deployed.line is not None)
 
 
 def _limits(name: str, limits: Mapping[str, object]) -> Limits:

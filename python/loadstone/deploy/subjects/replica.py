@@ -67,11 +67,11 @@ def worker_count(run: Run, environment: Mapping[str, str], subject: str) -> int:
 
 def worker_ports(count: int, taken: int) -> tuple[int, ...]:
     """So many free ports, without `taken`."""
-    found: dict[int, None] = {}
-    while len(found) < count:
+    ports: dict[int, None] = {}
+    while len(ports) < count:
         if (port := free_port()) != taken:
-            found[port] = None
-    return tuple(found)
+            ports[port] = None
+    return tuple(ports)
 
 
 def workers_at(ports: Sequence[int]) -> tuple[Worker, ...]:
@@ -81,10 +81,10 @@ def workers_at(ports: Sequence[int]) -> tuple[Worker, ...]:
         for one in psutil.net_connections("tcp"):
             if one.status == psutil.CONN_LISTEN and one.laddr and one.laddr.port in pids and one.pid is not None:
                 pids[one.laddr.port].add(one.pid)
-    found = [next(iter(pids[port])) if len(pids[port]) == 1 else None for port in ports]
+    found_pids = [next(iter(pids[port])) if len(pids[port]) == 1 else None for port in ports]
     return tuple(
         Worker(number, port, pid, None if pid is None else started(pid))
-        for number, (port, pid) in enumerate(zip(ports, found, strict=True), 1)
+        for number, (port, pid) in enumerate(zip(ports, found_pids, strict=True), 1)
     )
 
 

@@ -86,11 +86,11 @@ class UrlSubject:
             context.progress(f"connecting to {self.name} ({endpoint.label})")
             remark_on_exposure(context, self.name, endpoint)
             _ask(self.name, endpoint)
-        found = [listening_pid(endpoint) for endpoint in self._endpoints]
-        several = len(found) > 1
+        pids = [listening_pid(endpoint) for endpoint in self._endpoints]
+        several = len(pids) > 1
         self.pids = {
             f"{self.name}-{number}" if several else self.name: pid
-            for number, pid in enumerate(found, 1)
+            for number, pid in enumerate(pids, 1)
             if pid is not None
         }
         return self._endpoints

@@ -47,9 +47,9 @@ class CpuOfProgram:
         with self._lock:
             if time.monotonic() - self._looked_s >= LOOK_AGAIN_S:
                 self._looked_s = time.monotonic()
-                found = process_table.tree_cpu_ns(self._roots)
-                self._ended_ns += sum(spent for pid, spent in self._spent_ns.items() if pid not in found)
-                self._spent_ns = {pid: spent for pid, spent in found.items() if pid not in self._roots}
+                spent_ns = process_table.tree_cpu_ns(self._roots)
+                self._ended_ns += sum(spent for pid, spent in self._spent_ns.items() if pid not in spent_ns)
+                self._spent_ns = {pid: spent for pid, spent in spent_ns.items() if pid not in self._roots}
             else:
                 read = {pid: process_table.cpu_ns(pid) for pid in self._spent_ns}
                 self._spent_ns |= {pid: ns for pid, ns in read.items() if ns is not None and ns >= self._spent_ns[pid]}

@@ -137,9 +137,9 @@ class ProgramDriver:
             raise DriverTooLarge(f"driver {self.name}: it takes {shares}; replies without end may be the reason")
 
     def _require_library(self, ready: Ready) -> None:
-        found = f"{ready.library} {ready.version}"
-        if self._library not in ("", found):
-            what = f"it drives with {found}, and its {MANIFEST} names {self._library}"
+        reported = f"{ready.library} {ready.version}"
+        if self._library not in ("", reported):
+            what = f"it drives with {reported}, and its {MANIFEST} names {self._library}"
             raise DriverImplausible(f"driver {self.name}: {what}; correct the one that is wrong")
 
     def _unexpected(self, message: Ready | IntervalMessage | RecordMessage | Failed, expected: str) -> DriveFailed:

@@ -143,11 +143,11 @@ class Translation:
 
     def _of_interval(self, operation: str, one: ProgramIntervalOperation) -> Latency:
         """Of the correct replies of an interval. Raises DriverBroken: it has more times than there were."""
-        found = [latency_of(self._read(histogram)) for histogram in (one.response_histogram, one.service_histogram)]
-        if most := max((latency.count for latency in found if latency.count > one.ok), default=0):
+        latencies = [latency_of(self._read(histogram)) for histogram in (one.response_histogram, one.service_histogram)]
+        if most := max((latency.count for latency in latencies if latency.count > one.ok), default=0):
             what = f"operation {operation}: a histogram has {most} times, and {one.ok} replies were correct"
             raise DriverBroken(f"driver {self._name}: an interval is wrong: {what}")
-        return found[0]
+        return latencies[0]
 
     def _most(self, what: str, histogram: str, most: int) -> Latency:
         """Of a histogram of the record that has at most so many times. Raises DriverBroken."""
