@@ -25,9 +25,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from statistics import fmean
 
+from loadstone.conduct.chosen_drivers import ChosenDriver, chosen_driver
 from loadstone.conduct.contract import counts, mishaps
 from loadstone.conduct.contract.lab import VALUE, Lab, NotClaimed, Wrong, lab_of, null_server
-from loadstone.conduct.driver_manifests import ChosenDriver, chosen_driver
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import require_release_engine

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from loadstone.conduct.chosen_drivers import chosen_driver
 from loadstone.conduct.contract.lab import lab_of
 from loadstone.conduct.contract.parts import PARTS, named, tried
-from loadstone.conduct.driver_manifests import chosen_driver
 from loadstone.conduct.trust import require_trust_in_driver
 from loadstone.deploy.installed import require_programs
 from loadstone.deploy.provider import DeployContext

@@ -154,8 +154,8 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOption
 
 def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
+    from loadstone.conduct.chosen_drivers import chosen_drivers
     from loadstone.conduct.confinement import confined, doubts
-    from loadstone.conduct.driver_manifests import chosen_drivers
     from loadstone.conduct.preflight import (  # only now: it takes time to load
         ask_users_parts,
         check_local_ports,

@@ -7,8 +7,8 @@ import pytest
 from tests.clients.loads import Drive, words
 from tests.servers import UserRedis
 
+from loadstone.conduct.chosen_drivers import ChosenDriver, chosen_driver
 from loadstone.conduct.contract.lab import Lab, lab_of
-from loadstone.conduct.driver_manifests import ChosenDriver, chosen_driver
 from loadstone.conduct.drivers import client_driver
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone

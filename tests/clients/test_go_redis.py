@@ -9,7 +9,7 @@ import pytest
 from tests.clients.loads import Drive, plan, require_all_correct
 from tests.servers import Certificates, UserRedis
 
-from loadstone.conduct.driver_manifests import chosen_driver
+from loadstone.conduct.chosen_drivers import chosen_driver
 from loadstone.drive.programs.program import DriverRefused
 from loadstone.plan.endpoints import Endpoint, Tls
 

@@ -9,7 +9,7 @@ import pytest
 from tests.clients.loads import PREFIX, Drive, calls, plan, require_all_correct
 from tests.servers import Certificates, UserRedis
 
-from loadstone.conduct.driver_manifests import chosen_driver
+from loadstone.conduct.chosen_drivers import chosen_driver
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Closed, Open, Pool

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
-from loadstone.conduct.driver_manifests import chosen_driver
+from loadstone.conduct.chosen_drivers import chosen_driver
 from loadstone.conduct.drivers import client_driver
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.driver import Driver, drive_alone

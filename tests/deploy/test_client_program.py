@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from loadstone.conduct.driver_manifests import chosen_driver
+from loadstone.conduct.chosen_drivers import chosen_driver
 from loadstone.conduct.drivers import client_driver
 from loadstone.deploy.processes.log_filter import LEFT_OUT, LOG_BYTES_MAX, START_BYTES
 from loadstone.deploy.provider import DeployContext
@@ -191,7 +191,7 @@ def test_a_command_that_is_not_there_is_named(tmp_path: Path, context: DeployCon
 LOADSTONE = """
 import sys
 from pathlib import Path
-from loadstone.conduct.driver_manifests import chosen_driver
+from loadstone.conduct.chosen_drivers import chosen_driver
 from loadstone.conduct.drivers import client_driver
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.conduct.driver_manifests import chosen_driver, require_can
+from loadstone.conduct.chosen_drivers import chosen_driver, require_can
 from loadstone.deploy.driver_manifest import DriverManifest, read_driver_manifest
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Plan

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.conduct.driver_manifests import chosen_drivers
+from loadstone.conduct.chosen_drivers import chosen_drivers
 from loadstone.errors import UserError
 from loadstone.message import message
 from loadstone.options import RunOptions

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from loadstone.bounds import pinned
-from loadstone.conduct.driver_manifests import ChosenDriver, chosen_drivers
+from loadstone.conduct.chosen_drivers import ChosenDriver, chosen_drivers
 from loadstone.deploy.client_program import GuardedProgram, Guards
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.build import built

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from loadstone import registry
-from loadstone.conduct.driver_manifests import ChosenDriver, require_can
+from loadstone.conduct.chosen_drivers import ChosenDriver, require_can
 from loadstone.conduct.drivers import ClientDriver, client_driver
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.null_server import NullServerProcess
