@@ -19,7 +19,7 @@ Path = str | os.PathLike[str]
 _ANY = os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _ODD = {errno.ELOOP, errno.EMLINK, errno.ENOTDIR, errno.ENXIO, errno.EOPNOTSUPP, errno.EEXIST}
-"""What the system says of a link, or of what is no file, that was to be opened."""
+"""How the system refuses to open a link, or anything else that is not a file."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _WRITES = os.O_WRONLY | os.O_RDWR
 
@@ -41,7 +41,7 @@ def open_file(path: Path, flags: int = os.O_RDONLY, folder: Path | None = None) 
     Raises:
         NotOfFolder: the file, or a folder on the way to it, is a link; it is no regular file; or it has a second name
             elsewhere (a hard link) by which writing would change another's file, or reading would show it.
-        OSError: there is none, or it cannot be opened.
+        OSError: it does not exist, or cannot be opened.
     """
     with _within(path, folder) as (within, name):
         try:
@@ -57,7 +57,7 @@ def open_file(path: Path, flags: int = os.O_RDONLY, folder: Path | None = None) 
 
 
 def is_file(path: Path, folder: Path | None = None) -> bool:
-    """Whether a regular file stands there; a link is none."""
+    """Whether a regular file stands there, not a link."""
     try:
         with _within(path, folder) as (within, name):
             return stat.S_ISREG(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode)
@@ -77,7 +77,7 @@ def make_folder(path: Path, folder: Path) -> None:
 
 
 def names(path: Path, folder: Path) -> list[str]:
-    """What stands in the folder `path`, sorted; nothing if there is none. Raises NotOfFolder if it is a link."""
+    """What stands in the folder `path`, sorted; nothing where it is missing. Raises NotOfFolder if it is a link."""
     try:
         with _within(os.path.join(path, "x"), folder) as (within, _):
             return sorted(os.listdir(within))
@@ -159,7 +159,7 @@ def _is_folder(path: Path) -> IsFolder:
 
 
 def _require_own(status: os.stat_result, path: Path, within: int, *, writes: bool) -> None:
-    """Raises OSError if an opened file is none, or may be another's by a second name."""
+    """Raises OSError if what was opened is not a regular file, or may be another's by a second name."""
     if stat.S_ISDIR(status.st_mode):
         raise _is_folder(path)
     if not stat.S_ISREG(status.st_mode):

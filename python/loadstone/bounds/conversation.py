@@ -1,7 +1,7 @@
 """One deadline and one bound for all that is said with a server for one purpose, however many questions that takes.
 
-A bound of each answer is none of the whole: a server that answers every question just in time holds a run for hours.
-So whoever has a purpose opens a conversation for it (`conversation`), and every connection of every room consults it:
+A bound of each answer does not bound the whole: a server that answers every question just in time holds a run for
+hours. So whoever has a purpose opens a conversation for it (`conversation`), and each connection of every room asks it:
 before each step, how long that may take (`step_s`), and after it, how much came (`received`). Conversations nest, and
 the narrowest one holds. Outside of any, what bounds a single answer holds alone. Each thread has its own.
 """
@@ -63,14 +63,16 @@ class _Conversation:
     def left_s(self) -> float:
         return self.begun_s + self.within_s - time.monotonic()
 
-    def chain(self) -> "Iterator[_Conversation]":
-        at: _Conversation | None = self
-        while at is not None:
-            yield at
-            at = at.outer
-
 
 _CURRENT: ContextVar[_Conversation | None] = ContextVar("conversation", default=None)
+
+
+def _open() -> Iterator[_Conversation]:
+    """The conversations that go on, the narrowest first."""
+    at = _CURRENT.get()
+    while at is not None:
+        yield at
+        at = at.outer
 
 
 @contextlib.contextmanager
@@ -103,10 +105,10 @@ def within(purpose: Purpose) -> Callable[[Method], Method]:
 
 def earn(things: int) -> None:
     """The conversation that goes on is about so many things, and may take longer; never longer than its longest."""
-    found = _CURRENT.get()
-    if found is not None and things > 0:
-        more_s = min(found.purpose.longest_s, things / found.purpose.things_per_s)
-        found.within_s = min(found.purpose.longest_s, found.within_s + more_s)
+    current = _CURRENT.get()
+    if current is not None and things > 0:
+        more_s = min(current.purpose.longest_s, things / current.purpose.things_per_s)
+        current.within_s = min(current.purpose.longest_s, current.within_s + more_s)
 
 
 def step_s(most_s: float) -> float:
@@ -115,14 +117,13 @@ def step_s(most_s: float) -> float:
     Raises:
         TooSlow: nothing is left.
     """
-    found = _CURRENT.get()
     left_s = most_s
-    for one in found.chain() if found is not None else ():
-        one_s = one.left_s()
-        if one_s <= 0:
-            said = f"its answers took longer than {one.within_s:,.0f} s in all"
-            raise TooSlow(f"{said}; it or the network is overloaded, or it is no such server")
-        left_s = min(left_s, one_s)
+    for each in _open():
+        each_s = each.left_s()
+        if each_s <= 0:
+            late = f"its answers took longer than {each.within_s:,.0f} s in all"
+            raise TooSlow(f"{late}; it or the network is overloaded, or it is no such server")
+        left_s = min(left_s, each_s)
     return left_s
 
 
@@ -143,11 +144,10 @@ def said_in_time() -> Iterator[None]:
 
 def received(count: int) -> None:
     """So many bytes came. Raises TooMuch."""
-    found = _CURRENT.get()
-    for one in found.chain() if found is not None else ():
-        one.received_bytes += count
-        if one.received_bytes > one.purpose.largest_bytes:
-            raise TooMuch(f"more than {one.purpose.largest_bytes / MEBIBYTE:,.0f} MiB in all")
+    for each in _open():
+        each.received_bytes += count
+        if each.received_bytes > each.purpose.largest_bytes:
+            raise TooMuch(f"more than {each.purpose.largest_bytes / MEBIBYTE:,.0f} MiB in all")
 
 
 def bound_that_ended(error: BaseException | None) -> str | None:

@@ -47,10 +47,10 @@ def read_own_bytes(path: Path, largest_bytes: int = LARGEST_BYTES) -> bytes:
 
 def _content(path: Path, number: int, largest_bytes: int) -> bytes:
     with os.fdopen(number, "rb") as file:
-        found = os.fstat(file.fileno())
-        if stat.S_ISDIR(found.st_mode):
+        status = os.fstat(file.fileno())
+        if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is not a regular file")
         content = _read(file, largest_bytes + 1)
     if len(content) > largest_bytes:
@@ -88,7 +88,7 @@ def load_json(text: bytes) -> Any:
     """What a JSON text in UTF-8 holds, see also `whole`.
 
     Raises:
-        ValueError: it is none, nests too deeply, holds a figure that is none, or more values than any file of ours.
+        ValueError: it is not JSON, nests too deeply, holds `NaN` or `Infinity`, or more values than any file of ours.
     """
     if len(text) > VALUES_MAX and sum(map(text.count, (b",", b"[", b"{"))) > VALUES_MAX:
         raise ValueError(f"it holds more than {VALUES_MAX:,} values")
@@ -108,9 +108,9 @@ def whole(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
-        return [whole(one) for one in value]
+        return [whole(item) for item in value]
     if isinstance(value, dict):
-        return {whole(key): whole(one) for key, one in value.items()}
+        return {whole(key): whole(item) for key, item in value.items()}
     return value
 
 

@@ -16,7 +16,7 @@ _COUNT_MAX = 2**62
 
 
 def decoded(encoded: str) -> HdrHistogram:
-    """A histogram from its text (HdrHistogram V2, compressed, base64). Raises ValueError if it is none."""
+    """A histogram from its text (HdrHistogram V2, compressed, base64). Raises ValueError if it cannot be read."""
     try:
         _require_bounded(encoded)
         histogram = HdrHistogram.decode(encoded)

@@ -45,10 +45,10 @@ def check_files(paths: list[Path]) -> None:
     for path in paths:
         if _name(path) in _PINNED:
             try:
-                found = _digest(path)
+                digest = _digest(path)
             except OSError:
-                found = ""
-            check_digest(_name(path), found, str(path))
+                digest = ""
+            check_digest(_name(path), digest, str(path))
 
 
 def check_digest(name: str, digest: str, shown: str) -> None:
@@ -61,7 +61,7 @@ def named_files(command: str, folder: Path, places: Mapping[str, str]) -> list[P
     """The files that a command names: below `folder`, or by an absolute path."""
     for place, path in places.items():
         command = command.replace(f"{{{place}}}", path)
-    words = {one for one in _WORD.findall(command) if "/" in one or "." in one}
+    words = {word for word in _WORD.findall(command) if "/" in word or "." in word}
     return sorted(path for path in (folder / word for word in words) if _is_file(path))
 
 
@@ -74,11 +74,11 @@ def _is_file(path: Path) -> bool:
 
 def _digest(path: Path) -> str:
     """Of a file's content. Never waits, as for `/proc/kmsg`. Raises OSError."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:
         while piece := file.read(CHUNK_BYTES):
-            found.update(piece)
-    return found.hexdigest()
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def _name(path: Path) -> str:

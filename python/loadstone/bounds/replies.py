@@ -39,7 +39,7 @@ _OF_PYTHON = (
 def shortened(value: object, most: int = SHOWN_MAX) -> str:
     """A value for a message: on one line, without control characters or secrets, at most `most` characters.
 
-    Secrets are hidden before it is cut: half of one would be found by nobody later.
+    Secrets are hidden before it is cut: half of a secret would not be recognised later.
     """
     try:
         text = value if isinstance(value, str) else repr(value[:_SEARCHED_MAX] if isinstance(value, bytes) else value)
@@ -102,7 +102,7 @@ def whole(server: str, command: str, reply: Any) -> int:
 
 
 def finite(value: Any) -> float:
-    """A figure of a server's. Raises ValueError, TypeError if it is none: `nan` and `infinity` are not."""
+    """A figure of a server's, as a finite number. Raises ValueError, TypeError for all else, and for `nan`."""
     figure = float(value)
     if not math.isfinite(figure):
         raise ValueError(shortened(value, 40))
@@ -124,5 +124,5 @@ def came(error: BaseException) -> str:
         case KeyError():
             return f"something without {shortened(str(error), 40)}"
     said = str(error) or type(error).__name__
-    found = ((re.fullmatch(pattern, said, re.DOTALL), text) for pattern, text in _OF_PYTHON)
-    return next((match.expand(text) for match, text in found if match), said)
+    matches = ((re.fullmatch(pattern, said, re.DOTALL), text) for pattern, text in _OF_PYTHON)
+    return next((match.expand(text) for match, text in matches if match), said)

@@ -26,7 +26,7 @@ class ProcessIdentity(NamedTuple):
 
 
 def identify(pid: int) -> ProcessIdentity | None:
-    """The process that has this id now; None if there is none, or the system does not say."""
+    """The process that has this id now; None if no process has it, or the system does not say."""
     started_ticks = started(pid)
     if started_ticks is None:
         return None
@@ -34,7 +34,7 @@ def identify(pid: int) -> ProcessIdentity | None:
 
 
 def started(pid: int) -> int | None:
-    """When a process started, in clock ticks since the machine did; None if there is none, or no one says."""
+    """When a process started, in clock ticks since the machine did; None if it is gone, or the system does not say."""
     fields = _stat(pid)
     return int(fields[19]) if len(fields) > 19 and fields[0] not in (b"Z", b"X") else None
 

@@ -16,7 +16,7 @@ PROC = "/proc"
 PROCESS_CPU_CLOCK = 2
 """The kernel's number for the clock of all threads of a process, as clock_getcpuclockid(3) makes it."""
 KERNEL_THREAD = 0x00200000
-"""Flag of a process that is none of a program's (PF_KTHREAD)."""
+"""Flag of a thread of the kernel itself (PF_KTHREAD)."""
 TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 UNNAMED = "unnamed"

@@ -91,7 +91,7 @@ class Sampler:
         for index, monitor in enumerate(self._monitors):
             try:
                 with conversation(SAMPLE):
-                    samples.extend(one for one in monitor.sample(unix_s) if math.isfinite(one.value))
+                    samples.extend(sample for sample in monitor.sample(unix_s) if math.isfinite(sample.value))
             except Exception as error:
                 if index not in self._reported:
                     self._reported.add(index)

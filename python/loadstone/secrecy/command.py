@@ -30,7 +30,7 @@ def _hidden(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _value(option: str, argument: str) -> str:
-    """The value of an option; any other word where there is none."""
+    """The value of an option; any other word where `option` is not one that takes a secret."""
     name, equals, value = argument.partition("=")
     if option == _SETTING and equals:
         before, _, key = name.rpartition(".")

@@ -23,13 +23,13 @@ def learn_experiment(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     problems = []
     for path, value, sure in secrets_of(data):
         learn(value, sure=sure)
-        for found in _FACTOR.finditer(value):
-            factor = _mapping(_mapping(data.get("factors")).get(found["name"]))
-            if found["behind"]:
+        for reference in _FACTOR.finditer(value):
+            factor = _mapping(_mapping(data.get("factors")).get(reference["name"]))
+            if reference["behind"]:
                 for values in _mapping(factor.get("values")).values():
-                    learn(str(_mapping(values).get(found["behind"], "")), sure=sure)
+                    learn(str(_mapping(values).get(reference["behind"], "")), sure=sure)
             elif sure and path[:1] != ("factors",):
-                problems += [_level_problem(path, found["name"], level) for level in _secret_levels(factor)]
+                problems += [_level_problem(path, reference["name"], level) for level in _secret_levels(factor)]
     yield from problems
 
 

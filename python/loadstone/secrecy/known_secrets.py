@@ -90,7 +90,7 @@ class Registry:
     def hide_known(self, text: str) -> str:
         """The text without the secrets that are known."""
         pattern, labels = self._pattern, self._forms
-        return text if pattern is None else pattern.sub(lambda found: labels[found[0]], text)
+        return text if pattern is None else pattern.sub(lambda secret: labels[secret[0]], text)
 
     def label(self, value: str) -> str:
         """What stands in the place of a whole value that is a secret, however short it is."""
@@ -229,7 +229,7 @@ def _key(key: Any, others: Mapping[Any, Any]) -> Any:
 
 
 def _in_place(item: Any) -> Any:
-    """What stands for a value whose place says that it is secret: nothing, an empty text or a switch is none."""
+    """What stands for a value whose place says that it is secret: None, an empty text and a switch stay."""
     if item is None or item == "" or isinstance(item, bool):
         return item
     return _KNOWN.label(item) if isinstance(item, str) else HIDDEN

@@ -34,7 +34,7 @@ def names_secret(under: str, key: object) -> bool:
 def secrets_of(data: Any, path: Path = ()) -> Iterator[Placed]:
     """Every secret in plain data, as a text; references and factors in it are left as they stand."""
     if isinstance(data, str):
-        yield from (Placed(path, *found) for found in _in_text(data, str(path[-1]) if path else ""))
+        yield from (Placed(path, *secret) for secret in _in_text(data, str(path[-1]) if path else ""))
     elif isinstance(data, Mapping):
         for key, item in data.items():
             if names_secret(_key_before(path), key):
@@ -83,7 +83,7 @@ def _of_header(text: str) -> Iterator[str]:
 
 def _of_command(args: Any) -> Iterator[str]:
     """Passwords in a command of Redis."""
-    words = args.split() if isinstance(args, str) else [str(one) for one in args] if isinstance(args, list) else []
+    words = args.split() if isinstance(args, str) else [str(word) for word in args] if isinstance(args, list) else []
     upper = [word.upper() for word in words]
     for index, word in enumerate(upper):
         if word in ("AUTH", "AUTH2") and (index == 0 or upper[0] in ("HELLO", "MIGRATE")):

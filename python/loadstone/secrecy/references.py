@@ -50,7 +50,7 @@ def learn_options(options: Iterable[str]) -> None:
 
 
 def resolve(text: str, *, template: bool = False) -> str:
-    """The text with the secret for each reference. Raises UserError, without a place, where there is none.
+    """The text with the secret for each reference. Raises UserError, without a place, where a secret is missing.
 
     `template`: braces of a value are doubled, as texts of requests and commands are read. What stands for a password
     in a URL is %-encoded.
@@ -59,9 +59,9 @@ def resolve(text: str, *, template: bool = False) -> str:
         return text
     logins = logins_in(text)
 
-    def secret(found: re.Match[str]) -> str:
-        value = _value(found["where"], found["name"])
-        if any(start <= found.start() < end and ":" in text[start : found.start()] for start, end in logins):
+    def secret(reference: re.Match[str]) -> str:
+        value = _value(reference["where"], reference["name"])
+        if any(start <= reference.start() < end and ":" in text[start : reference.start()] for start, end in logins):
             return quote(value, safe="")
         return value.replace("{", "{{").replace("}", "}}") if template else value
 

@@ -62,16 +62,16 @@ def hide_shown(text: str) -> str:
     if "://" in text:
         text = _with_logins(text, _login_hidden)
     if ":/" in text:
-        text = _ONE_SLASH.sub(lambda found: _hide(found, secret=True), text)
+        text = _ONE_SLASH.sub(lambda match: _hide(match, secret=True), text)
     if "=" in text:
-        text = _QUERY.sub(lambda found: _hide(found, is_secret_parameter(found["name"])), text)
-        text = _SETTING.sub(lambda found: _hide(found, is_secret(found["name"])), text)
+        text = _QUERY.sub(lambda match: _hide(match, is_secret_parameter(match["name"])), text)
+        text = _SETTING.sub(lambda match: _hide(match, is_secret(match["name"])), text)
     if ":" in text:
-        text = _FIELD.sub(lambda found: _hide(found, is_secret(found["name"])), text)
+        text = _FIELD.sub(lambda match: _hide(match, is_secret(match["name"])), text)
         text = _NUMBER_FIELD.sub(_number_hidden, text)
     if " " in text:
-        text = _SCHEME.sub(lambda found: _hide(found, secret=True), text)
-        text = _SQL.sub(lambda found: _hide(found, secret=True), text)
+        text = _SCHEME.sub(lambda match: _hide(match, secret=True), text)
+        text = _SQL.sub(lambda match: _hide(match, secret=True), text)
     return text
 
 
@@ -97,15 +97,15 @@ def secrets_in(text: str) -> Iterator[Found]:
     for start, end in _logins(text):
         user, colon, password = text[start:end].partition(":")
         yield from _both(password if colon else user, sure=bool(colon))
-    for found in _QUERY.finditer(text):
-        if is_secret_parameter(found["name"]):
-            yield from _both(found["value"], sure=is_surely_secret(found["name"]))
+    for match in _QUERY.finditer(text):
+        if is_secret_parameter(match["name"]):
+            yield from _both(match["value"], sure=is_surely_secret(match["name"]))
     for pattern in (_SETTING, _FIELD, _NUMBER_FIELD):
-        for found in pattern.finditer(text):
-            if is_secret(found["name"]):
-                yield from _both(found["value"], sure=is_surely_secret(found["name"]))
+        for match in pattern.finditer(text):
+            if is_secret(match["name"]):
+                yield from _both(match["value"], sure=is_surely_secret(match["name"]))
     for pattern in (_SCHEME, _SQL):
-        yield from (Found(found["value"], sure=True) for found in pattern.finditer(text))
+        yield from (Found(match["value"], sure=True) for match in pattern.finditer(text))
 
 
 def secret_of_url(url: str) -> Iterator[Found]:
@@ -128,14 +128,14 @@ def _both(value: str, *, sure: bool) -> Iterator[Found]:
         yield Found(form, sure)
 
 
-def _hide(found: re.Match[str], secret: bool) -> str:
-    if not secret or is_open(found["value"]) or _PLACEHOLDERS.fullmatch(found["value"]):
-        return found[0]
-    return f"{found['head']}{HIDDEN}"
+def _hide(match: re.Match[str], secret: bool) -> str:
+    if not secret or is_open(match["value"]) or _PLACEHOLDERS.fullmatch(match["value"]):
+        return match[0]
+    return f"{match['head']}{HIDDEN}"
 
 
-def _number_hidden(found: re.Match[str]) -> str:
-    return f"{found['head']}{found['mark']}{HIDDEN}{found['mark']}" if is_secret(found["name"]) else found[0]
+def _number_hidden(match: re.Match[str]) -> str:
+    return f"{match['head']}{match['mark']}{HIDDEN}{match['mark']}" if is_secret(match["name"]) else match[0]
 
 
 def _logins(text: str) -> Iterator[tuple[int, int]]:
@@ -150,10 +150,10 @@ def _logins(text: str) -> Iterator[tuple[int, int]]:
         if at - start > _LONGEST_LOGIN:
             place = text.find("://", at - _LONGEST_LOGIN - 3)
             continue
-        found = _LOGIN.match(text, start) if _SCHEME_END.search(text, max(behind, place - 31, 0), place) else None
-        if found is not None:
-            yield found.span("login")
-            behind = start = found.end()
+        match = _LOGIN.match(text, start) if _SCHEME_END.search(text, max(behind, place - 31, 0), place) else None
+        if match is not None:
+            yield match.span("login")
+            behind = start = match.end()
         place = text.find("://", start)
 
 

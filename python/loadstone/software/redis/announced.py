@@ -42,7 +42,7 @@ ANYWHERE = Allowed()
 
 
 def allowed_hosts(options: Mapping[str, str], shown: str) -> Allowed:
-    """What `hosts` of a URL says: names, addresses and networks with commas between. Raises UserError if it is none."""
+    """What `hosts` of a URL says: names, addresses and networks with commas between. Raises UserError."""
     names: set[str] = set()
     networks: list[_Network] = []
     for text in options[HOSTS].split(",") if HOSTS in options else ():
@@ -103,20 +103,20 @@ def require_plausible(
     theirs, ours = _addresses(host, port), _addresses(named.host, named.port)
     for address in theirs:
         kinds = (("is_loopback", "of this machine alone"), ("is_link_local", "of one link alone"))
-        said = next((said for kind, said in kinds if getattr(address, kind)), "")
-        alike = any(getattr(one, kind) for kind, its in kinds if its == said for one in ours)
-        if address.is_unspecified or address.is_multicast or (said and not alike):
+        reach = next((reach for kind, reach in kinds if getattr(address, kind)), "")
+        alike = any(getattr(own, kind) for kind, its in kinds if its == reach for own in ours)
+        if address.is_unspecified or address.is_multicast or (reach and not alike):
             raise UserError(
-                f"server {named.label}: it announces {what} at {host}:{port}, an address {said or 'of no host'}; set "
+                f"server {named.label}: it announces {what} at {host}:{port}, an address {reach or 'of no host'}; set "
                 f"{setting} there to one that it can be reached by"
             )
 
 
 def _addresses(host: str, port: int) -> list[_Ip]:
-    """What a host stands for; nothing where no one knows it, which is found out when it is connected to."""
+    """What a host stands for; nothing where it has no address, which shows when it is connected to."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        resolved = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
-    addresses = [ipaddress.ip_address(str(one[4][0]).partition("%")[0]) for one in found]
-    return [getattr(one, "ipv4_mapped", None) or one for one in addresses]
+    addresses = [ipaddress.ip_address(str(result[4][0]).partition("%")[0]) for result in resolved]
+    return [getattr(address, "ipv4_mapped", None) or address for address in addresses]

@@ -196,7 +196,7 @@ def _together(replies: Sequence[Any]) -> Any:
 
 
 def merged_info(nodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """As each metric declares it; of what is none, counts by name added up, and else the first node's.
+    """Metrics as each declares it, counts by name added up, and all else the first node's.
 
     `run_id` is that of all nodes and `uptime_in_seconds` the shortest, so a node's restart is observed as one's.
     """

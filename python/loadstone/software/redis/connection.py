@@ -64,17 +64,19 @@ def is_bad_reply(error: BaseException) -> bool:
         return False
     kinds = (*MISREAD, redis.InvalidResponse, TooMuch)
     of_library = isinstance(error, redis.RedisError) and not isinstance(error, redis.InvalidResponse)
-    return any(isinstance(one, TooMuch) for one in _origins(error)) or (not of_library and isinstance(error, kinds))
+    return any(isinstance(origin, TooMuch) for origin in _origins(error)) or (
+        not of_library and isinstance(error, kinds)
+    )
 
 
 def _origins(error: BaseException) -> list[BaseException]:
     """The error and those that it was raised from, the latest first."""
-    found: list[BaseException] = []
+    origins: list[BaseException] = []
     at: BaseException | None = error
-    while at is not None and at not in found:
-        found.append(at)
+    while at is not None and at not in origins:
+        origins.append(at)
         at = at.__cause__ or at.__context__
-    return found
+    return origins
 
 
 class BoundedParser(_RESP2Parser):

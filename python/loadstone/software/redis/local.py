@@ -62,7 +62,7 @@ class LocalRedis(OwnServer):
         self._in_cluster = False
 
     def in_cluster(self) -> Self:
-        """The same as a node of a cluster that is still to be formed: no one queries it yet what it can do."""
+        """The same as a node of a cluster that is still to be formed: what it can do is queried later."""
         self._in_cluster = True
         return self
 

@@ -1,4 +1,4 @@
-"""A Redis server as it tells of itself: a monitor for each second, and snapshots before and after a trial."""
+"""What a Redis server reports: to a monitor each second, and in snapshots before and after a trial."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ COUNTERS = tuple(metric.name for metric in metrics.METRICS if metric.kind == "co
 SETTINGS = ("disable-thp", "loglevel", "slowlog-log-slower-than", "slowlog-max-len")
 """Settings that may distort a figure; read with each snapshot, because a server that is not ours may change them."""
 CLIENTS_MAX = 1000
-"""With more connections than that no one is listed: the reply would keep the server busy."""
+"""With more connections none is listed: the reply would keep the server busy."""
 MONITORS = "O"
 """The flag of a client that has sent MONITOR."""
 
@@ -128,7 +128,7 @@ def snapshot(control: SnapshotControl) -> RedisSnapshot:
     Sends INFO, CONFIG GET, CLIENT LIST, SLOWLOG LEN and LATENCY LATEST; of these only INFO must be answered.
 
     Raises:
-        ServerGone: the server does not answer, or answers what is no answer (BadReply).
+        ServerGone: the server does not answer, or its answer cannot be read (BadReply).
     """
     with read_as("of Redis", "INFO", "figures"):
         return _snapshot(control)
@@ -162,8 +162,8 @@ def _snapshot(control: SnapshotControl) -> RedisSnapshot:
 
 def command_stats(info: Mapping[str, Any]) -> dict[str, CommandStat]:
     """The commands of an INFO."""
-    found = ((name, values) for name, values in info.items() if name.startswith("cmdstat_"))
-    return {name.removeprefix("cmdstat_"): _command(values) for name, values in found}
+    stats = ((name, values) for name, values in info.items() if name.startswith("cmdstat_"))
+    return {name.removeprefix("cmdstat_"): _command(values) for name, values in stats}
 
 
 def _monitor_clients(control: SnapshotControl) -> int | None:
@@ -211,10 +211,10 @@ def _restarted(before: RedisSnapshot, after: RedisSnapshot) -> bool:
 def _figures(info: Mapping[str, Any]) -> dict[str, float]:
     """Those of `METRICS` that the server reports as numbers: a ratio of its may be `nan`."""
     reported = {name: float(info[name]) for name in RedisMonitor.METRICS if name in info}
-    found = {name: figure for name, figure in reported.items() if math.isfinite(figure)}
+    figures = {name: figure for name, figure in reported.items() if math.isfinite(figure)}
     databases = [values for name, values in info.items() if name.startswith("db") and isinstance(values, Mapping)]
-    found["keys"] = float(sum(int(values.get("keys", 0)) for values in databases))
-    return found
+    figures["keys"] = float(sum(int(values.get("keys", 0)) for values in databases))
+    return figures
 
 
 def _command(values: Mapping[str, Any]) -> CommandStat:

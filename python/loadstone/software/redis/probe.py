@@ -53,9 +53,9 @@ def probe(endpoint: Endpoint) -> None:
     if not answer or answer.startswith(TLS_RECORDS):
         raise UserError(f"{where}: {_broke_off(endpoint, None)}")
     if not answer.startswith((b"+PONG", b"-")):
-        said = answer.splitlines()[0].decode(errors="replace")[:60]
+        line = answer.splitlines()[0].decode(errors="replace")[:60]
         raise UserError(
-            f"{where}: what listens there is not Redis (it said '{said}'); give the address of a Redis server"
+            f"{where}: what listens there is not Redis (it said '{line}'); give the address of a Redis server"
         )
     for message, text in TURNED_AWAY.items():
         if answer.startswith(message):

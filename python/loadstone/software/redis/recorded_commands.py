@@ -124,7 +124,7 @@ class Transactions:
         return self._nothing_in_them + sum(transaction.name is not None for transaction in self._open.values())
 
     def open(self, client: bytes, arguments: Sequence[bytes]) -> None:
-        """A MULTI, which is not sent yet. Raises LeftOut where it is none."""
+        """A MULTI, which is not sent yet. Raises LeftOut where it has arguments."""
         if len(arguments) > 1:
             raise LeftOut(WITH_ARGUMENTS)
         before = self._open.get(client)

@@ -72,7 +72,7 @@ class MonitorLine:
 
 
 def read_line(line: bytes) -> MonitorLine | None:
-    """The command of a line without its end; None if it is none."""
+    """The command of a line without its end; None where the line is not one of MONITOR."""
     head = _BEFORE_ARGUMENTS.match(line)
     if head is None:
         return None
@@ -100,7 +100,7 @@ def recorded_load(path: Path, folder: Path) -> RecordedLoad:
     """What the recording holds, and in `folder` a file of it for drivers.
 
     Raises:
-        UserError: it cannot be read, holds nothing that can be sent, or a line of it is none of MONITOR.
+        UserError: it cannot be read, holds nothing that can be sent, or a line of it is not one of MONITOR.
     """
     prepared = folder / f"{len(list(folder.iterdir()))}.recorded"
     try:

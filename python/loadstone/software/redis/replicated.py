@@ -93,10 +93,12 @@ class ReplicatedRedis:
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """The primary, and who is read from."""
-        found = [self._endpoints[self.name]]
+        endpoints = [self._endpoints[self.name]]
         if self._read_from != "primary":
-            found += [self._endpoints[one.name].model_copy(update={"replica_of": 0}) for one in self._replicas]
-        return with_readers(found, self._read_from)
+            endpoints += [
+                self._endpoints[replica.name].model_copy(update={"replica_of": 0}) for replica in self._replicas
+            ]
+        return with_readers(endpoints, self._read_from)
 
     def alive(self) -> bool:
         """Whether all of them run."""
@@ -108,7 +110,7 @@ class ReplicatedRedis:
 
     def how_it_ended(self) -> str:
         """See `endings.Examinable`."""
-        return next((f"{one.name}: {said}" for one in self._all() if (said := one.how_it_ended())), "")
+        return next((f"{server.name}: {ending}" for server in self._all() if (ending := server.how_it_ended())), "")
 
     def control(self, timeout_s: float = 5.0) -> RedisControl:
         """Queries the primary; see `provider.Server.control`."""
@@ -181,11 +183,13 @@ class ReplicatedRedis:
 
     def _not_in_sync(self, control: RedisControl) -> dict[str, str]:
         """Replica -> its state as the primary sees it, of those that are not in sync."""
-        reported = control.info("replication")
+        replication = control.info("replication")
         states = {
             int(value["port"]): str(value["state"])
-            for key, value in reported.items()
+            for key, value in replication.items()
             if key.startswith("slave") and isinstance(value, Mapping) and "port" in value
         }
-        found = {replica.name: states.get(self._endpoints[replica.name].port, "unknown") for replica in self._replicas}
-        return {name: state for name, state in found.items() if state != "online"}
+        reported = {
+            replica.name: states.get(self._endpoints[replica.name].port, "unknown") for replica in self._replicas
+        }
+        return {name: state for name, state in reported.items() if state != "online"}

@@ -127,7 +127,7 @@ class RedisSession:
             raise self._failed(error, _shown(commands[0]), "") from error
 
     def number(self, *command: Any) -> int:
-        """The whole number that a command answers. Raises BadReply if it is none."""
+        """The whole number that a command answers. Raises BadReply if it answers anything else."""
         return whole(self.endpoint.label, str(command[0]), self.call(*command))
 
     def _failed(self, error: BaseException, command: str, hint: str) -> ServerGone:
@@ -151,9 +151,9 @@ class RedisSession:
 
     def present(self, keys: Sequence[str]) -> list[bool]:
         """Whether the server holds each of these keys."""
-        found = self.number("EXISTS", *keys) if keys else 0
-        if found in (0, len(keys)):
-            return [found > 0] * len(keys)
+        count = self.number("EXISTS", *keys) if keys else 0
+        if count in (0, len(keys)):
+            return [count > 0] * len(keys)
         return [bool(reply) for reply in self.pipelined([("EXISTS", key) for key in keys])]
 
     def by_way_of(self, endpoint: Endpoint) -> Self:
@@ -178,15 +178,15 @@ class RedisSession:
 
     def config_get(self, names: Iterable[str]) -> dict[str, str]:
         """The server's settings of these names; without those that it does not have or does not tell."""
-        found: dict[str, str] = {}
+        settings: dict[str, str] = {}
         for name in names:
             try:
                 reply = self.call("CONFIG GET", name)
                 with read_as(self.endpoint.label, "CONFIG GET", "names and values"):
-                    found |= {str(setting): str(value) for setting, value in reply.items()}
+                    settings |= {str(setting): str(value) for setting, value in reply.items()}
             except ServerRefused:
                 continue
-        return found
+        return settings
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         """The server's settings under the names that they are requested by; without those that it does not tell."""
@@ -196,10 +196,10 @@ class RedisSession:
         """One step of SCAN: the next cursor, `0` at the end, and some keys. Raises BadReply."""
         reply = self.call("SCAN", cursor, *options)
         with read_as(self.endpoint.label, "SCAN", "a cursor and keys"):
-            found, keys = reply
+            next_cursor, keys = reply
             if not all(isinstance(key, bytes) for key in keys):
                 raise TypeError("keys that are no texts")
-            following = str(int(found))
+            following = str(int(next_cursor))
             if following == cursor != "0":  # it only grows, bits reversed, whatever happens to the table meanwhile
                 raise ValueError(f"the cursor {cursor} once more")
             return following, list(keys)
@@ -212,7 +212,7 @@ class RedisSession:
         """The number that a reading command answers, written as in a shell: `SCARD loadstone:posts`.
 
         Raises:
-            UserError: it is none of `COUNTING`, or its answer is no number.
+            UserError: it does not begin with one of `COUNTING`, or its answer is not a number.
         """
         try:
             arguments = shlex.split(text)

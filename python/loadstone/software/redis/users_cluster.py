@@ -182,13 +182,13 @@ def _state(reply: Any) -> dict[str, str]:
 def _require_state(where: str, state: Mapping[str, str]) -> None:
     if state.get("cluster_state") == "ok":
         return
-    said = ", ".join(
+    shown = ", ".join(
         f"{name} {shortened(state[name], 12)}"
         for name in ("cluster_state", "cluster_slots_assigned", "cluster_slots_ok", "cluster_slots_fail")
         if name in state
     )
     raise UserError(
-        f"server {where}: its cluster does not serve ({said or 'no state'}); repair it first: "
+        f"server {where}: its cluster does not serve ({shown or 'no state'}); repair it first: "
         f"redis-cli --cluster check {where}"
     )
 

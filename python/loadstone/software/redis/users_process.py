@@ -40,11 +40,11 @@ def process_id(session: RedisSession) -> int | None:
 
 def local_pids(endpoints: Iterable[Endpoint]) -> list[int | None]:
     """The processes that serve these; None of one that is not here. Raises ServerGone."""
-    found = []
+    pids = []
     for endpoint in endpoints:
         with RedisSession(endpoint) as session:
-            found.append(local_pid(endpoint, process_id(session)))
-    return found
+            pids.append(local_pid(endpoint, process_id(session)))
+    return pids
 
 
 def parts_of(name: str, pids: Sequence[int | None]) -> dict[str, int]:
@@ -67,7 +67,8 @@ def _is_here(endpoint: Endpoint) -> bool:
     mine = {address.address.split("%")[0] for addresses in psutil.net_if_addrs().values() for address in addresses}
     try:
         theirs = {
-            str(found[4][0]) for found in socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+            str(resolved[4][0])
+            for resolved in socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
         }
     except (OSError, UnicodeError):
         return False

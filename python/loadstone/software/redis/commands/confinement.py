@@ -3,6 +3,10 @@
 A command is sent if it works on data, and every key in it is `{key}` of the plan or begins with `loadstone:`. Both our
 table (`table`) and the server (`info`) are queried, and either may refuse: names, flags and keys. Of a command that our
 table lacks the server alone decides, by its ACL categories; a server that does not say leaves it out.
+
+The server does not replace the table: it finds the keys of one example, where placeholders may become others; of SORT
+with BY and GET it finds the first key, and in COPY no other database. Nor does ACL DRYRUN: only administrators may ask
+it, and only about users that the server has.
 """
 
 import re
@@ -114,7 +118,7 @@ def keys_made(commands: Iterable[Sequence[str]], prefix: str) -> tuple[set[str],
         called = name.example.upper()
         try:
             keys = [] if called in READING else _known_keys(called, arguments) or []
-        except Refusal:  # one that was let pass: no one can tell
+        except Refusal:  # it was let pass; which keys it makes is not known
             continue
         for key in keys:
             of_a_name = NAMED.match(key.beginning)
@@ -164,7 +168,7 @@ def _with_part(
 
 
 def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *, is_known: bool) -> None:
-    """Raises Refusal where the server marks a command as dangerous, or where no one says that it is one on data."""
+    """Raises Refusal where the server marks a command as dangerous, or where nothing marks it as one on data."""
     if info is None or info is UNKNOWN:
         if not is_known:
             why = "the server does not know it" if info is UNKNOWN else "the server does not report what it does"

@@ -32,8 +32,8 @@ def _counted(place: int, before: int, arguments: Arguments) -> list[Argument]:
     number = arguments[place - 1] if len(arguments) >= place else None
     count = whole_number(number.example) if number is not None and number.is_certain else None
     if count is None:
-        said = "nothing" if number is None else f"'{shortened(number.written, 40)}'"
-        raise Unclear(f"the number of its keys is {said}; write a whole number")
+        written = "nothing" if number is None else f"'{shortened(number.written, 40)}'"
+        raise Unclear(f"the number of its keys is {written}; write a whole number")
     return [*arguments[:before], *arguments[place : place + count]]
 
 
