@@ -33,7 +33,7 @@ Each metric is sampled once a second for each part. In parentheses is its unit, 
 the end of a line its name in Prometheus, which adds the label `part`, or the series that has the figure. A *counter*
 only grows, from when its process or server began; a rate or share is of the time since the previous sample. A trial's
 line has the average and maximum of each metric (`facts.seen` in [run-folder.md](run-folder.md)), except of counters and
-of those that are *not kept*.
+of those with a star.
 """
 BEGUN = re.compile(r" since (the|its) [a-z A-Z]+ began")
 """Of every counter."""
@@ -71,9 +71,8 @@ def _described(metric: Metric) -> str:
         unit = "per second" if slash else ""
     elif unit == "1 or 0" and what.startswith("1 "):
         unit = ""
-    notes = [unit, "counter" if is_counter else "" if metric.kept else "not kept"]
-    named = ", ".join(note for note in notes if note)
-    return f"{what} ({named})" if named else what
+    named = ", ".join(note for note in (unit, "counter" if is_counter else "") if note)
+    return f"{what}{f' ({named})' if named else ''}{'' if is_counter or metric.kept else '*'}"
 
 
 def _prometheus(metric: Metric) -> str:
