@@ -8,11 +8,15 @@ from string import Formatter
 
 import pytest
 
+from loadstone.goals.registry import DECLARED
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.message import Message, as_written, message
 from loadstone.report.text.sentences import ENGLISH, GLOSSARIES, LANGUAGES, text
 
 PACKAGE = Path(__file__).parents[3] / "python" / "loadstone"
+OF_GOALS = {kind: said for goal in DECLARED for kind, said in goal.sentences.items()}
+SENTENCES = {**ENGLISH, **OF_GOALS}
+"""Those of goals that an experiment declares stand with their goals."""
 
 
 @cache
@@ -48,11 +52,11 @@ def figures_of(sentence: object) -> tuple[frozenset[str], frozenset[str]]:
 
 @pytest.mark.parametrize(("where", "kind", "figures"), made(), ids=[f"{where}-{kind}" for where, kind, _ in made()])
 def test_every_message_has_its_sentence(where: str, kind: str, figures: frozenset[str] | None) -> None:
-    assert kind in ENGLISH, where
-    needed, taken = figures_of(ENGLISH[kind])
+    assert kind in SENTENCES, where
+    needed, taken = figures_of(SENTENCES[kind])
     if figures is not None:
         assert needed <= figures, where
-        assert isinstance(ENGLISH[kind], str) or figures <= taken, where
+        assert isinstance(SENTENCES[kind], str) or figures <= taken, where
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -67,7 +71,8 @@ def test_every_language_explains_the_same_terms() -> None:
 
 
 def test_no_sentence_is_left_over() -> None:
-    assert set(ENGLISH) - {kind for _, kind, _ in made()} == {"as_written"}
+    assert set(SENTENCES) - {kind for _, kind, _ in made()} == {"as_written"}
+    assert not ENGLISH.keys() & OF_GOALS.keys()
 
 
 def test_a_text_of_others_is_said_as_it_is() -> None:
