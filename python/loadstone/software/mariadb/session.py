@@ -88,16 +88,6 @@ class MariaDbSession(SqlSession):
         except (pymysql.Error, OSError) as error:
             raise self._failed(error) from error
 
-    def status(self) -> dict[str, int | float | str]:
-        """SHOW GLOBAL STATUS, numbers as numbers. Counters count since the server's start."""
-        return {str(name): _number(str(value)) for name, value in self.table(2, "SHOW GLOBAL STATUS")}
-
-    def set_global(self, name: str, value: str | int | float | bool) -> str:
-        """Change a setting of a server of ours while it runs; what the server then says it is."""
-        self.require_name(name)
-        self.query(f"SET GLOBAL {name} = %s", value)
-        return self.settings([name]).get(name, "")
-
     def has_database(self) -> bool:
         """Whether the server has our database."""
         database, self.database = self.database, ""
@@ -215,10 +205,3 @@ class MariaDbSession(SqlSession):
 def error_code(error: BaseException | None) -> int:
     """The number that the server, or its library, gives to an error; 0 if none."""
     return error.args[0] if error is not None and error.args and isinstance(error.args[0], int) else 0
-
-
-def _number(value: str) -> int | float | str:
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return kind(value)
-    return value

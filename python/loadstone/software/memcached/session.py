@@ -1,6 +1,6 @@
 """A connection to one memcached for loadstone's own questions, apart from the load.
 
-Commands sent: `mn`, `version`, `stats`, `stats settings`; `mg`, `ms` and `md` on keys of ours; `set` as the login.
+Commands sent: `mn`, `stats`, `stats settings`; `mg`, `ms` and `md` on keys of ours; `set` as the login.
 While a trial runs only `stats` is sent, so the server's counts of the load's commands stay exact.
 """
 
@@ -97,17 +97,6 @@ class MemcachedSession:
                 said = shortened(reply.decode(errors="replace"))
                 raise ServerRefused(f"server {self.endpoint.label}: {said}", said.split(" ")[0], said)
         return answers
-
-    def version(self) -> str:
-        """As it says itself: `1.6.18`."""
-        with self._connected("version") as replies:
-            self._send(b"version\r\n")
-            line = self._line(replies)
-        with read_as(self.endpoint.label, "version", "VERSION and a number"):
-            word, _, number = line.decode().partition(" ")
-            if word != "VERSION":
-                raise ValueError(shortened(line))
-            return number
 
     def stats(self, what: str = "") -> dict[str, str]:
         """The names and values of `stats`, or of `stats settings`."""
