@@ -54,7 +54,7 @@ class Judge:
             case "any":
                 return None
             case "ok":
-                # redis-py makes True of the OK of some commands.
+                # redis-py makes True of the OK of some commands, and False of another status.
                 return _ok(reply)
             case "integer":
                 return None if isinstance(reply, int) else WRONG_TYPE
@@ -127,7 +127,7 @@ class Judge:
 def _ok(reply: object) -> str | None:
     if reply is True or reply == b"OK":
         return None
-    return WRONG if isinstance(reply, bytes | str) else WRONG_TYPE
+    return WRONG if isinstance(reply, bytes | str | bool) else WRONG_TYPE
 
 
 def _positive(reply: object) -> str | None:

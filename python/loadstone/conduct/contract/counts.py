@@ -49,17 +49,6 @@ def operations_at(lab: Lab, connections: int) -> int:
     return total.ok
 
 
-def several_keys(lab: Lab) -> str:
-    """`{key2}` is another key than `{key}`: a Redis refuses to copy a key to itself."""
-    plan = lab.plan(of("copy", "COPY", "{key}", "{key2}", expect="integer"), keys=Keys(prefix=PREFIX, count=2))
-    lab.store(plan, SET)
-    record = lab.drive(plan)
-    lab.forget()
-    total = record.total
-    require(total.ok > 0 and not total.errors, f"{total.ok:,} copies from {{key}} to {{key2}}, errors {total.errors}")
-    return f"{total.ok:,} operations, each with two different keys"
-
-
 def _of_intervals(lab: Lab) -> int:
     return sum(operation.ok for interval in lab.intervals for operation in interval.operations.values())
 

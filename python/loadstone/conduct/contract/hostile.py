@@ -1,17 +1,13 @@
 """What a driver does with a server that means harm, or is sick: it stays at its host, says what came, and ends."""
 
 import contextlib
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from itertools import cycle
-from typing import BinaryIO
 
 from loadstone.conduct.contract.lab import VALUE, Lab, of, require
+from loadstone.conduct.contract.scripted import ScriptedRedis, scripted
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.programs.program import DriverRefused
 from loadstone.errors import DriveFailed
@@ -21,8 +17,6 @@ from loadstone.plan.operations import Operation
 
 PAYLOAD_BYTES = 100
 GOOD = b"$%d\r\n%s\r\n" % (PAYLOAD_BYTES, b"x" * PAYLOAD_BYTES)
-HELLO = b"*6\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n7.4.0\r\n$5\r\nproto\r\n:"
-GREETING = frozenset({b"HELLO", b"AUTH", b"CLIENT", b"SELECT", b"PING", b"COMMAND"})
 ELSEWHERE = "127.0.0.2"
 """Another host, as far as an address tells: it is this machine's, too."""
 PASSWORD = "the-password-of-the-contract"
@@ -43,74 +37,6 @@ UNREADABLE = {
 
 COUNT = of("count", "INCR", "{key}", expect="positive")
 """Of which no reply above is a correct one, whatever a library makes of it."""
-
-Answer = Callable[[list[bytes]], bytes | None]
-"""What a server says to a command; None: nothing, ever."""
-
-
-class ScriptedRedis:
-    """Listens on a port, and answers what it is sent; `greets` answers the commands of the connection."""
-
-    def __init__(self, answer: Answer, greets: Answer | None = None, address: tuple[str, int] = ("127.0.0.1", 0)):
-        """Raises OSError: this machine has no such address."""
-        self._answer = answer
-        self._greets = greets or _greeting
-        self._listener = socket.create_server(address, backlog=64)
-        self.port: int = self._listener.getsockname()[1]
-        self.commands: list[list[bytes]] = []
-        self._accepted: list[socket.socket] = []
-        threading.Thread(target=self._accept, name="scripted-redis", daemon=True).start()
-
-    def close(self) -> None:
-        """End all connections. May be called more than once."""
-        self._listener.close()
-        for connection in tuple(self._accepted):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):  # it was closed
-            while True:
-                connection, _ = self._listener.accept()
-                self._accepted.append(connection)
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError, ValueError, IndexError), connection, connection.makefile("rb") as sent:
-            while command := _command(sent):
-                self.commands.append(command)
-                said = (self._greets if command[0].upper() in GREETING else self._answer)(command)
-                if said is not None:
-                    connection.sendall(said)
-
-
-def _command(sent: BinaryIO) -> list[bytes]:
-    """The next command; empty at the end."""
-    head = sent.readline()
-    if not head:
-        return []
-    return [sent.read(int(sent.readline()[1:]) + 2)[:-2] for _ in range(int(head[1:]))]
-
-
-def _greeting(command: list[bytes]) -> bytes:
-    match command[0].upper():
-        case b"HELLO":
-            return HELLO.replace(b"*6", b"%3", 1) + b"3\r\n" if command[1:2] == [b"3"] else HELLO + b"2\r\n"
-        case b"PING":
-            return b"+PONG\r\n"
-        case b"COMMAND":
-            return b"*0\r\n"
-    return b"+OK\r\n"
-
-
-@contextmanager
-def scripted(answer: Answer, greets: Answer | None = None) -> Iterator[ScriptedRedis]:
-    """A scripted server, closed in the end."""
-    server = ScriptedRedis(answer, greets)
-    try:
-        yield server
-    finally:
-        server.close()
 
 
 def _plan(lab: Lab, port: int, measure_s: float, protocol: str, operation: Operation = VALUE) -> Plan:

@@ -23,20 +23,28 @@ from loadstone.machine import process_table
 from loadstone.plan.drive_plan import Plan, Timeouts
 
 ANSWER_S = 20.0
+WRONG_ARGUMENTS = ("{colour}", "{", "a}", "{uniform 5..4}", "{random 0 lowercase}", "{random 10}", "{data.x}")
+WRONG = {"protocol": ('"resp2"', '"http1"'), "acknowledged": ("false", "true")}
+"""Fields with a value, and with one that no driver of a Redis claims: it must not drive something else unseen."""
 
 
 def bad_plans(lab: Lab) -> str:
     """What is no plan, and placeholders that are none, are refused in one line; nothing hangs."""
     good = PlanMessage(plan=lab.plan(SET), options=lab.chosen.options).model_dump_json()
-    unknown = good.replace("{document}", "{colour}")
-    lines = ("this is no JSON", '{"type":"plan","format":1}', '{"type":"start"}', unknown)
-    with ThreadPoolExecutor(len(lines)) as beside:  # most of it is the start of a program
+    lines = dict.fromkeys(("this is no JSON", '{"type":"plan","format":1}', '{"type":"start"}'), "")
+    lines |= {good.replace("{document}", wrong): "operations[0].commands[0].args[2]" for wrong in WRONG_ARGUMENTS}
+    lines |= {
+        good.replace(f'"{field}":{right}', f'"{field}":{wrong}'): field for field, (right, wrong) in WRONG.items()
+    }
+    with ThreadPoolExecutor(4) as beside:  # most of it is the start of a program
         answers = list(beside.map(partial(_answer, lab), lines))
-    for line, failed in zip(lines, answers, strict=True):
-        require(isinstance(failed, Failed), f"to {line[:40]!r} it wrote '{failed.type}', where 'failed' is expected")
-        require("\n" not in failed.message, "its message has several lines")  # type: ignore[union-attr]
-    require("colour" in failed.message, f"its message does not name the placeholder: {failed.message}")  # type: ignore[union-attr]
-    return failed.message[:80]  # type: ignore[union-attr]
+    for (line, named), failed in zip(lines.items(), answers, strict=True):
+        what = f"a plan with a wrong {named}" if named else repr(line)
+        require(isinstance(failed, Failed), f"to {what} it wrote '{failed.type}', where 'failed' is expected")
+        said = failed.message  # type: ignore[union-attr]
+        require("\n" not in said, "its message has several lines")
+        require(named in said, f"its message does not name {named}, which is wrong: {said}")
+    return f"{len(lines)} plans refused in a line, by the field that is wrong"
 
 
 def _answer(lab: Lab, line: str) -> Failed | Ready:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from loadstone.conduct.contract import counts, hostile, mishaps, times
+from loadstone.conduct.contract import counts, hostile, mishaps, requests, times, verdicts
 from loadstone.conduct.contract.lab import Lab, NotClaimed, Wrong
 from loadstone.errors import LoadstoneError
 
@@ -14,14 +14,21 @@ Try = Callable[[Lab], str]
 PARTS: tuple[tuple[str, Try], ...] = (
     *((f"counts, pool of {pool}", partial(counts.counts_at, connections=pool)) for pool in counts.POOLS),
     ("connections", counts.connections),
-    ("several keys", counts.several_keys),
+    ("keys by their distribution", requests.distributions),
+    ("several keys", requests.several_keys),
+    ("arguments", requests.arguments),
     ("texts, each key once", counts.each_key_once),
     ("replies of every kind", counts.expectations),
+    ("verdicts", verdicts.verdicts),
     ("wrong replies are found", counts.wrong_replies),
     ("commands that are refused", mishaps.refused_commands),
     ("phases and intervals", times.phases),
     ("think time", times.think_time),
     ("arrivals of the open model", times.arrivals),
+    ("a rate that changes", times.changing_rate),
+    ("users who start", times.starting_users),
+    ("operations count by their intended time", times.intended_time),
+    ("arrivals that are dropped", times.dropped_arrivals),
     ("a server that freezes", times.frozen_server),
     ("a slower server", times.slower_server),
     ("timeouts", times.timeouts),
@@ -43,6 +50,9 @@ TIMED = frozenset(
         "phases and intervals",
         "think time",
         "arrivals of the open model",
+        "a rate that changes",
+        "users who start",
+        "operations count by their intended time",
         "a server that freezes",
         "a slower server",
         "stop",

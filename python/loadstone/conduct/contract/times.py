@@ -2,11 +2,15 @@
 
 import threading
 import time
+from collections.abc import Callable, Iterable
+from statistics import fmean, pvariance
 
-from loadstone.conduct.contract.lab import GET, SET, VALUE, Lab, null_server, of, require
+from loadstone.conduct.contract.lab import GET, SET, VALUE, Lab, NotClaimed, null_server, of, require
+from loadstone.conduct.contract.scripted import scripted
 from loadstone.conduct.drivers import client_driver
 from loadstone.drive.driver import drive_alone
-from loadstone.plan.drive_plan import Closed, Open, Phases, Pool, Timeouts
+from loadstone.plan.drive_plan import Closed, Open, Phases, Pool, RampUp, RateStep, Timeouts
+from loadstone.plan.endpoints import Endpoint
 
 FREEZE_EVERY_S, FREEZE_S = 1.0, 0.25
 OFF = 0.10
@@ -48,13 +52,142 @@ def arrivals(lab: Lab) -> str:
     for kind in ("constant", "poisson"):
         with null_server(lab) as endpoint:
             model = Open(rate_per_s=500, arrivals=kind)
-            plan = lab.plan(VALUE, endpoint=endpoint, model=model, pool=Pool(connections=16), verify=_unverified(lab))
+            plan = lab.plan(
+                VALUE,
+                endpoint=endpoint,
+                model=model,
+                pool=Pool(connections=16),
+                verify=_unverified(lab),
+                interval_s=0.02,
+            )
             record = lab.drive(plan)
         offered, due = record.operations["get"].counts.offered, 500 * record.measure_s
         allowed = 2 if kind == "constant" else 6 * due**0.5
         require(abs(offered - due) <= allowed, f"{kind}: {offered} operations arrived, and {due:.0f} are due")
         shown.append(f"{kind} {offered} of {due:.0f}")
+    # The last drive was of Poisson arrivals: their numbers vary as much as their mean.
+    counts = [
+        sum(operation.offered for operation in interval.operations.values())
+        for interval in lab.intervals
+        if interval.phase == "measure" and abs(interval.duration_s - plan.interval_s) < 0.005
+    ]
+    spread = pvariance(counts) / fmean(counts)
+    require(
+        0.3 < spread < 2.5, f"poisson: the arrivals of {len(counts)} intervals vary {spread:.1f} times as they should"
+    )
     return ", ".join(shown)
+
+
+def changing_rate(lab: Lab) -> str:
+    """The rate rises over the ramp-up, keeps its height over the warm-up, and goes on in steps; the last one lasts."""
+    steps = (RateStep(rate_per_s=200, duration_s=0.4), RateStep(rate_per_s=1000, duration_s=0.2))
+    phases = Phases(ramp_up_s=0.5, warm_up_s=0.2, measure_s=0.9, drain_s=1.0)
+    with null_server(lab) as endpoint:
+        model = Open(rate_per_s=400, schedule=steps)
+        plan = lab.plan(VALUE, endpoint=endpoint, model=model, phases=phases, verify=_unverified(lab), interval_s=0.05)
+        lab.drive(plan)
+    warm_s = plan.phases.warm_up_s
+    stretches = ((0.5, 0, 400), (warm_s, 400, 400), (0.4, 200, 200), (0.5, 1000, 1000))
+    offered = worst = 0.0
+    for interval in lab.intervals:
+        offered += sum(operation.offered for operation in interval.operations.values())
+        end_s = interval.start_s + interval.duration_s
+        due = _arrived(stretches, end_s)
+        is_measured = interval.phase == "measure"
+        worst = max(worst, due - offered) if is_measured else 0.0
+        # In the ramp-up a program that is compiled while it runs may be late; later the machine may be, for a moment.
+        late = 20 if is_measured else due
+        require(
+            -late <= offered - due < 2,
+            f"after {end_s:.2f} s {offered:.0f} operations had arrived, and {due:.0f} were due",
+        )
+    return f"at most {worst:.0f} of {offered:.0f} arrivals late at the end of an interval of the measure phase"
+
+
+def _arrived(stretches: Iterable[tuple[float, float, float]], until_s: float) -> float:
+    """Operations that are due by then; the first is at once. A stretch: its length, the rate at its begin and end."""
+    due, begin_s = 1.0, 0.0
+    for length_s, first, last in stretches:
+        passed_s = min(max(until_s - begin_s, 0.0), length_s)
+        due += passed_s * (first + (last - first) * passed_s / length_s / 2)
+        begin_s += length_s
+    return due
+
+
+def starting_users(lab: Lab) -> str:
+    """Users start one after the other over the ramp-up, or in steps."""
+    shown = []
+    even = Closed(users=8, think_time_ms=10)
+    stepped = Closed(users=8, think_time_ms=10, ramp_up=RampUp(initial_users=2, step_users=3, step_every_s=0.25))
+    starts: tuple[tuple[Closed, float, Callable[[float], float]], ...] = (
+        (even, 0.8, lambda at_s: 1 + at_s // 0.1),
+        (stepped, 0.0, lambda at_s: 2 + 3 * (at_s // 0.25)),
+    )
+    for model, ramp_up_s, started in starts:
+        phases = Phases(ramp_up_s=ramp_up_s, warm_up_s=0.0, measure_s=1.0, drain_s=1.0)
+        with null_server(lab) as endpoint:
+            try:
+                plan = lab.plan(
+                    VALUE, endpoint=endpoint, model=model, phases=phases, verify=_unverified(lab), interval_s=0.1
+                )
+            except NotClaimed:
+                continue
+            record = lab.drive(plan)
+        for interval in lab.intervals:
+            end_s = interval.start_s + interval.duration_s
+            if end_s > record.phases["measure"].end_s - 0.05:
+                break  # they end
+            least, most = (min(8, started(max(0.0, end_s + by_s))) for by_s in (-0.05, 0.05))
+            require(
+                least <= interval.users <= most,
+                f"after {end_s:.2f} s {interval.users} users had started, and {least:.0f} to {most:.0f} are planned",
+            )
+        shown.append("in steps" if model.ramp_up else "evenly")
+    return f"8 users start {' and '.join(shown)}"
+
+
+def intended_time(lab: Lab) -> str:
+    """An operation counts in the phase of its intended time, wherever it ends.
+
+    Of one user without pauses an operation is always on its way: what earlier ones took of the phase and what its own
+    took are the phase, and what the last one of them took beyond its end.
+    """
+    with null_server(lab, delay_us=200_000) as endpoint:
+        phases = Phases(warm_up_s=0.5, measure_s=0.7, drain_s=1.0)
+        plan = lab.plan(VALUE, endpoint=endpoint, model=Closed(users=1), phases=phases, verify=_unverified(lab))
+        record = lab.drive(plan)
+    operation, ended = record.operations["get"], record.operations["get"].counts.ok
+    earlier_s, taken_s = operation.earlier_ns / 1e9, operation.response_sum_ns / 1e9
+    beyond_s = earlier_s + taken_s - record.measure_s
+    lasts = f"earlier operations took {earlier_s:.3f} s, its own {taken_s:.3f} s of {record.measure_s:.3f} s"
+    require(0 < earlier_s < 0.3 and -0.02 < beyond_s < 0.3, lasts)
+    require(ended in (3, 4), f"{ended} operations of 200 ms count as measured")
+    came = operation.window_ok
+    require(
+        came == ended, f"{came} replies came in it: an earlier operation's, and those of its own {ended} but the last"
+    )
+    return f"{lasts}, the last of which ended {beyond_s * 1e3:.0f} ms after it"
+
+
+def dropped_arrivals(lab: Lab) -> str:
+    """Who finds too many waiting for a connection is dropped; who waits in the end was not sent."""
+    with scripted(lambda _: None) as server:
+        record = lab.drive(
+            lab.plan(
+                VALUE,
+                endpoint=Endpoint(port=server.port),
+                model=Open(rate_per_s=500, backlog_max=20),
+                pool=Pool(connections=2),
+                phases=Phases(warm_up_s=0.0, measure_s=0.5, drain_s=0.1),
+                timeouts=Timeouts(request_ms=60_000),
+            )
+        )
+    total = record.total
+    if record.program is not None and not record.program.reports_pool_wait:
+        return "no operation waits for a connection of its own"
+    outcome = (total.in_flight, total.unsent, total.dropped)
+    require(outcome == (2, 20, total.offered - 22), f"2 are in flight and 20 wait of {total.offered}: {outcome}")
+    return f"2 in flight, 20 unsent, {total.dropped} dropped"
 
 
 def frozen_server(lab: Lab) -> str:

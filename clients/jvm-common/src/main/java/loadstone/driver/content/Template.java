@@ -150,12 +150,15 @@ public final class Template {
       if (uniform.matches()) {
         long low = Long.parseLong(uniform.group(1));
         long span = Long.parseLong(uniform.group(2)) - low + 1;
+        if (span < 1) {
+          throw new Refused(field, "{" + name + "}: needs the smaller number first");
+        }
         return (filling, out) -> {
           long drawn = low + new Rng(filling.values.seed() ^ salted, filling.seq).below(span);
           out.add(Long.toString(drawn).getBytes(UTF_8));
         };
       }
-      if (random.matches()) {
+      if (random.matches() && Integer.parseInt(random.group(1)) > 0) {
         int letters = Integer.parseInt(random.group(1));
         return (filling, out) -> {
           Rng rng = new Rng(filling.values.seed() ^ salted, filling.seq);
