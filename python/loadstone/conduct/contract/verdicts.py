@@ -166,12 +166,18 @@ def _plan(lab: Lab, port: int, operations: Sequence[Operation], *, loaded: bool 
         endpoint=Endpoint(port=port),
         model=Closed(users=1),
         pool=Pool(connections=1),
-        phases=Phases(warm_up_s=0.0, measure_s=0.5, drain_s=2.0),
+        phases=_phases(lab),
         keys=Keys(prefix="", count=1, loaded=loaded),
         documents=Documents(payload_bytes=PAYLOAD, field_bytes=FIELD),
         verify=Verify(read_back_max=read_back_max),
         seed=SEED,
     )
+
+
+def _phases(lab: Lab) -> Phases:
+    """Until each of some 70 operations was drawn, however slow the machine is."""
+    until = {"measure_operations": 1500, "measure_max_s": 10.0} if lab.can("measure_operations") else {}
+    return Phases(warm_up_s=0.0, measure_s=0.5 if until else 2.0, drain_s=2.0, **until)
 
 
 def _while_written(lab: Lab) -> None:
