@@ -89,6 +89,12 @@ def test_arrivals(drive: Drive, store: UserRedis, word: str) -> None:
 
 
 @pytest.mark.parametrize("word", BOTH)
+def test_more_users_than_a_jvm_has_threads_for_are_refused(drive: Drive, store: UserRedis, word: str) -> None:
+    with pytest.raises(DriveFailed, match=r"model\.users: 20000: "):
+        drive(word, plan(store.port, model=Closed(users=20_000)))
+
+
+@pytest.mark.parametrize("word", BOTH)
 def test_tls(
     drive: Drive,
     user_redis: Callable[..., UserRedis],

@@ -1,4 +1,4 @@
-"""The drivers of the JVM: their own tests, run by Maven on the examples of the contract."""
+"""The drivers of the JVM: tests of what the contract does not reach, run by Maven."""
 
 import shutil
 import subprocess
@@ -22,4 +22,4 @@ def test_their_own_tests(tmp_path: Path) -> None:
     ran = subprocess.run(["mvn", "-q", "-B", "test"], cwd=tmp_path / "clients", capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout[-4000:]
     reports = list((tmp_path / "clients").glob("*/target/surefire-reports/TEST-*.xml"))
-    assert sum(report.read_text().count("<testcase") for report in reports) >= 60
+    assert sum(report.read_text().count("<testcase") for report in reports) >= 6

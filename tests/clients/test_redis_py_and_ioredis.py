@@ -13,7 +13,7 @@ from tests.servers import Certificates, UserRedis
 
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed
-from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Pool, RampUp, RateStep
+from loadstone.plan.drive_plan import Closed, Keys, Phases, Pool
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.plan.operations import Command, Operation
 
@@ -90,31 +90,12 @@ def test_idle_connections_have_their_limits(drive: Drive, store: UserRedis, word
 
 
 @pytest.mark.parametrize("word", ALL)
-def test_arrivals_follow_their_schedule(drive: Drive, store: UserRedis, word: str) -> None:
-    steps = (RateStep(rate_per_s=200, duration_s=0.25), RateStep(rate_per_s=600, duration_s=1))
-    record = drive(word, plan(store.port, model=Open(rate_per_s=400, schedule=steps)))
-    require_all_correct(record)
-    assert record.total.offered == pytest.approx(80 + 50 + 150, abs=2)
-
-
-@pytest.mark.parametrize("word", ALL)
 def test_a_batch_goes_through_a_pipeline(drive: Drive, store: UserRedis, word: str) -> None:
     model = Closed(users=2, operations_per_user=100)
     phases = Phases(warm_up_s=0.0, measure_s=0.01, measure_max_s=20.0)
     record = drive(word, plan(store.port, operations=(SET,), model=model, phases=phases, pipeline_depth=16))
     require_all_correct(record)
     assert (record.total.ok, calls(store, "set")) == (200, 200)
-
-
-@pytest.mark.parametrize("word", ALL)
-def test_users_start_in_steps(drive: Drive, store: UserRedis, word: str) -> None:
-    steps = RampUp(initial_users=1, step_users=1, step_every_s=0.2)
-    users: list[int] = []
-    share = plan(store.port, model=Closed(users=3, ramp_up=steps, think_time_ms=1), interval_s=0.1)
-    record = drive(word, share, lambda interval: users.append(interval.users))
-    require_all_correct(record)
-    assert users[0] == 1
-    assert max(users) == 3
 
 
 @pytest.mark.parametrize("word", ALONE)

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
 import { Histogram, encoded } from '../src/histogram.js';
-import { intervalMessage } from '../src/messages.js';
-import { PlanError, readPlan } from '../src/plan.js';
+import { PlanError } from '../src/plan.js';
 import { CORRECT, type Interval, type Outcome, Recorder, TIMED_OUT } from '../src/recorder.js';
 import { Timeline } from '../src/schedule.js';
-import { example, plan, text } from './examples.js';
+import { plan } from './examples.js';
 
 const MS = 1e6;
 
@@ -91,20 +90,6 @@ test('histograms keep three digits', () => {
     assert.ok(Math.abs(decoded.maxValue - value) <= value / 1000, `${decoded.maxValue} for ${value}`);
   }
   assert.equal(new Histogram().record(3_600_000_000_001), false);
-});
-
-test('an interval is written as the contract has it', () => {
-  const all = lab();
-  operate(all, 12, 13, CORRECT);
-  all.recorder.finish(32 * MS);
-  const message = intervalMessage(all.delivered[1]!, 1);
-  const required = Object.keys(example('interval')).filter((key) => key !== 'type' && !key.startsWith('bytes_'));
-  assert.deepEqual(Object.keys(message).sort(), required.sort());
-});
-
-test('a seed keeps all its digits', () => {
-  const line = text('plan-closed').replace('"seed":1,', '"seed":9223372036854775807,');
-  assert.equal(readPlan(line).plan.seed, 9_223_372_036_854_775_807n);
 });
 
 test('what cannot be driven is refused by its field', () => {
