@@ -21,10 +21,6 @@ export class Word {
     return new Word(this.hi, this.lo);
   }
 
-  toBigInt(): bigint {
-    return (BigInt(this.hi >>> 0) << 32n) | BigInt(this.lo >>> 0);
-  }
-
   add(hi: number, lo: number): this {
     const low = (this.lo >>> 0) + (lo >>> 0);
     this.hi = (this.hi + hi + (low > 0xffffffff ? 1 : 0)) >>> 0;

@@ -9,7 +9,7 @@ import java.util.List;
 public record Plan(
     long seed,
     Protocol protocol,
-    Endpoint endpoint,
+    List<Endpoint> endpoints,
     Model model,
     Pool pool,
     Phases phases,
@@ -47,7 +47,7 @@ public record Plan(
 
   public record RateStep(double ratePerS, double durationS) {}
 
-  public record Open(double ratePerS, List<RateStep> schedule, ArrivalsKind arrivals, long backlogMax, double spinUs)
+  public record Open(double ratePerS, List<RateStep> schedule, ArrivalsKind arrivals, long backlogMax, Double spinUs)
       implements Model {}
 
   public enum Order { LIFO, FIFO }
@@ -80,6 +80,11 @@ public record Plan(
   public record Verify(boolean replies, boolean countMismatch, int readBackMax) {}
 
   public record Timeouts(double connectMs, double requestMs, double goneS) {}
+
+  /** The one server. */
+  public Endpoint endpoint() {
+    return endpoints.get(0);
+  }
 
   /** Whether the load ends without a time limit: each user or key has its number of operations. */
   public boolean endsByItself() {

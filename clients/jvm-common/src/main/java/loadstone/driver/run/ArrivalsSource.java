@@ -52,7 +52,7 @@ final class ArrivalsSource implements Source {
   private void arrive() {
     Arrivals arrivals = new Arrivals(model, session.plan().phases(), session.plan().seed());
     Rng rng = new Rng(session.plan().seed(), 0);
-    long spinNs = (long) (model.spinUs() * 1000);
+    long spinNs = model.spinUs() == null ? 0 : (long) (model.spinUs() * 1000);
     for (int number = 0; ; number++) {
       long intendedNs = session.timeline().originNs() + arrivals.nextNs();
       Phase member = session.timeline().phaseOf(intendedNs);
