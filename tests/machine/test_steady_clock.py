@@ -17,7 +17,6 @@ from loadstone.observe.sampler import Sampler
 from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
 from loadstone.plan.operations import Command, Operation
 from loadstone.software.metric import Metric
-from loadstone.software.redis.monitor import CommandStat, RedisSnapshot, difference
 
 HOUR_NS = 3600 * 10**9
 
@@ -73,35 +72,3 @@ def test_a_drive_is_placed_by_the_steady_clock(monkeypatch: pytest.MonkeyPatch, 
     assert before - slack_ns <= record.started_unix_ns <= after + slack_ns
     assert all(before - slack_ns <= interval.start_unix_ns <= after + slack_ns for interval in intervals)
     assert intervals
-
-
-def snapshot(run_id: str, uptime_s: int) -> RedisSnapshot:
-    never: dict[str, CommandStat] = {}
-    return RedisSnapshot(
-        unix_s=0.0,
-        run_id=run_id,
-        uptime_s=uptime_s,
-        figures={},
-        commands=never,
-        errors={},
-        settings={},
-        monitor_clients=0,
-        slow_log_entries=0,
-        latency_events={},
-    )
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "restarted"),
-    [
-        (("a", 7200), ("a", 10), False),
-        (("a", 10), ("b", 20), True),
-        (("", 10), ("", 5), True),
-        (("", 10), ("", 20), False),
-    ],
-    ids=["its clock was set back", "another start", "no id, and it is younger", "no id"],
-)
-def test_a_server_whose_clock_was_set_back_was_not_restarted(
-    before: tuple[str, int], after: tuple[str, int], restarted: bool
-) -> None:
-    assert difference(snapshot(*before), snapshot(*after)).restarted is restarted

@@ -1,9 +1,9 @@
 """What a Redis server reports: to a monitor each second, and in snapshots before and after a trial."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from loadstone.bounds.replies import read_as
 from loadstone.errors import LoadstoneError
@@ -13,8 +13,8 @@ from loadstone.observe.watch import Watch
 from loadstone.software.metric import by_name
 from loadstone.software.redis import metrics
 from loadstone.software.redis.declared import REDIS
+from loadstone.software.redis.session import RedisSession
 
-COUNTERS = tuple(metric.name for metric in metrics.METRICS if metric.kind == "counter")
 SETTINGS = ("disable-thp", "loglevel", "slowlog-log-slower-than", "slowlog-max-len")
 """Settings that may distort a figure; read with each snapshot, because a server that is not ours may change them."""
 CLIENTS_MAX = 1000
@@ -23,19 +23,12 @@ MONITORS = "O"
 """The flag of a client that has sent MONITOR."""
 
 
-class Control(Protocol):
-    """What the monitor needs of a control; `RedisControl` is one."""
-
-    def info(self, *sections: str) -> Mapping[str, Any]:
-        """The server's INFO, parsed."""
-
-
 class RedisMonitor:
     """The server of `part`; `answers` alone is reported while it does not answer."""
 
     METRICS = by_name(metrics.METRICS)
 
-    def __init__(self, part: str, control: Control) -> None:
+    def __init__(self, part: str, control: RedisSession) -> None:
         self._part = part
         self._control = control
 
@@ -98,31 +91,7 @@ class RedisSnapshot:
     """Event -> its longest in ms so far; only where the server's `latency-monitor-threshold` is above 0."""
 
 
-class SnapshotControl(Control, Protocol):
-    """What a snapshot needs of a control connection; `RedisControl` is one."""
-
-    def call(self, *command: Any) -> Any:
-        """The reply to one command, parsed; raises ServerGone where it is refused, too."""
-
-    def config_get(self, names: Iterable[str]) -> Mapping[str, str]:
-        """The settings of these names that the server has and tells."""
-
-
-@dataclass(frozen=True)
-class RedisDifference:
-    """What a server did between two snapshots."""
-
-    elapsed_s: float
-    restarted: bool
-    """It was started again in between: no figure below means anything."""
-    commands: Mapping[str, CommandStat]
-    """Commands that were called in between; of loadstone itself an `info` a second, and what a snapshot queries."""
-    counters: Mapping[str, float]
-    """Differences of what is counted since the server began."""
-    errors: Mapping[str, int]
-
-
-def snapshot(control: SnapshotControl) -> RedisSnapshot:
+def snapshot(control: RedisSession) -> RedisSnapshot:
     """Ask for all that is counted, and for what may spoil a figure.
 
     Sends INFO, CONFIG GET, CLIENT LIST, SLOWLOG LEN and LATENCY LATEST; of these only INFO must be answered.
@@ -134,7 +103,7 @@ def snapshot(control: SnapshotControl) -> RedisSnapshot:
         return _snapshot(control)
 
 
-def _snapshot(control: SnapshotControl) -> RedisSnapshot:
+def _snapshot(control: RedisSession) -> RedisSnapshot:
     clients = int(control.info("clients").get("connected_clients", CLIENTS_MAX + 1))
     settings = control.config_get(SETTINGS)
     monitors = _monitor_clients(control) if clients <= CLIENTS_MAX else None
@@ -166,7 +135,7 @@ def command_stats(info: Mapping[str, Any]) -> dict[str, CommandStat]:
     return {name.removeprefix("cmdstat_"): _command(values) for name, values in stats}
 
 
-def _monitor_clients(control: SnapshotControl) -> int | None:
+def _monitor_clients(control: RedisSession) -> int | None:
     clients = _reply_to(control, "CLIENT LIST")
     return None if clients is None else sum(MONITORS in client.get("flags", "") for client in clients)
 
@@ -175,37 +144,12 @@ def _text(value: Any) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def _reply_to(control: SnapshotControl, command: str) -> Any:
+def _reply_to(control: RedisSession, command: str) -> Any:
     """The reply; None where the server refuses or does not know the command."""
     try:
         return control.call(command)
     except LoadstoneError:
         return None
-
-
-def difference(before: RedisSnapshot, after: RedisSnapshot) -> RedisDifference:
-    """What the server did from `before` to `after`."""
-    never = CommandStat(0, 0, 0, 0)
-    commands = {name: _less(stat, before.commands.get(name, never)) for name, stat in after.commands.items()}
-    errors = {name: count - before.errors.get(name, 0) for name, count in after.errors.items()}
-    return RedisDifference(
-        elapsed_s=after.unix_s - before.unix_s,
-        restarted=_restarted(before, after),
-        commands={name: stat for name, stat in commands.items() if stat.calls or stat.rejected_calls},
-        counters={
-            name: after.figures[name] - before.figures[name]
-            for name in COUNTERS
-            if name in before.figures and name in after.figures
-        },
-        errors={name: count for name, count in errors.items() if count},
-    )
-
-
-def _restarted(before: RedisSnapshot, after: RedisSnapshot) -> bool:
-    """By the id that each start gets; a server's uptime falls also where somebody sets its clock back."""
-    if before.run_id and after.run_id:
-        return before.run_id != after.run_id
-    return after.uptime_s < before.uptime_s
 
 
 def _figures(info: Mapping[str, Any]) -> dict[str, float]:
@@ -220,15 +164,6 @@ def _figures(info: Mapping[str, Any]) -> dict[str, float]:
 def _command(values: Mapping[str, Any]) -> CommandStat:
     names = ("calls", "usec", "rejected_calls", "failed_calls")
     return CommandStat(*(int(values.get(name, 0)) for name in names))
-
-
-def _less(after: CommandStat, before: CommandStat) -> CommandStat:
-    return CommandStat(
-        after.calls - before.calls,
-        after.usec - before.usec,
-        after.rejected_calls - before.rejected_calls,
-        after.failed_calls - before.failed_calls,
-    )
 
 
 WATCHING = (RedisMonitor.watching,)
