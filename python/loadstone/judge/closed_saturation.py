@@ -37,12 +37,12 @@ def search_trials(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
     for one in trials:
         if one.saturation is not None and one.saturation.phase == "search" and one.saturation.users is not None:
             attempts.setdefault(one.saturation.users, []).append(one)
-    found = []
+    counted = []
     for users in sorted(attempts):
         driven = [one for one in attempts[users] if not one.facts.failure]
         if driven or len(attempts[users]) >= SEARCH_TRIES:
-            found.append((driven or attempts[users])[-1])
-    return found
+            counted.append((driven or attempts[users])[-1])
+    return counted
 
 
 def measured_again(trials: Iterable[TrialRecord]) -> tuple[TrialRecord, TrialRecord] | None:
@@ -114,11 +114,11 @@ def _of_block(block: Mapping[int, TrialRecord], limits: Mapping[int, Message | N
         ]
     if any(not trial.phases for _, trial in trials):
         trials = [(users, trial) for users, trial in trials if trial.phases]
-    found = tuple(
+    sweep = tuple(
         Probe(users, trial.goodput_per_s, response_s(trial), failed_share(trial), limits[users])
         for users, trial in sorted(trials, key=lambda item: item[1].started_unix_ns)
     )
-    return [found] if found else []
+    return [sweep] if sweep else []
 
 
 def _in_turn(trials: Sequence[tuple[int, TrialRecord]], number: int) -> list[tuple[int, TrialRecord]]:
@@ -159,8 +159,8 @@ def generator_limit(trials: Sequence[TrialRecord]) -> Message | None:
     It is the limit where its thread is full, and a generator that costs nothing would bring more than a tenth. Below
     that the bound of the gain rule widens the interval.
     """
-    evidence = [found for trial in trials if (found := evidence_of(trial)) is not None]
-    shares = [share for found in evidence if (share := limits_of(found).generator) is not None]
+    driven = [evidence for trial in trials if (evidence := evidence_of(trial)) is not None]
+    shares = [share for evidence in driven if (share := limits_of(evidence).generator) is not None]
     bound = bound_over(trials)
     if not shares or bound is None or bound.generator is None:
         return None
@@ -193,15 +193,15 @@ def met_up_to(sweeps: Sequence[Mapping[int, LevelLatency]], limit_s: float) -> M
 
     What most sweeps say of all levels holds: met always or never. Then the interval is that of the crossings.
     """
-    found = [_crossing(sweep, limit_s) for sweep in sweeps if sweep]
-    if not found:
+    answers = [_crossing(sweep, limit_s) for sweep in sweeps if sweep]
+    if not answers:
         return Met("unknown")
     for kind in ("met_always", "never"):
-        if 2 * sum(one == kind for one in found) > len(found):
-            return Met(kind, sweeps=len(found))
-    crossings = [one for one in found if not isinstance(one, str)]
+        if 2 * sum(answer == kind for answer in answers) > len(answers):
+            return Met(kind, sweeps=len(answers))
+    crossings = [answer for answer in answers if not isinstance(answer, str)]
     try:
-        users, per_s = (typical([one[place] for one in crossings]) for place in (0, 1))
+        users, per_s = (typical([crossing[place] for crossing in crossings]) for place in (0, 1))
     except ValueError:
         return Met("unknown", sweeps=len(crossings))
     return Met("limit", users, per_s, len(crossings))
@@ -298,11 +298,11 @@ def _saturation(
         return at_least(best, message("search_not_ended", users=probes[-1].users if probes else 0))
     if not sweeps:
         return at_least(best, message("sweeps_not_measured"))
-    found = closed_saturation(sweeps)
-    why = found.message.figures.get("why")
-    if found.kind == "none" and isinstance(why, Message) and why.kind == "too_few_sweeps":
+    saturation = closed_saturation(sweeps)
+    why = saturation.message.figures.get("why")
+    if saturation.kind == "none" and isinstance(why, Message) and why.kind == "too_few_sweeps":
         return at_least(best, why)  # no interval yet; what was reached is known
-    return _widened(found, trials)
+    return _widened(saturation, trials)
 
 
 def _reached(trials: Sequence[TrialRecord], probes: Sequence[Probe], sweeps: Sequence[Sweep]) -> float:
@@ -316,26 +316,26 @@ def _reached(trials: Sequence[TrialRecord], probes: Sequence[Probe], sweeps: Seq
     return best_level([*begun, tuple(probes)])
 
 
-def _still_warming(trials: Sequence[TrialRecord], found: Saturation) -> Saturation:
+def _still_warming(trials: Sequence[TrialRecord], saturation: Saturation) -> Saturation:
     """The same bound, with the reason where one level did much more later than before."""
     both = measured_again(trials)
-    if both is None or found.at_least_per_s is None:
-        return found
+    if both is None or saturation.at_least_per_s is None:
+        return saturation
     before, after = both
     if after.goodput_per_s < RISEN * before.goodput_per_s or after.saturation is None:
-        return found
+        return saturation
     rates = {"before_per_s": before.goodput_per_s, "after_per_s": after.goodput_per_s}
-    return at_least(found.at_least_per_s, message("still_warming", users=after.saturation.users, **rates))
+    return at_least(saturation.at_least_per_s, message("still_warming", users=after.saturation.users, **rates))
 
 
-def _widened(found: Saturation, trials: Sequence[TrialRecord]) -> Saturation:
+def _widened(saturation: Saturation, trials: Sequence[TrialRecord]) -> Saturation:
     """The intervals reach as far as the levels that they rest on could come without the generator and other programs.
 
     Where others took so much that no row would have a figure, only what was reached is known.
     """
-    if found.users is None or found.per_s is None:
-        return found
-    from_users = TAIL_FROM * found.users.value if found.kind == "plateau" else found.users.value
+    if saturation.users is None or saturation.per_s is None:
+        return saturation
+    from_users = TAIL_FROM * saturation.users.value if saturation.kind == "plateau" else saturation.users.value
     tail = [
         one
         for one in trials
@@ -343,13 +343,15 @@ def _widened(found: Saturation, trials: Sequence[TrialRecord]) -> Saturation:
     ]
     bound = bound_over(tail)
     if bound is None or not bound.total:
-        return found
+        return saturation
     if bound.taken is not None and 100 * bound.taken > FAR:
-        return at_least(found.per_s.value, message("others_took", bound=up_to(bound.taken)))
+        return at_least(saturation.per_s.value, message("others_took", bound=up_to(bound.taken)))
     gain = bound.total
-    users, per_s = _higher(found.users, gain), _higher(found.per_s, gain)
-    figures = {**found.message.figures, "users": users.figures, "per_s": per_s.figures}
-    return replace(found, users=users, per_s=per_s, message=found.message.model_copy(update={"figures": figures}))
+    users, per_s = _higher(saturation.users, gain), _higher(saturation.per_s, gain)
+    figures = {**saturation.message.figures, "users": users.figures, "per_s": per_s.figures}
+    return replace(
+        saturation, users=users, per_s=per_s, message=saturation.message.model_copy(update={"figures": figures})
+    )
 
 
 def _higher(one: Estimate, gain: float) -> Estimate:

@@ -82,12 +82,12 @@ def replayed(start: Bisection, steps: Sequence[RateStep]) -> Bisection:
 
 def _latency_s(trial: TrialRecord, quantile: float, histogram: Histogram) -> float | None:
     """The quantile of all that was due, what failed counted as infinite, from however few operations."""
-    found = histogram(trial.trial)
-    recorded = found.get_total_count()
+    latencies = histogram(trial.trial)
+    recorded = latencies.get_total_count()
     rank = quantile * trial.counts.offered
     if not recorded or rank > recorded:
         return None
-    return float(found.get_value_at_percentile(100 * rank / recorded)) / 1e9
+    return float(latencies.get_value_at_percentile(100 * rank / recorded)) / 1e9
 
 
 @dataclass(frozen=True)
@@ -141,5 +141,5 @@ def _block(step: RateStep) -> int:
 
 
 def _rate(step: RateStep) -> float:
-    found = step.trial.saturation
-    return found.rate_per_s if found is not None and found.rate_per_s is not None else 0.0
+    planned = step.trial.saturation
+    return planned.rate_per_s if planned is not None and planned.rate_per_s is not None else 0.0

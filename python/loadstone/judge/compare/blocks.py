@@ -27,16 +27,16 @@ class GroupBlocks:
 def group_blocks(group: str, conditions: Iterable[Mapping[str, Level]], trials: Iterable[TrialRecord]) -> GroupBlocks:
     """The blocks of a group out of the run's trials; of a trial that stands there twice the later one counts."""
     required = {identity(condition) for condition in conditions}
-    found: dict[int, dict[str, TrialRecord]] = {}
+    by_block: dict[int, dict[str, TrialRecord]] = {}
     for trial in trials:
         if trial.group == group and trial.block != WARM_BLOCK:
-            found.setdefault(trial.block, {})[identity(trial.condition)] = trial
+            by_block.setdefault(trial.block, {})[identity(trial.condition)] = trial
     complete = sorted(
         block
-        for block, members in found.items()
+        for block, members in by_block.items()
         if required <= members.keys() and (in_tables(group) or _one_pass(members.values()))
     )
-    return GroupBlocks(len(required), tuple(complete), found)
+    return GroupBlocks(len(required), tuple(complete), by_block)
 
 
 def _one_pass(members: Iterable[TrialRecord]) -> bool:

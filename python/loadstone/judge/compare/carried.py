@@ -86,19 +86,19 @@ def _of_pair(judged: JudgedPair) -> _Claim:
 def _verdicts(case: GroupCase, claims: Sequence[_Claim]) -> tuple[list[Verdict], CheckResult, Message | None]:
     """The verdicts that hold beside what carries over, the check on that, and what it is."""
     slices = slices_in_time(case.blocks, case.judged, case.design.metric)
-    found = _of_all(case, slices)
+    carried = _of_all(case, slices)
     biases = [_of_claim(slices, one) for one in claims]
     sure = [bias for bias in biases if bias is not None and bias.p_value < CARRY_ALPHA]
     share = _busiest_while_paused(case.blocks, case.judged)
-    if found is not None and found.warn:
-        check, shift = pair_checks.carry_over(found.p_value, found.alpha, found.largest), found.largest
+    if carried is not None and carried.warn:
+        check, shift = pair_checks.carry_over(carried.p_value, carried.alpha, carried.largest), carried.largest
     elif sure:
         likeliest = min(sure, key=lambda bias: bias.p_value)
         check, shift = pair_checks.carry_over(likeliest.p_value, CARRY_ALPHA, likeliest.log_ratio), likeliest.log_ratio
     elif share is not None and share > PAUSED_MAX:
         check, shift = pair_checks.paused_parts(share, PAUSED_MAX), None
     else:
-        check = pair_checks.no_carry_over(*(None, CARRY_ALPHA) if found is None else (found.p_value, found.alpha))
+        check = pair_checks.no_carry_over(*(None, CARRY_ALPHA) if carried is None else (carried.p_value, carried.alpha))
         waiting = [_waiting(one, bias, case.carried_before) for one, bias in zip(claims, biases, strict=True)]
         return [_steady(case, *both) for both in zip(claims, waiting, strict=True)], check, None
     why = message("carried_into_slices", shift=shift) if shift is not None else message("carried_by_cpu", share=share)

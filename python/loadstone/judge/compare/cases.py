@@ -77,8 +77,8 @@ def judge_group(case: GroupCase) -> list[JudgedPair]:
     pairs = [_pair(case, design) for design in case.design.pairs]
     evidence = [_evidence(case, pair) for pair in pairs]
     both = list(zip(pairs, evidence, strict=True))
-    found = verdicts_of_pairs({number: (one, pair.settings) for number, (pair, one) in enumerate(both)})
-    return [(pair, one, _verdict(pair, one, found[number])) for number, (pair, one) in enumerate(both)]
+    verdicts = verdicts_of_pairs({number: (one, pair.settings) for number, (pair, one) in enumerate(both)})
+    return [(pair, one, _verdict(pair, one, verdicts[number])) for number, (pair, one) in enumerate(both)]
 
 
 def _pair(case: GroupCase, design: PairDesign) -> Pair:
@@ -116,7 +116,7 @@ def _refusal(checks: Sequence[CheckResult]) -> CheckResult | None:
     return failed.model_copy(update={"name": "errors"})
 
 
-def _verdict(pair: Pair, evidence: Evidence, found: Verdict) -> Verdict:
+def _verdict(pair: Pair, evidence: Evidence, verdict: Verdict) -> Verdict:
     """INVALID comes first; else what the statistics say."""
     refusal = pair.refusal or evidence.refusal
-    return found if refusal is None else refused(refusal, len(pair.used), pair.settings)
+    return verdict if refusal is None else refused(refusal, len(pair.used), pair.settings)

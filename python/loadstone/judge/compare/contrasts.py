@@ -30,7 +30,6 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import Verdict
-from loadstone.message import message
 from loadstone.plan.group import Contrast
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import Condition, identity
@@ -67,9 +66,9 @@ def judge_contrasts(case: GroupCase, judged: Sequence[JudgedPair]) -> list[Judge
 
     `judged` are its pairs, before it was looked whether something carries over from one slice into the next.
     """
-    found = [_measured(case, design, judged) for design in case.design.contrasts]
-    verdicts = verdicts_of_pairs({number: (one.evidence, one.settings) for number, one in enumerate(found)})
-    return [replace(one, verdict=_verdict(one, verdicts[number])) for number, one in enumerate(found)]
+    measured = [_measured(case, design, judged) for design in case.design.contrasts]
+    verdicts = verdicts_of_pairs({number: (one.evidence, one.settings) for number, one in enumerate(measured)})
+    return [replace(one, verdict=_verdict(one, verdicts[number])) for number, one in enumerate(measured)]
 
 
 def _measured(case: GroupCase, design: Contrast, judged: Sequence[JudgedPair]) -> JudgedContrast:
@@ -100,13 +99,13 @@ def _refusal(place: Sequence[int], judged: Sequence[JudgedPair]) -> tuple[int, C
 
 def _weights(design: Contrast, places: Sequence[Sequence[int]], judged: Sequence[JudgedPair]) -> dict[str, float]:
     """How much the ln of each condition's figure counts: the mean over the places of the pairs' log ratios."""
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for place in places:
         for sign, number in zip(design.signs, place, strict=True):
             pair = judged[number][0].design
             for condition, side in ((pair.a, -sign), (pair.b, sign)):
-                found[identity(condition)] = found.get(identity(condition), 0.0) + side / len(places)
-    return found
+                weights[identity(condition)] = weights.get(identity(condition), 0.0) + side / len(places)
+    return weights
 
 
 def _settings(
@@ -138,8 +137,7 @@ def _evidence(metric: str, blocks: Sequence[_Block], weights: Mapping[str, float
             return start_evidence([contrast_slices([block], weights, metric) for block in blocks], settings)
         return _by_blocks(metric, blocks, weights, settings)
     except ValueError:
-        reason = message("pair.figures.missing", without=len(blocks), of=len(blocks))
-        return replace(NO_BLOCKS, checks=(_check("figures", reason),))
+        return replace(NO_BLOCKS, checks=(pair_checks.figures(len(blocks), len(blocks)),))
 
 
 def _by_blocks(metric: str, blocks: Sequence[_Block], weights: Mapping[str, float], settings: Settings) -> Evidence:
@@ -167,16 +165,10 @@ def _sum(side: Sequence[tuple[str, float]]) -> float:
     return sum(abs(weight) for _, weight in side)
 
 
-def _check(name: str, reason: object) -> CheckResult:
-    return CheckResult.model_validate(
-        {"name": name, "verdict": "invalid", "measured": None, "limit": None, "unit": "", "reason": reason}
-    )
-
-
-def _verdict(one: JudgedContrast, found: Verdict) -> Verdict:
+def _verdict(contrast: JudgedContrast, verdict: Verdict) -> Verdict:
     """INVALID where no place is left, or a check of the effect itself fails; else what the statistics say."""
-    refusal = one.left_out[0].check if not one.weights else one.evidence.refusal
-    return found if refusal is None else refused(refusal, 0, one.settings)
+    refusal = contrast.left_out[0].check if not contrast.weights else contrast.evidence.refusal
+    return verdict if refusal is None else refused(refusal, 0, contrast.settings)
 
 
 LEVEL = 0.05
@@ -223,8 +215,8 @@ def _cell(
             slices = contrast_slices(blocks, weights, metric)
             ratios = slices.log_ratios
             centre = float(np.log(np.median(slices.done / slices.seconds, axis=1)).mean())
-            found = round_interval(ratios, LEVEL)
-            low, high, estimate = found.low, found.high, found.estimate
+            interval = round_interval(ratios, LEVEL)
+            low, high, estimate = interval.low, interval.high, interval.estimate
         else:
             logs = np.array([[math.log(figure(block[one], metric) or 0) for one in usable] for block in blocks])
             ratios = logs @ np.array(list(weights.values()))

@@ -66,7 +66,7 @@ def explore(primary: str, pair: Pair, latencies: Latencies) -> Explored:
 
     Each interval has the level of the primary one; there is no correction for looking at many.
     """
-    found = Explored()
+    explored = Explored()
     by_rounds = pair.settings.unit == "round"  # where latencies are compared at a rate that was set
     for metric in METRICS:
         if metric == primary or not pair.used or (by_rounds and is_rate(metric)):
@@ -74,12 +74,12 @@ def explore(primary: str, pair: Pair, latencies: Latencies) -> Explored:
         settings = settings_by(metric, pair.settings)
         evidence = measure(metric, pair.used, settings, latencies)
         if evidence.refusal is not None:
-            found.refuse(evidence.refusal, metric)
-        elif (like := repeated(metric, [primary, *found.listed], pair.used)) is not None:
-            found.repeats[metric] = like
+            explored.refuse(evidence.refusal, metric)
+        elif (like := repeated(metric, [primary, *explored.listed], pair.used)) is not None:
+            explored.repeats[metric] = like
         elif evidence.blocks:
-            found.verdicts.append(exploratory(verdict_of(evidence, settings), pair.design))
-    return found
+            explored.verdicts.append(exploratory(verdict_of(evidence, settings), pair.design))
+    return explored
 
 
 def settings_by(metric: str, settings: Settings, margin: float | None = None) -> Settings:

@@ -22,7 +22,7 @@ from loadstone.judge.statistics.pair_evidence import (
 from loadstone.judge.statistics.rounds.latency_groups import latencies_of_groups, round_quantile_evidence
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
 from loadstone.judge.statistics.settings import Settings
-from loadstone.message import as_written, message
+from loadstone.message import as_written
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import CheckResult
 
@@ -39,12 +39,12 @@ def measure(metric: str, blocks: Sequence[PairBlock], settings: Settings, latenc
         return replace(NO_BLOCKS, checks=(rate,))
     merged = quantile_of(metric) if by_rounds else tail_of(metric)
     if merged is not None:
-        found = _merged(merged, blocks, settings, latencies)
+        evidence = _merged(merged, blocks, settings, latencies)
     elif by_rounds:
-        found = _mean_by_rounds(metric, blocks, settings)
+        evidence = _mean_by_rounds(metric, blocks, settings)
     else:
-        found = _by_blocks(metric, blocks, settings)
-    return replace(found, checks=(rate, *found.checks))
+        evidence = _by_blocks(metric, blocks, settings)
+    return replace(evidence, checks=(rate, *evidence.checks))
 
 
 def _by_blocks(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> Evidence:
@@ -52,7 +52,7 @@ def _by_blocks(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> 
     figures = [(figure(block.a, metric), figure(block.b, metric)) for block in blocks]
     known = [(a, b) for a, b in figures if a and b]
     if len(known) < len(figures):
-        return replace(NO_BLOCKS, checks=(_without_figure(len(figures) - len(known), len(figures)),))
+        return replace(NO_BLOCKS, checks=(pair_checks.figures(len(figures) - len(known), len(figures)),))
     a, b = [pair[0] for pair in known], [pair[1] for pair in known]
     typical = (median(a), median(b))
     checks = () if is_rate(metric) else (pair_checks.clock(blocks, typical, settings.margin),)
@@ -67,21 +67,16 @@ def _by_rounds(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> 
             return start_evidence([pair_slices([block], metric) for block in blocks], settings)
         return round_evidence(pair_slices(blocks, metric), settings)
     except ValueError:
-        return replace(NO_BLOCKS, checks=(_without_figure(len(blocks), len(blocks)),))
+        return replace(NO_BLOCKS, checks=(pair_checks.figures(len(blocks), len(blocks)),))
 
 
 def _mean_by_rounds(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> Evidence:
     """One mean a round, of all its operations."""
-    found = _by_rounds(metric, blocks, settings)
-    if found.refusal is not None:
-        return found
-    clock = pair_checks.clock(blocks, [value for value in found.typical if value], settings.margin)
-    return replace(NO_BLOCKS if _forbidden([clock]) else found, typical=found.typical, checks=(clock,))
-
-
-def _without_figure(without: int, blocks: int) -> CheckResult:
-    reason = message("pair.figures.missing", without=without, of=blocks)
-    return CheckResult(name="figures", verdict="invalid", measured=None, limit=None, unit="", reason=reason)
+    evidence = _by_rounds(metric, blocks, settings)
+    if evidence.refusal is not None:
+        return evidence
+    clock = pair_checks.clock(blocks, [value for value in evidence.typical if value], settings.margin)
+    return replace(NO_BLOCKS if _forbidden([clock]) else evidence, typical=evidence.typical, checks=(clock,))
 
 
 def _merged(
@@ -100,9 +95,7 @@ def _merged(
         else:
             merged = latencies.blocks([block.a for block in blocks], [block.b for block in blocks], kind)
     except DriveFailed as error:
-        lost = CheckResult(
-            name="latencies", verdict="invalid", measured=None, limit=None, unit="", reason=as_written(str(error))
-        )
+        lost = pair_checks.no_latencies(as_written(str(error)))
         return replace(NO_BLOCKS, checks=(enough, lost))
     typical = _quantiles(merged, per_mille / 1000)
     clock = pair_checks.clock(blocks, [value for value in typical if value], settings.margin)

@@ -113,6 +113,16 @@ def clock(blocks: Sequence[PairBlock], typical_ns: Sequence[float], margin: floa
     return _result("clock", verdict, measured, limit, "%", reason)
 
 
+def figures(without: int, blocks: int) -> CheckResult:
+    """So many of the blocks have no figure: the others may not stand for them, which would choose by the result."""
+    return _impossible("figures", message("pair.figures.missing", without=without, of=blocks))
+
+
+def no_latencies(why: Message) -> CheckResult:
+    """The trials' histograms cannot be read."""
+    return _impossible("latencies", why)
+
+
 def samples(blocks: Sequence[PairBlock], kind: LatencyKind, per_mille: int) -> CheckResult:
     """Enough operations beyond the quantile, over all blocks of each side."""
     totals = [sum(operations_of(trial, kind) for trial in side) for side in _sides(blocks)]
@@ -124,21 +134,25 @@ def samples(blocks: Sequence[PairBlock], kind: LatencyKind, per_mille: int) -> C
 
 def order(a_first: Sequence[bool], log_ratios: Sequence[float]) -> CheckResult:
     """The outcome does not depend on which of the two ran first. The smaller the figure, the worse."""
-    found = order_effect(np.asarray(log_ratios), a_first) if log_ratios else None
-    if found is None:
+    effect = order_effect(np.asarray(log_ratios), a_first) if log_ratios else None
+    if effect is None:
         why = message("pair.order_effect.one_first") if log_ratios else message("pair.order_effect.no_block")
         return _result("order_effect", "unknown", None, WARN_BELOW, "p", why)
-    reason = message("pair.order_effect.depends", p_value=found.p_value)
-    return _result("order_effect", "suspect" if found.warn else "valid", found.p_value, WARN_BELOW, "p", reason)
+    reason = message("pair.order_effect.depends", p_value=effect.p_value)
+    return _result("order_effect", "suspect" if effect.warn else "valid", effect.p_value, WARN_BELOW, "p", reason)
 
 
 def _result(
     name: str, verdict: CheckVerdict, measured: float | None, limit: float, unit: str, reason: Message | None = None
 ) -> CheckResult:
-    """What the check found; what is valid needs no reason."""
+    """The figure with its verdict; what is valid needs no reason."""
     rounded = None if measured is None else round(measured, 6)
     why = None if verdict == "valid" else reason
     return CheckResult(name=name, verdict=verdict, measured=rounded, limit=limit, unit=unit, reason=why)
+
+
+def _impossible(name: str, why: Message) -> CheckResult:
+    return CheckResult(name=name, verdict="invalid", measured=None, limit=None, unit="", reason=why)
 
 
 def _sides(blocks: Sequence[PairBlock]) -> tuple[list[TrialRecord], list[TrialRecord]]:

@@ -164,15 +164,15 @@ def _later(later: Sequence[PairBlock]) -> list[Message]:
     return [message("blocks_after_last_look", blocks=len(later))] if later else []
 
 
-def published(found: Verdict, pair: PairDesign, points: Sequence[BlockPoint] = ()) -> Verdict:
+def published(verdict: Verdict, pair: PairDesign, points: Sequence[BlockPoint] = ()) -> Verdict:
     """The verdict on a pair's primary metric, as the analysis holds it."""
-    sides = {"a": _side(found.a, pair.a), "b": _side(found.b, pair.b)}
-    return found.model_copy(update={**sides, "points": list(points)})
+    sides = {"a": _side(verdict.a, pair.a), "b": _side(verdict.b, pair.b)}
+    return verdict.model_copy(update={**sides, "points": list(points)})
 
 
-def exploratory(found: Verdict, pair: PairDesign) -> Verdict:
+def exploratory(verdict: Verdict, pair: PairDesign) -> Verdict:
     """The verdict on another metric of a pair: labelled, and without the blocks that the primary one shows."""
-    return published(found, pair).model_copy(update={"role": "exploratory"})
+    return published(verdict, pair).model_copy(update={"role": "exploratory"})
 
 
 def by_cost(found: Verdict, pair: PairDesign) -> Verdict:

@@ -77,10 +77,10 @@ def contrast_slices(
     return ContrastSlices(done, parts, np.array(list(weights.values())))
 
 
-def _in_common(found: Sequence[Mapping[int, Turn]]) -> list[list[Turn]]:
+def _in_common(conditions: Sequence[Mapping[int, Turn]]) -> list[list[Turn]]:
     """The slices of all conditions, round by round."""
-    numbers = sorted(set.intersection(*(set(one) for one in found)))
-    return [[slices[number] for slices in found] for number in numbers]
+    numbers = sorted(set.intersection(*(set(one) for one in conditions)))
+    return [[slices[number] for slices in conditions] for number in numbers]
 
 
 def in_rounds(blocks: Sequence[PairBlock], metric: str) -> bool:
@@ -93,10 +93,10 @@ def row_slices(trials: Sequence[TrialRecord], metric: str) -> tuple[Floats, Floa
 
     None where one of its trials was measured in one stretch.
     """
-    found = [list(_turns_of(trial).values()) for trial in trials]
-    if not found or not all(found):
+    turns = [list(_turns_of(trial).values()) for trial in trials]
+    if not turns or not all(turns):
         return None
-    return _done([one for slices in found for one in slices], metric)
+    return _done([one for slices in turns for one in slices], metric)
 
 
 def firsts(blocks: Sequence[PairBlock]) -> list[bool]:
@@ -133,15 +133,15 @@ def _log_halves(turns: Sequence[Turn]) -> list[float] | None:
     first = np.array(halves, dtype=np.float64)
     second = np.array([one.slice.ok for one in turns], dtype=np.float64) - first
     halves_s = np.ones(len(turns))
-    found: list[float] = (log_rates(second, halves_s) - log_rates(first, halves_s)).tolist()
-    return found
+    changes: list[float] = (log_rates(second, halves_s) - log_rates(first, halves_s)).tolist()
+    return changes
 
 
-def _in_turn(found: Sequence[Mapping[int, Turn]]) -> list[tuple[int, Turn]]:
+def _in_turn(conditions: Sequence[Mapping[int, Turn]]) -> list[tuple[int, Turn]]:
     """The slices of all conditions in the order of time, with the numbers of their conditions."""
     turns = []
-    for number in sorted(set.intersection(*(set(one) for one in found)) if found else ()):
-        of_round = [(place, slices[number]) for place, slices in enumerate(found)]
+    for number in sorted(set.intersection(*(set(one) for one in conditions)) if conditions else ()):
+        of_round = [(place, slices[number]) for place, slices in enumerate(conditions)]
         turns += sorted(of_round, key=_position)
     return turns
 

@@ -58,11 +58,11 @@ def place_of(experiment: Experiment, declared: Declared | None, pair: PairDesign
 def pair_names(experiment: Experiment, comparison: str, pairs: Iterable[PairDesign]) -> list[str]:
     """What the pairs of a comparison are called: `string against json, 1 kB`, B against A as the ratio has it."""
     declared = declared_as(experiment, comparison)
-    found = []
+    names = []
     for pair in pairs:
         a, b = side_names(experiment, pair)
-        found.append(", ".join(filter(None, (f"{b} against {a}", place_of(experiment, declared, pair)))))
-    return found
+        names.append(", ".join(filter(None, (f"{b} against {a}", place_of(experiment, declared, pair)))))
+    return names
 
 
 def effect_sides(experiment: Experiment, design: Contrast) -> list[tuple[str, str]]:

@@ -25,9 +25,9 @@ def rise_within(trials: Sequence[TrialRecord]) -> float | None:
     rises = [rise for trial in trials if (rise := _rise(trial)) is not None]
     if len(rises) < TRIALS_MIN:
         return None
-    found = signed_rank(np.asarray(rises, dtype=np.float64), LEVEL)
-    estimate = float(found.estimate)
-    return estimate if found.low is not None and found.low > 0 and estimate > RISE_MIN else None
+    ranks = signed_rank(np.asarray(rises, dtype=np.float64), LEVEL)
+    estimate = float(ranks.estimate)
+    return estimate if ranks.low is not None and ranks.low > 0 and estimate > RISE_MIN else None
 
 
 def rise_over(trials: Sequence[TrialRecord]) -> float | None:

@@ -168,21 +168,29 @@ def payload(evidence: TrialEvidence) -> Finding | None:
 @check(DELIVERIES)
 def deliveries(evidence: TrialEvidence) -> Finding | None:
     """Messages that did not come, came twice, or were others', and receivers that lost their connections."""
-    found = evidence.drive.receivers
-    if found is None:
+    receivers = evidence.drive.receivers
+    if receivers is None:
         return None
-    invented = _invented(evidence.drive.total, found)
-    wrong = found.missing + found.repeated + found.unreadable + invented
-    if found.disconnected:
-        lost = {"connections": found.disconnected, "of": found.connections, "why": found.why_disconnected or ""}
-        reason = message("check.deliveries.disconnected", missing=found.missing, **lost)
-        return Measured(max(wrong, found.disconnected), reason)
-    counts = {"missing": found.missing, "repeated": found.repeated, "unreadable": found.unreadable + invented}
-    return Measured(wrong, message("check.deliveries.wrong", expected=found.expected, **counts))
+    invented = _invented(evidence.drive.total, receivers)
+    wrong = receivers.missing + receivers.repeated + receivers.unreadable + invented
+    if receivers.disconnected:
+        lost = {
+            "connections": receivers.disconnected,
+            "of": receivers.connections,
+            "why": receivers.why_disconnected or "",
+        }
+        reason = message("check.deliveries.disconnected", missing=receivers.missing, **lost)
+        return Measured(max(wrong, receivers.disconnected), reason)
+    counts = {
+        "missing": receivers.missing,
+        "repeated": receivers.repeated,
+        "unreadable": receivers.unreadable + invented,
+    }
+    return Measured(wrong, message("check.deliveries.wrong", expected=receivers.expected, **counts))
 
 
-def _invented(total: Counts, found: ReceiversRecord) -> int:
+def _invented(total: Counts, receivers: ReceiversRecord) -> int:
     """Deliveries beyond all that was sent. A message whose sender got no correct reply may have come all the same."""
-    copies = -(-found.expected // found.published) if found.published else found.connections
+    copies = -(-receivers.expected // receivers.published) if receivers.published else receivers.connections
     perhaps = copies * (sum(total.errors.values()) + total.timeouts + total.in_flight)
-    return max(0, found.delivered - found.expected - perhaps)
+    return max(0, receivers.delivered - receivers.expected - perhaps)

@@ -72,33 +72,33 @@ class Limits:
     """One user: a round trip, and no capacity."""
 
 
-def limits_of(found: TrialEvidence) -> Limits:
+def limits_of(evidence: TrialEvidence) -> Limits:
     """What limited the rate of a trial, and how wrong the rate can be for it."""
-    cpus, parts = server_cpus(found), busy_parts(found)
-    server, lost = _fullest(found, cpus, parts), lost_by_driver(found)
-    disk = _disk_share(found)
-    generator = _driver(found, lost)
-    one = found.closed is not None and found.closed.users == ONE_USER and found.plan.pipeline_depth == 1
+    cpus, parts = server_cpus(evidence), busy_parts(evidence)
+    server, lost = _fullest(evidence, cpus, parts), lost_by_driver(evidence)
+    disk = _disk_share(evidence)
+    generator = _driver(evidence, lost)
+    one = evidence.closed is not None and evidence.closed.users == ONE_USER and evidence.plan.pipeline_depth == 1
     return Limits(
         server=server,
         disk=disk,
         generator=generator,
-        gain=None if found.open is not None or one else _gain(found, server, disk, generator, lost),
-        taken=_taken(found, None if server is None else min(1.0, server + disk), cpus, lost),
+        gain=None if evidence.open is not None or one else _gain(evidence, server, disk, generator, lost),
+        taken=_taken(evidence, None if server is None else min(1.0, server + disk), cpus, lost),
         round_trip=one,
     )
 
 
 def bound_of(trial: TrialRecord) -> Bound | None:
     """The bound of one trial's rates; None of one that was not driven."""
-    found = evidence_of(trial)
-    if found is None:
+    evidence = evidence_of(trial)
+    if evidence is None:
         return None
-    limited = limits_of(found)
+    limits = limits_of(evidence)
     # The rate was set, and is held to its schedule; or the driver is part of what is measured.
-    gain = 0.0 if found.open is not None or found.client is not None else limited.gain
-    taken = 0.0 if found.kept_rate else limited.taken
-    return Bound(generator=gain, taken=taken, round_trip=limited.round_trip)
+    gain = 0.0 if evidence.open is not None or evidence.client is not None else limits.gain
+    taken = 0.0 if evidence.kept_rate else limits.taken
+    return Bound(generator=gain, taken=taken, round_trip=limits.round_trip)
 
 
 def bound_over(trials: Sequence[TrialRecord]) -> Bound | None:
@@ -132,7 +132,7 @@ def _weighed(shares: Sequence[float | None], work: Sequence[float]) -> float | N
 
 
 def _gain(
-    found: TrialEvidence, server: float | None, disk: float, generator: float | None, lost: float
+    evidence: TrialEvidence, server: float | None, disk: float, generator: float | None, lost: float
 ) -> float | None:
     factors = []
     if server:
@@ -142,15 +142,15 @@ def _gain(
     if generator is not None:
         # A line to a server is on the generator's side: what it added in excess is missing from the rate as well.
         freed = 1 / (1 - generator) if generator < 1 else 1 + UNBOUNDED
-        factors.append(freed * (1 + lost_to_links(found)))
-    closed = found.closed
-    if closed is not None and closed.think_time_ms > 0 and found.completed and found.drive.measure_s > 0:
-        factors.append(closed.users / (closed.think_time_ms / 1e3) / (found.completed / found.drive.measure_s))
+        factors.append(freed * (1 + lost_to_links(evidence)))
+    closed = evidence.closed
+    if closed is not None and closed.think_time_ms > 0 and evidence.completed and evidence.drive.measure_s > 0:
+        factors.append(closed.users / (closed.think_time_ms / 1e3) / (evidence.completed / evidence.drive.measure_s))
     return round(min(UNBOUNDED, max(0.0, min(factors) - 1)), 6) if factors else None
 
 
-def _disk_share(found: TrialEvidence) -> float:
-    return max((part.disk_share or 0.0 for part in found.server_parts.values()), default=0.0)
+def _disk_share(evidence: TrialEvidence) -> float:
+    return max((part.disk_share or 0.0 for part in evidence.server_parts.values()), default=0.0)
 
 
 def _cheaper(server: float, generator: float) -> float:
@@ -160,41 +160,41 @@ def _cheaper(server: float, generator: float) -> float:
     return (1 + WAKING * idle) * (1 + starved * (STARVED + idle))
 
 
-def _fullest(found: TrialEvidence, cpus: CpuUse | None, parts: Mapping[str, Busy]) -> float | None:
+def _fullest(evidence: TrialEvidence, cpus: CpuUse | None, parts: Mapping[str, Busy]) -> float | None:
     """The fullest of threads, quotas, pools and the CPUs together."""
     shares = [part.cores / part.cpus for part in parts.values() if part.cpus]
-    shares += [part.mean_share / part.cpu_limit for part in found.server_parts.values() if part.cpu_limit]
-    shares += [ready for part in found.server_parts.values() if (ready := _ready(found, part)) is not None]
+    shares += [part.mean_share / part.cpu_limit for part in evidence.server_parts.values() if part.cpu_limit]
+    shares += [ready for part in evidence.server_parts.values() if (ready := _ready(evidence, part)) is not None]
     shares += [full for part in parts.values() if (full := _full_pool(part)) is not None]
     if cpus is not None and cpus.busy is not None:
-        shares.append(cpus.busy - (found.own_share if _shared(found) else 0.0) - _left_by_server(found, cpus))
+        shares.append(cpus.busy - (evidence.own_share if _shared(evidence) else 0.0) - _left_by_server(evidence, cpus))
     # While it stood still no generator could have had an answer of it.
-    return min(1.0, max(shares) + stalled_share(found)) if shares else None
+    return min(1.0, max(shares) + stalled_share(evidence)) if shares else None
 
 
-def _left_by_server(found: TrialEvidence, cpus: CpuUse) -> float:
+def _left_by_server(evidence: TrialEvidence, cpus: CpuUse) -> float:
     """What others had of its CPU while a server of one thread did not want it: to the server it was idle."""
-    alone = _one_thread(found)
+    alone = _one_thread(evidence)
     if alone is None or not cpus.observed or cpus.number > 1:
         return 0.0
     return max(0.0, cpus.others - (alone.wait_share or 0.0))
 
 
-def _one_thread(found: TrialEvidence) -> PartCpu | None:
+def _one_thread(evidence: TrialEvidence) -> PartCpu | None:
     """The only part on the server's side, if it has one thread whose waiting is known and the CPU is its own."""
-    parts = list(found.server_parts.values())
+    parts = list(evidence.server_parts.values())
     alone = len(parts) == 1 and parts[0].main_thread_share is not None and parts[0].wait_share is not None
-    return parts[0] if alone and not _shared(found) else None
+    return parts[0] if alone and not _shared(evidence) else None
 
 
-def _ready(found: TrialEvidence, part: PartCpu) -> float | None:
+def _ready(evidence: TrialEvidence, part: PartCpu) -> float | None:
     """The share of the time that the part's only thread ran or was ready to.
 
     On a CPU that the generator shares it waits for the generator, which is no work of its own.
     """
     if part.main_thread_share is None:
         return None
-    waited = 0.0 if _shared(found) else part.wait_share or 0.0
+    waited = 0.0 if _shared(evidence) else part.wait_share or 0.0
     return part.main_thread_share + waited
 
 
@@ -204,35 +204,35 @@ def _full_pool(part: Busy) -> float | None:
     return max((part.filled[pool] for pool in queued if pool in part.filled), default=None)
 
 
-def _shared(found: TrialEvidence) -> bool:
-    return found.facts.placement is not None and found.facts.placement.shared
+def _shared(evidence: TrialEvidence) -> bool:
+    return evidence.facts.placement is not None and evidence.facts.placement.shared
 
 
-def _driver(found: TrialEvidence, lost: float) -> float | None:
+def _driver(evidence: TrialEvidence, lost: float) -> float | None:
     """G: the hottest thread; of several threads that take turns on fewer CPUs their sum for each CPU.
 
     Of the time that others left to it. What they took is no time that it ran, nor, but for what was stolen, one that
     it did not wait; where the kernel counts stolen time as run, G is too large, and the bound too wide.
     """
-    threads = [thread for thread in found.drive.threads if thread.wall_s > 0]
+    threads = [thread for thread in evidence.drive.threads if thread.wall_s > 0]
     if not threads:
         return None
-    waits = 0.0 if _shared(found) else 1.0  # on a shared CPU it waits for the server, which is no cost of its own
+    waits = 0.0 if _shared(evidence) else 1.0  # on a shared CPU it waits for the server, which is no cost of its own
     hottest = max((t.working_s + waits * (t.waited_s or 0.0)) / t.wall_s for t in threads)
-    placed = found.facts.placement
+    placed = evidence.facts.placement
     cpus = len(placed.generator_cpus) if placed is not None and placed.generator_cpus else len(threads)
     together = sum(t.working_s / t.wall_s for t in threads) / cpus if len(threads) > cpus else 0.0
-    held = (found.facts.host.throttled_s or 0.0) / max(t.wall_s for t in threads)
-    held += stopped_share(found.facts)
-    own = max(hottest, together) + held - _waited_for_others(found)
+    held = (evidence.facts.host.throttled_s or 0.0) / max(t.wall_s for t in threads)
+    held += stopped_share(evidence.facts)
+    own = max(hottest, together) + held - _waited_for_others(evidence)
     return min(1.0, max(0.0, own) / max(LEFT_MIN, 1 - lost))
 
 
-def _taken(found: TrialEvidence, server: float | None, cpus: CpuUse | None, by_driver: float) -> float | None:
+def _taken(evidence: TrialEvidence, server: float | None, cpus: CpuUse | None, by_driver: float) -> float | None:
     """What others took: of a side that was full in proportion, otherwise of the whole cycle."""
     if cpus is None:
         return None
-    on_servers = _lost_by_servers(found, cpus)
+    on_servers = _lost_by_servers(evidence, cpus)
     if server is None or server < FULL:
         return _more(on_servers + by_driver)
     if on_servers >= server:
@@ -246,47 +246,47 @@ def _more(lost: float) -> float:
     return round(min(UNBOUNDED, lost / (1 - lost)), 6) if lost < 1 else UNBOUNDED
 
 
-def _lost_by_servers(found: TrialEvidence, cpus: CpuUse) -> float:
+def _lost_by_servers(evidence: TrialEvidence, cpus: CpuUse) -> float:
     """The share of the servers' time that was stolen or went to others.
 
     A part of one thread loses to others no more than the time for which that thread waited for a CPU; it may have run
     on the CPU from which most was stolen.
     """
-    parts, alone = list(found.server_parts.values()), _one_thread(found)
+    parts, alone = list(evidence.server_parts.values()), _one_thread(evidence)
     if alone is not None:
         waited = alone.wait_share or 0.0
-        others = max(cpus.worst_others, _unexplained(found, cpus, parts)) if cpus.observed else waited
+        others = max(cpus.worst_others, _unexplained(evidence, cpus, parts)) if cpus.observed else waited
         return min(1.0, cpus.worst_stolen + DISPLACED * min(others, waited))
-    return min(1.0, cpus.stolen + DISPLACED * max(cpus.others, _unexplained(found, cpus, parts)))
+    return min(1.0, cpus.stolen + DISPLACED * max(cpus.others, _unexplained(evidence, cpus, parts)))
 
 
-def _unexplained(found: TrialEvidence, cpus: CpuUse, parts: Sequence[PartCpu]) -> float:
+def _unexplained(evidence: TrialEvidence, cpus: CpuUse, parts: Sequence[PartCpu]) -> float:
     """CPU time of the servers' CPUs that neither the condition's parts nor any process found had."""
     if cpus.busy is None or not parts:
         return 0.0
     ours = sum(part.mean_share for part in parts) / cpus.number
-    ours += found.own_share / cpus.number if _shared(found) else 0.0
+    ours += evidence.own_share / cpus.number if _shared(evidence) else 0.0
     allowed = UNEXPLAINED if cpus.observed else 0.0
     return max(0.0, cpus.busy - cpus.stolen - ours - allowed)
 
 
-def lost_by_driver(found: TrialEvidence) -> float:
+def lost_by_driver(evidence: TrialEvidence) -> float:
     """The share of the time for which others kept the driver from running: stolen, or waited for while they ran."""
-    cpus = generator_cpus(found)
-    return 0.0 if cpus is None else min(1.0, cpus.worst_stolen + _waited_for_others(found))
+    cpus = generator_cpus(evidence)
+    return 0.0 if cpus is None else min(1.0, cpus.worst_stolen + _waited_for_others(evidence))
 
 
-def _waited_for_others(found: TrialEvidence) -> float:
+def _waited_for_others(evidence: TrialEvidence) -> float:
     """The share of the time for which the driver waited for its CPU while other programs had it.
 
     Older runs do not know who used its CPU: all of its waiting counts, unless its own threads waited for each other.
     """
-    cpus, part = generator_cpus(found), found.facts.parts.get(DRIVER)
+    cpus, part = generator_cpus(evidence), evidence.facts.parts.get(DRIVER)
     if cpus is None or part is None or part.wait_share is None:
         return 0.0
     if cpus.observed:
         return min(part.wait_share, cpus.worst_others)
-    return 0.0 if len(found.drive.threads) > cpus.number else part.wait_share
+    return 0.0 if len(evidence.drive.threads) > cpus.number else part.wait_share
 
 
 GAIN = Limit(10, inf, "%", "J: the figure is printed with its bound, and a comparison's interval is widened by it")
@@ -311,19 +311,19 @@ def gain(evidence: TrialEvidence) -> Finding | None:
     """
     if evidence.open is not None:
         return None
-    found = limits_of(evidence)
-    if found.round_trip:
+    limits = limits_of(evidence)
+    if limits.round_trip:
         return None
     if evidence.client is not None:
-        why = message("check.gain.client", library=evidence.client, generator=found.generator)
-        return Unknown(why, None if found.gain is None else round(100 * found.gain, 6))
-    if found.gain is None:
+        why = message("check.gain.client", library=evidence.client, generator=limits.generator)
+        return Unknown(why, None if limits.gain is None else round(100 * limits.gain, 6))
+    if limits.gain is None:
         return Unknown(message("check.gain.not_observed"))
-    disk = {"disk": found.disk} if found.disk >= AT_THE_DISK else {}
+    disk = {"disk": limits.disk} if limits.disk >= AT_THE_DISK else {}
     reason = message(
-        "check.gain.bound", generator=found.generator, server=found.server, bound=up_to(found.gain), **disk
+        "check.gain.bound", generator=limits.generator, server=limits.server, bound=up_to(limits.gain), **disk
     )
-    return Measured(100 * found.gain, reason)
+    return Measured(100 * limits.gain, reason)
 
 
 @check(TAKEN, about="rate", formerly=("generator_wait", "server_wait", "steal"))
@@ -335,8 +335,8 @@ def taken(evidence: TrialEvidence) -> Finding | None:
     """
     if evidence.trial.group == AT_RATE_GROUP:
         return None
-    found, cpus = limits_of(evidence), server_cpus(evidence)
-    if found.taken is None or cpus is None:
+    limits, cpus = limits_of(evidence), server_cpus(evidence)
+    if limits.taken is None or cpus is None:
         return Unknown(message("check.taken.not_observed"))
     beside = {name: figure.avg for name, figure in evidence.facts.seen.get(OTHERS, {}).items() if figure.avg >= NAMED}
     named = {name: cores for name, cores in beside.items() if not name.startswith(PROGRAM)}
@@ -344,12 +344,12 @@ def taken(evidence: TrialEvidence) -> Finding | None:
     stolen = cpus.stolen if cpus.stolen >= NAMED else 0.0
     if evidence.kept_rate:
         reason = message("check.taken.at_rate", programs=named, single=single, stolen=stolen)
-        return Measured(min(100 * found.taken, TAKEN.invalid), reason)
-    reason = message("check.taken.bound", programs=named, single=single, stolen=stolen, bound=up_to(found.taken))
-    return Measured(100 * found.taken, reason)
+        return Measured(min(100 * limits.taken, TAKEN.invalid), reason)
+    reason = message("check.taken.bound", programs=named, single=single, stolen=stolen, bound=up_to(limits.taken))
+    return Measured(100 * limits.taken, reason)
 
 
 def _most(beside: Mapping[str, float]) -> dict[str, float]:
     """The other programs that took most, by their names; empty in a folder of before, which has none."""
-    found = {name.removeprefix(PROGRAM): cores for name, cores in beside.items() if name.startswith(PROGRAM)}
-    return dict(sorted(found.items(), key=lambda one: -one[1])[:NAMES_SHOWN])
+    programs = {name.removeprefix(PROGRAM): cores for name, cores in beside.items() if name.startswith(PROGRAM)}
+    return dict(sorted(programs.items(), key=lambda one: -one[1])[:NAMES_SHOWN])

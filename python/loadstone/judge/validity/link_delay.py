@@ -59,20 +59,20 @@ def link_busy(evidence: TrialEvidence) -> Finding | None:
     return Measured(100 * most, reason)
 
 
-def lost_to_links(found: TrialEvidence) -> float:
+def lost_to_links(evidence: TrialEvidence) -> float:
     """By what share the rate would rise at most had each line added no more than was required (closed model).
 
     N users whose cycle of N / X would be shorter by what the lines added to it in excess.
     """
-    closed, drive = found.closed, found.drive
-    sent, completed = drive.total.sent, found.completed
+    closed, drive = evidence.closed, evidence.drive
+    sent, completed = drive.total.sent, evidence.completed
     if closed is None or not sent or not completed or drive.measure_s <= 0:
         return 0.0
     excess_ns = 0.0
-    for link in found.facts.links.values():
+    for link in evidence.facts.links.values():
         high_ns = link.excess_ns[2] if link.excess_ns is not None else 0.0
         excess_ns += max(0.0, high_ns) * link.pieces / 2 / sent
-    cycle_ns = 1e9 * closed.users * found.plan.pipeline_depth * drive.measure_s / completed
+    cycle_ns = 1e9 * closed.users * evidence.plan.pipeline_depth * drive.measure_s / completed
     return min(UNBOUNDED, excess_ns / (cycle_ns - excess_ns)) if excess_ns < cycle_ns else UNBOUNDED
 
 

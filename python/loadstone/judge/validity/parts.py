@@ -59,19 +59,19 @@ def limits(evidence: TrialEvidence) -> Finding | None:
     """CPU and memory limits that servers and subjects were to have, and that are not in force."""
     facts = evidence.facts
     parts = {**facts.limits, **{name: subject.limits for name, subject in facts.subjects.items()}}
-    found = [(part, name, limit) for part, limits_of_it in parts.items() for name, limit in limits_of_it.items()]
-    if not found:
+    required = [(part, name, limit) for part, limits_of_it in parts.items() for name, limit in limits_of_it.items()]
+    if not required:
         return None
     missing = [
         message("check.limits.of_one", part=part, limit=name, status=limit.status, why=limit.why)
-        for part, name, limit in found
+        for part, name, limit in required
         if limit.status in ("unavailable", "unlimited")
     ]
     if missing:
         return Measured(len(missing), message("check.limits.missing", limits=missing))
     silent = [
         message("check.limits.of_one", part=part, limit=name)
-        for part, name, limit in found
+        for part, name, limit in required
         if limit.status == "unknown"
     ]
     if silent:
@@ -87,14 +87,14 @@ RESTARTED_TOLERANCE_S = 2.0
 @check(RESTARTED)
 def restarted(evidence: TrialEvidence) -> Finding | None:
     """Servers and applications that were started again during the drive: their caches and counters started again."""
-    found = {part: _what_became(start) for part, start in _starts(evidence).items()}
-    if not found and not evidence.has_redis:
+    became = {part: _what_became(start) for part, start in _starts(evidence).items()}
+    if not became and not evidence.has_redis:
         return None
-    again = sorted(part for part, what in found.items() if what == "restarted")
-    others = sorted(part for part, what in found.items() if what == "another")
+    again = sorted(part for part, what in became.items() if what == "restarted")
+    others = sorted(part for part, what in became.items() if what == "another")
     if others and not again:
         return Unknown(message("check.restarted.another", parts=others))
-    if not again and "same" not in found.values():
+    if not again and "same" not in became.values():
         return Unknown(message("check.restarted.not_reported"))
     return Measured(len(again), message("check.restarted.again", parts=again))
 

@@ -49,11 +49,11 @@ def stopped_share(facts: TrialFacts) -> float:
     return _of_measured(facts, lost_s)
 
 
-def stalled_share(found: TrialEvidence) -> float:
+def stalled_share(evidence: TrialEvidence) -> float:
     """Of the measured time, that in which the server answered nothing."""
-    all_of_them = server_stalls(found.facts, found.trial.response_ns.p50)
-    lost_s = sum(_measured_s(found.facts, stall.begin_s, stall.begin_s + stall.length_s) for stall in all_of_them)
-    return _of_measured(found.facts, lost_s)
+    all_of_them = server_stalls(evidence.facts, evidence.trial.response_ns.p50)
+    lost_s = sum(_measured_s(evidence.facts, stall.begin_s, stall.begin_s + stall.length_s) for stall in all_of_them)
+    return _of_measured(evidence.facts, lost_s)
 
 
 def _measured_s(facts: TrialFacts, begin_s: float, end_s: float) -> float:
@@ -77,24 +77,24 @@ def stalls(evidence: TrialEvidence) -> Finding | None:
     """Whether the server answered all the time, warm-up and drain included. Client libraries do not notice that."""
     if evidence.drive.program is not None:
         return None
-    found = server_stalls(evidence.facts, evidence.trial.response_ns.p50)
-    longest = max(found, key=lambda stall: stall.length_s, default=None)
+    of_server = server_stalls(evidence.facts, evidence.trial.response_ns.p50)
+    longest = max(of_server, key=lambda stall: stall.length_s, default=None)
     if longest is None:
         return Measured(0)
-    seen = next((stall for stall in found if stall.state == "stopped"), longest)
+    seen = next((stall for stall in of_server if stall.state == "stopped"), longest)
     timeouts = evidence.drive.total.timeouts
     reason = message(
         "check.stalls.server",
         part=seen.part,
         state=seen.state,
-        total_s=sum(stall.length_s for stall in found),
-        times=len(found),
+        total_s=sum(stall.length_s for stall in of_server),
+        times=len(of_server),
         longest_s=longest.length_s,
         begin_s=longest.begin_s,
-        waiting=max(stall.waiting for stall in found),
+        waiting=max(stall.waiting for stall in of_server),
         timeouts=timeouts,
     )
-    return Measured(sum(stall.length_s for stall in found), reason)
+    return Measured(sum(stall.length_s for stall in of_server), reason)
 
 
 @check(OWN_STALLS)
@@ -102,13 +102,15 @@ def own_stalls(evidence: TrialEvidence) -> Finding | None:
     """Whether loadstone's threads ran all the time. Of a load at a rate what came due meanwhile was late by that."""
     if evidence.drive.program is not None:
         return None
-    found = driver_stalls(evidence.facts)
-    total_s = sum(stall.length_s for stall in found)
-    no_cpu_s = sum(stall.no_cpu_s for stall in found)
-    waiting = max((stall.waiting for stall in found), default=0)
-    reason = message("check.own_stalls.driver", total_s=total_s, no_cpu_s=no_cpu_s, times=len(found), waiting=waiting)
+    of_driver = driver_stalls(evidence.facts)
+    total_s = sum(stall.length_s for stall in of_driver)
+    no_cpu_s = sum(stall.no_cpu_s for stall in of_driver)
+    waiting = max((stall.waiting for stall in of_driver), default=0)
+    reason = message(
+        "check.own_stalls.driver", total_s=total_s, no_cpu_s=no_cpu_s, times=len(of_driver), waiting=waiting
+    )
     if evidence.open is not None and total_s:
-        lost_s = sum(_measured_s(evidence.facts, stall.begin_s, stall.end_s) for stall in found)
+        lost_s = sum(_measured_s(evidence.facts, stall.begin_s, stall.end_s) for stall in of_driver)
         lost = share(lost_s, evidence.drive.measure_s)
         return Measured(max(lost, 1e-6), reason, limit=OWN_STALLS_AT_A_RATE)
     return Measured(total_s, reason)

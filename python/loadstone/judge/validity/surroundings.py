@@ -161,11 +161,11 @@ def _without_load(evidence: TrialEvidence, server: str, thirds: Thirds) -> Third
 def _load_by_third(series: Sequence[SeriesPoint]) -> Thirds:
     start_s = series[0].start_s
     step_s = (series[-1].start_s + series[-1].duration_s - start_s) / 3
-    found: list[list[int]] = [[], [], []]
+    thirds: list[list[int]] = [[], [], []]
     for point in series:
         middle_s = point.start_s + point.duration_s / 2 - start_s
-        found[min(2, int(middle_s / step_s))].append(point.connections)
-    means = [sum(third) / len(third) if third else float(series[0].connections) for third in found]
+        thirds[min(2, int(middle_s / step_s))].append(point.connections)
+    means = [sum(third) / len(third) if third else float(series[0].connections) for third in thirds]
     return means[0], means[1], means[2]
 
 

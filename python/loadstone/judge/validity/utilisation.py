@@ -33,58 +33,58 @@ class Disk:
     """Whether `share` is that of the server's only thread; then `wait_share` is not known."""
 
 
-def disk_of(found: TrialEvidence) -> Disk | None:
+def disk_of(evidence: TrialEvidence) -> Disk | None:
     """The server that waits for the disk; None where none does, or it cannot be observed.
 
     By its own thread, where it has one and that was looked at; else by what the CPUs waited.
     """
-    if (thread := _thread_at_the_disk(found)) is not None:
+    if (thread := _thread_at_the_disk(evidence)) is not None:
         return thread
-    wait = found.facts.seen.get(HOST, {}).get("wa")
-    placed = found.facts.placement
+    wait = evidence.facts.seen.get(HOST, {}).get("wa")
+    placed = evidence.facts.placement
     if wait is None or placed is None:
         return None
     cpus = len({*placed.server_cpus, *placed.generator_cpus}) or 1
     share = wait.avg / 100 * cpus
-    writer = _writer(found)
+    writer = _writer(evidence)
     if share < WAITING or writer is None:
         return None
     server, fsyncs_per_s = writer
     return Disk(share, server, wait.avg / 100, fsyncs_per_s)
 
 
-def _thread_at_the_disk(found: TrialEvidence) -> Disk | None:
-    parts = [(part.disk_share or 0.0, name) for name, part in found.server_parts.items() if found.server_of(name)]
+def _thread_at_the_disk(evidence: TrialEvidence) -> Disk | None:
+    parts = [(part.disk_share or 0.0, name) for name, part in evidence.server_parts.items() if evidence.server_of(name)]
     share, name = max(parts, default=(0.0, ""))
     if share < WAITING_THREAD:
         return None
-    server = found.server_of(name) or name
-    fsyncs = found.facts.seen.get(name, {}).get(found.kind_of(server).fsyncs or "")
+    server = evidence.server_of(name) or name
+    fsyncs = evidence.facts.seen.get(name, {}).get(evidence.kind_of(server).fsyncs or "")
     return Disk(share, server, 0.0, None if fsyncs is None else fsyncs.avg, of_thread=True)
 
 
-def free_cpu(found: TrialEvidence) -> float:
+def free_cpu(evidence: TrialEvidence) -> float:
     """CPU time of the machine that no one used, waiting for the disk included, as a share; 1 if not known."""
-    idle, wait = found.facts.host.idle_share, found.facts.seen.get(HOST, {}).get("wa")
+    idle, wait = evidence.facts.host.idle_share, evidence.facts.seen.get(HOST, {}).get("wa")
     return 1.0 if idle is None else idle + (wait.avg / 100 if wait is not None else 0.0)
 
 
-def _writer(found: TrialEvidence) -> tuple[str, float | None] | None:
+def _writer(evidence: TrialEvidence) -> tuple[str, float | None] | None:
     """The store with most work on the disk, and its fsyncs; where none reports it, one that always writes a file."""
-    observed = [store for store in found.stores if store in found.facts.seen]
-    busiest, name = max(((_disk_work(found, store), store) for store in observed), default=(0.0, ""))
+    observed = [store for store in evidence.stores if store in evidence.facts.seen]
+    busiest, name = max(((_disk_work(evidence, store), store) for store in observed), default=(0.0, ""))
     if busiest > 0:
-        fsyncs = found.facts.seen[name].get(found.kind_of(name).fsyncs or "")
+        fsyncs = evidence.facts.seen[name].get(evidence.kind_of(name).fsyncs or "")
         return name, None if fsyncs is None else fsyncs.avg
-    kept = (store for store in observed if found.kind_of(store).disk_file in found.facts.seen[store])
+    kept = (store for store in observed if evidence.kind_of(store).disk_file in evidence.facts.seen[store])
     server = next(kept, None)
     return None if server is None else (server, None)
 
 
-def _disk_work(found: TrialEvidence, store: str) -> float:
+def _disk_work(evidence: TrialEvidence, store: str) -> float:
     """Reads, writes and fsyncs a second."""
-    figures = found.facts.seen[store]
-    return sum(figures[name].avg for name in found.kind_of(store).disk_rates if name in figures)
+    figures = evidence.facts.seen[store]
+    return sum(figures[name].avg for name in evidence.kind_of(store).disk_rates if name in figures)
 
 
 @dataclass(frozen=True)
@@ -106,36 +106,38 @@ class CpuUse:
     """Whether others were observed at all."""
 
 
-def server_cpus(found: TrialEvidence) -> CpuUse | None:
+def server_cpus(evidence: TrialEvidence) -> CpuUse | None:
     """The CPUs of servers and subjects; of those on this host that no one placed all that are watched.
 
     None where the servers are not observed at all.
     """
-    placed = found.facts.placement
+    placed = evidence.facts.placement
     if placed is not None:
         if not placed.server_cpus:
             return None
-        return _of(found, placed.server_cpus) or _from_totals(found, placed.server_cpus, placed.generator_cpus)
-    watched = [int(part[3:]) for part in found.facts.seen if part[:3] == "cpu" and whole_number(part[3:]) is not None]
-    on_this_host = bool(found.server_parts)
-    return _of(found, watched) if on_this_host and watched else None
+        return _of(evidence, placed.server_cpus) or _from_totals(evidence, placed.server_cpus, placed.generator_cpus)
+    watched = [
+        int(part[3:]) for part in evidence.facts.seen if part[:3] == "cpu" and whole_number(part[3:]) is not None
+    ]
+    on_this_host = bool(evidence.server_parts)
+    return _of(evidence, watched) if on_this_host and watched else None
 
 
-def generator_cpus(found: TrialEvidence) -> CpuUse | None:
+def generator_cpus(evidence: TrialEvidence) -> CpuUse | None:
     """The CPUs of the driver's threads; None where they are the servers', too, or not known."""
-    placed = found.facts.placement
-    cpus = found.plan.cpus if placed is None else () if placed.shared else placed.generator_cpus
+    placed = evidence.facts.placement
+    cpus = evidence.plan.cpus if placed is None else () if placed.shared else placed.generator_cpus
     if not cpus:
         return None
-    return _of(found, cpus) or _stolen_only(found, cpus)
+    return _of(evidence, cpus) or _stolen_only(evidence, cpus)
 
 
-def _of(found: TrialEvidence, cpus: Sequence[int]) -> CpuUse | None:
+def _of(evidence: TrialEvidence, cpus: Sequence[int]) -> CpuUse | None:
     """From what was observed of each CPU; None of a run that was made before that was recorded.
 
     In a phase of less than half a second the kernel's ticks say nothing, and only who else ran is known.
     """
-    figures = [found.facts.seen.get(f"cpu{cpu}", {}) for cpu in cpus]
+    figures = [evidence.facts.seen.get(f"cpu{cpu}", {}) for cpu in cpus]
     ticks = all("busy" in one and "stolen" in one for one in figures)
     if not figures or not (ticks or all("others" in one for one in figures)):
         return None
@@ -154,22 +156,22 @@ def _share(figures: Mapping[str, AvgMax], name: str) -> float:
     return min(1.0, max(0.0, figures[name].avg / 100)) if name in figures else 0.0
 
 
-def _from_totals(found: TrialEvidence, servers: Sequence[int], generator: Sequence[int]) -> CpuUse | None:
+def _from_totals(evidence: TrialEvidence, servers: Sequence[int], generator: Sequence[int]) -> CpuUse | None:
     """From the machine's totals, as older runs have them: what the driver's side did not use was the servers'."""
     everything = len({*servers, *generator})
-    stolen = min(1.0, (found.facts.host.steal_share or 0.0) * everything / len(servers))
-    if found.facts.host.idle_share is None:
+    stolen = min(1.0, (evidence.facts.host.steal_share or 0.0) * everything / len(servers))
+    if evidence.facts.host.idle_share is None:
         return CpuUse(len(servers), None, stolen, 0.0, stolen, 0.0, observed=False) if stolen else None
-    busy = min(1.0, max(0.0, (everything * (1 - free_cpu(found)) - found.own_share) / len(servers)))
+    busy = min(1.0, max(0.0, (everything * (1 - free_cpu(evidence)) - evidence.own_share) / len(servers)))
     stolen = min(stolen, busy)
     return CpuUse(len(servers), busy, stolen, 0.0, stolen, 0.0, observed=False)
 
 
-def _stolen_only(found: TrialEvidence, cpus: Sequence[int]) -> CpuUse | None:
+def _stolen_only(evidence: TrialEvidence, cpus: Sequence[int]) -> CpuUse | None:
     """Older runs have one share of stolen time for all CPUs: it is counted on the servers' side, and once."""
     return (
         CpuUse(len(cpus), None, 0.0, 0.0, 0.0, 0.0, observed=False)
-        if found.facts.host.steal_share is not None
+        if evidence.facts.host.steal_share is not None
         else None
     )
 
@@ -197,26 +199,26 @@ class Busy:
     """Pool of its own -> the share of its connections that was in use, on average."""
 
 
-def busy_parts(found: TrialEvidence) -> dict[str, Busy]:
+def busy_parts(evidence: TrialEvidence) -> dict[str, Busy]:
     """Servers and subjects whose CPU was observed: replicas of a subject together, nodes of a cluster apart."""
     groups: dict[str, list[str]] = {}
-    for part in found.server_parts:
-        groups.setdefault(found.subject_of(part) or part, []).append(part)
-    reported = {name: _busy(found, name, parts) for name, parts in groups.items()}
+    for part in evidence.server_parts:
+        groups.setdefault(evidence.subject_of(part) or part, []).append(part)
+    reported = {name: _busy(evidence, name, parts) for name, parts in groups.items()}
     return {name: busy for name, busy in reported.items() if busy is not None}
 
 
-def unobserved_servers(found: TrialEvidence) -> list[str]:
+def unobserved_servers(evidence: TrialEvidence) -> list[str]:
     """Servers and subjects of the trial of whose CPU nothing is known."""
-    observed = {found.server_of(part) or found.subject_of(part) for part in found.facts.parts}
-    return sorted({*found.stores, *found.facts.subjects} - observed)
+    observed = {evidence.server_of(part) or evidence.subject_of(part) for part in evidence.facts.parts}
+    return sorted({*evidence.stores, *evidence.facts.subjects} - observed)
 
 
 def typical(trials: Sequence[Mapping[str, Busy]]) -> dict[str, Busy]:
     """The medians over several trials; a part counts if most of them saw it."""
     names = sorted({name for observed in trials for name in observed})
-    found = {name: [observed[name] for observed in trials if name in observed] for name in names}
-    return {name: _median(members) for name, members in found.items() if 2 * len(members) > len(trials)}
+    members_of = {name: [observed[name] for observed in trials if name in observed] for name in names}
+    return {name: _median(members) for name, members in members_of.items() if 2 * len(members) > len(trials)}
 
 
 def of_its_time(busy: float, waited: float | None) -> float:
@@ -224,22 +226,22 @@ def of_its_time(busy: float, waited: float | None) -> float:
     return min(1.0, busy / max(0.05, 1.0 - (waited or 0.0)))
 
 
-def place_cpus(found: TrialEvidence) -> int:
+def place_cpus(evidence: TrialEvidence) -> int:
     """CPUs that servers and subjects may use; 0 where that is not known."""
-    placed = found.facts.placement
+    placed = evidence.facts.placement
     return len(placed.server_cpus) if placed is not None else 0
 
 
-def _busy(found: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
-    members = [found.facts.parts[part] for part in parts]
+def _busy(evidence: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
+    members = [evidence.facts.parts[part] for part in parts]
     cores = sum(member.mean_share for member in members)
-    kind = found.kind_of(name)
-    limit = _limit(found, name, members)
+    kind = evidence.kind_of(name)
+    limit = _limit(evidence, name, members)
     main = _main_thread(members)
     if kind.threads == "one":
         disk = median(member.disk_share or 0.0 for member in members)
         return None if main is None else Busy(kind, min(1.0, main / min(1.0, limit or 1.0) + disk), cores, None, disk)
-    placed = float(place_cpus(found)) or None
+    placed = float(place_cpus(evidence)) or None
     cpus = min((bound for bound in (limit, placed) if bound is not None), default=None)
     shares = [share for share in (main, cores / cpus if cpus else None) if share is not None]
     if not shares:
@@ -251,10 +253,10 @@ def _busy(found: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
         cores=cores,
         cpus=None if in_one_thread else cpus,
         processes=len(parts),
-        throttled=_throttled(found, name),
-        waiting=_pools(found, parts, lambda pool: pool.pending, lambda figure: figure.avg),
-        pooled=_pools(found, parts, lambda pool: pool.active, lambda figure: figure.max),
-        filled=_filled(found, parts),
+        throttled=_throttled(evidence, name),
+        waiting=_pools(evidence, parts, lambda pool: pool.pending, lambda figure: figure.avg),
+        pooled=_pools(evidence, parts, lambda pool: pool.active, lambda figure: figure.max),
+        filled=_filled(evidence, parts),
     )
 
 
@@ -268,27 +270,27 @@ def _main_thread(members: Sequence[PartCpu]) -> float | None:
     return sum(reported) / len(reported) if reported else None
 
 
-def _limit(found: TrialEvidence, name: str, members: Sequence[PartCpu]) -> float | None:
+def _limit(evidence: TrialEvidence, name: str, members: Sequence[PartCpu]) -> float | None:
     """CPUs that its limits allow, all replicas together; None without a limit that is in force."""
-    subject = found.facts.subjects.get(name)
+    subject = evidence.facts.subjects.get(name)
     if subject is not None:
         cpus = cpus_in_force(subject.limits)
         return None if cpus is None else cpus * max(1, subject.replicas)
     return next((member.cpu_limit for member in members if member.cpu_limit is not None), None)
 
 
-def _throttled(found: TrialEvidence, name: str) -> float:
-    subject = found.facts.subjects.get(name)
-    if subject is None or not subject.throttled_s or found.driven_s <= 0:
+def _throttled(evidence: TrialEvidence, name: str) -> float:
+    subject = evidence.facts.subjects.get(name)
+    if subject is None or not subject.throttled_s or evidence.driven_s <= 0:
         return 0.0
-    return subject.throttled_s / (found.driven_s * max(1, subject.replicas))
+    return subject.throttled_s / (evidence.driven_s * max(1, subject.replicas))
 
 
 def _pools(
-    found: TrialEvidence, parts: Sequence[str], metric_of: Callable[[Pool], str], read: Callable[[AvgMax], float]
+    evidence: TrialEvidence, parts: Sequence[str], metric_of: Callable[[Pool], str], read: Callable[[AvgMax], float]
 ) -> dict[str, float]:
     """Pool -> a figure of it, all replicas together."""
-    observed = [found.facts.seen.get(part, {}) for part in parts]
+    observed = [evidence.facts.seen.get(part, {}) for part in parts]
     metrics = {name: metric_of(pool) for name, pool in registry.POOLS.items()}
     values = {
         pool: [read(figures[metric]) for figures in observed if metric in figures] for pool, metric in metrics.items()
@@ -296,9 +298,9 @@ def _pools(
     return {pool: sum(figures) for pool, figures in values.items() if figures}
 
 
-def _filled(found: TrialEvidence, parts: Sequence[str]) -> dict[str, float]:
-    used = _pools(found, parts, lambda pool: pool.active, lambda figure: figure.avg)
-    idle = _pools(found, parts, lambda pool: pool.idle, lambda figure: figure.avg)
+def _filled(evidence: TrialEvidence, parts: Sequence[str]) -> dict[str, float]:
+    used = _pools(evidence, parts, lambda pool: pool.active, lambda figure: figure.avg)
+    idle = _pools(evidence, parts, lambda pool: pool.idle, lambda figure: figure.avg)
     return {
         pool: used[pool] / (used[pool] + idle[pool])
         for pool in used
