@@ -6,6 +6,7 @@ Those of a run and those that several commands share stand here, others with the
 the options of a command out of the fields of its dataclasses.
 """
 
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from loadstone.errors import UserError
+from loadstone.secrecy.text import HIDDEN
 
 if TYPE_CHECKING:
     from loadstone.spec.experiment import Experiment
@@ -150,6 +152,27 @@ SecretFiles = Annotated[
     tuple[str, ...],
     Option("--secret-file", metavar="NAME=PATH", help="A secret from a file: ${secret:NAME}. Repeatable.", panel=PARTS),
 ]
+
+
+SWITCHES = "3q"
+"""The letters of options without a value, which may stand before the `a` of a password, as in `-qaPASSWORD`."""
+_PASSWORD = re.compile(rf"(?P<head>-[{SWITCHES}]*a)(?P<value>.*)", re.DOTALL)
+
+
+def without_password(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The arguments as they may be recorded: without the value of `-a`, beside it or attached to it."""
+    kept: list[str] = []
+    awaited = False
+    for word in arguments:
+        here = _PASSWORD.fullmatch(word)
+        if awaited:
+            kept.append(HIDDEN)
+        elif here is not None:
+            kept.append(f"{here['head']}{HIDDEN}" if here["value"] else word)
+        else:
+            kept.append(word)
+        awaited = not awaited and here is not None and not here["value"]
+    return tuple(kept)
 
 
 @dataclass(frozen=True)
@@ -335,7 +358,7 @@ class RunOptions:
     """Whether these are the words of a run's folder that is resumed, and so nobody's."""
     began_s: float = field(default_factory=time.monotonic)
     """When the command began: the budget counts from there."""
-    command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv[1:]))
+    command: tuple[str, ...] = field(default_factory=lambda: without_password(sys.argv[1:]))
 
     def check(self) -> None:
         """Raises UserError where options contradict each other."""

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from loadstone.commands.http_options import HttpWork
-from loadstone.commands.operations import KNOWN, http_target
+from loadstone.commands.operations import KNOWN
+from loadstone.commands.redis_options import Login
 from loadstone.commands.saturate_experiment import http_experiment, redis_experiment
 from loadstone.commands.saturate_options import OneCommand, SearchOptions
+from loadstone.commands.targets import http_target
 from loadstone.errors import UserError
 from loadstone.options import RunOptions
 from loadstone.prepare import requested_experiment, requested_plan
@@ -70,6 +72,18 @@ def test_a_password_stands_nowhere() -> None:
     assert "s3cr3tpw" not in experiment.question
     assert "s3cr3tpw" not in " ".join(hidden_arguments(["saturate", "redis", url]))
     assert "s3cr3tpw" not in " ".join(hidden_arguments(["saturate", "http", "http://me:s3cr3tpw@host/"]))
+
+
+def test_a_login_is_by_the_options_of_the_redis_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = redis_experiment("redis://h:1", OneCommand(), SearchOptions(), Login("s3cr3tpw", "me", tls=True))
+    assert built.servers["redis"]["url"] == "rediss://me:s3cr3tpw@h:1"
+    monkeypatch.setattr("sys.argv", ["loadstone", "saturate", "redis", "redis://h:1", "-a", "s3cr3tpw"])
+    assert "s3cr3tpw" not in " ".join(RunOptions().command)
+    done = loadstone("redis", "-a", "x", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "loadstone: -a: is for a server of yours; add its URL, or leave it out\n",
+    )
 
 
 def test_threads_of_http_have_the_name_that_wrk_gives_them(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.commands.load import Load, RateLevel
-from loadstone.commands.targets import OTHER, SERVER, SUBJECT, Fields, LoadRow
+from loadstone.commands.operations import Fields, LoadRow
+from loadstone.commands.targets import OTHER, SERVER, SUBJECT
 from loadstone.plan.drive_plan import SPIN_US
 from loadstone.secrecy.references import learn_environment
 from loadstone.spec.experiment import Experiment

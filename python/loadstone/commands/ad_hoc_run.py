@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -17,7 +16,6 @@ from loadstone.errors import NoPlace, UserError
 from loadstone.options import Output, RunOptions
 from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.runs import LATEST, RUNS, folder_to_resume
-from loadstone.secrecy.text import HIDDEN
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
 
 
 _TEMPORARY = "loadstone-"
-SWITCHES = "3q"
-"""The letters of options without a value, which may stand before the `a` of a password, as in `-qaPASSWORD`."""
-_PASSWORD = re.compile(rf"(?P<head>-[{SWITCHES}]*a)(?P<value>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -147,7 +142,6 @@ def _options(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> RunOptions:
         newest_kept=output.out is None and not output.no_keep,
         resume=None if run.resume is None else folder_to_resume(run.resume, out),
         quiet=output.quiet,
-        command=without_password(run.command),
     )
 
 
@@ -203,19 +197,3 @@ def _remove(folder: Path) -> None:
     with contextlib.suppress(OSError):  # it holds other runs, or is not ours
         if folder.parent == RUNS or folder.parent.name.startswith(_TEMPORARY):
             folder.parent.rmdir()
-
-
-def without_password(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The arguments as they may be recorded: without the value of `-a`, beside it or attached to it."""
-    kept: list[str] = []
-    awaited = False
-    for word in arguments:
-        here = _PASSWORD.fullmatch(word)
-        if awaited:
-            kept.append(HIDDEN)
-        elif here is not None:
-            kept.append(f"{here['head']}{HIDDEN}" if here["value"] else word)
-        else:
-            kept.append(word)
-        awaited = not awaited and here is not None and not here["value"]
-    return tuple(kept)

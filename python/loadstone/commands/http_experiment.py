@@ -5,8 +5,8 @@ from dataclasses import replace
 from loadstone.commands.ad_hoc import AdHoc, Target
 from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load
-from loadstone.commands.operations import http_operations, http_target
-from loadstone.commands.targets import OTHER, SUBJECT, Fields, LoadRow, address, at
+from loadstone.commands.operations import Fields, LoadRow, http_operations
+from loadstone.commands.targets import OTHER, SUBJECT, address, at, http_target
 from loadstone.secrecy.references import learn_options
 
 COLUMNS = ("goodput", "interval", "p50", "p95", "p99", "p999", "max", "errors", "app_cpu", "held_back")
@@ -27,7 +27,7 @@ def http_ad_hoc(url: str, work: HttpWork, load: Load) -> AdHoc:
     else:
         other = _target(against, OTHER, work)
         label = f"{other.label} (B)" if other.label == first.label else other.label
-        same = tuple(LoadRow(row.name, one.operations) for one in other.rows)
+        same = tuple(LoadRow(row.name, theirs.operations) for theirs in other.rows)
         targets = (first, replace(other, label=label, rows=same))
         question = f"Is {label} faster than {first.label} under {row.name}{load.compared_by}?"
     return AdHoc(
@@ -43,9 +43,9 @@ def http_ad_hoc(url: str, work: HttpWork, load: Load) -> AdHoc:
 
 def _target(url: str, part: str, work: HttpWork) -> Target:
     """A service with what is requested of it: below each URL its own path, or those of `--path`."""
-    found = http_target(url, work.paths, "URL" if part == SUBJECT else "--against")
-    operations = http_operations(found.paths, work)
-    settings: Fields = {"url": found.base}
-    paths = [path.partition("?")[0] for path in found.paths]  # what stands behind it may be a secret
+    target = http_target(url, work.paths, "URL" if part == SUBJECT else "--against")
+    operations = http_operations(target.paths, work)
+    settings: Fields = {"url": target.base}
+    paths = [path.partition("?")[0] for path in target.paths]  # what stands behind it may be a secret
     shown = ", ".join(paths[:PATHS_SHOWN]) + (", ..." if len(paths) > PATHS_SHOWN else "")
-    return Target(address(found.base), part, settings, (LoadRow(f"{work.method} {shown}"[:80], tuple(operations)),))
+    return Target(address(target.base), part, settings, (LoadRow(f"{work.method} {shown}"[:80], tuple(operations)),))

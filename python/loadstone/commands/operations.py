@@ -1,4 +1,4 @@
-"""The operations that `loadstone saturate` drives: commands of Redis by a short name or in full, and HTTP requests."""
+"""What is sent: operations of Redis by a short name or in full, requests over HTTP, and the rows made of them."""
 
 import re
 import shlex
@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from loadstone.commands.http_options import HttpWork
-from loadstone.deploy.urls import host_of
 from loadstone.errors import UserError
+from loadstone.plan.drive_plan import PAYLOAD_MAX_BYTES
 from loadstone.plan.workload_text import literal_braces
 from loadstone.spec.problems import listed, nearest
+from loadstone.spec.units import BYTES, parse
 
 Fields = dict[str, Any]
 BODY_MAX_BYTES = 1_000_000
@@ -21,46 +21,60 @@ _NAME = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True)
-class RedisOperation:
-    """What `--command` stands for. `load` stores each key once before; empty: nothing need be there."""
+class LoadRow:
+    """What is driven and measured as one."""
 
     name: str
-    fields: Fields
-    load: Fields
+    """As the table calls it: a level of the factor `operation`."""
+    operations: tuple[Fields, ...]
+    load: Fields | None = None
+    """Stores every key once before; None: nothing need be there."""
     modules: tuple[str, ...] = ()
 
 
-def _one(name: str, args: str, expect: str, **more: object) -> Fields:
+def operation(name: str, args: str, expect: str, **more: object) -> Fields:
+    """An operation of one command."""
     return {"name": name, "commands": [{"args": args, "expect": expect}], **more}
 
 
-_SET = _one("set", "SET {key} {value}", "ok")
-_HSET = _one("hset", "HSET {key} field {value}", "integer")
-_JSON_SET = _one(
+def mix(name: str, weighted: Sequence[tuple[int, Fields]], load: Fields | None = None) -> LoadRow:
+    """Several operations as one row; those that have one name are numbered."""
+    names = [fields["name"] for _, fields in weighted]
+    numbered = []
+    for place, (weight, fields) in enumerate(weighted):
+        number = f"-{names[: place + 1].count(fields['name'])}" if names.count(fields["name"]) > 1 else ""
+        numbered.append({**fields, "name": f"{fields['name']}{number}", "weight": weight})
+    return LoadRow(name, tuple(numbered), load)
+
+
+_SET = operation("set", "SET {key} {value}", "ok")
+_HSET = operation("hset", "HSET {key} field {value}", "integer")
+_ZADD = operation("zadd", "ZADD {key} {uniform 1..1000000} member:{uniform 1..1000}", "integer")
+_JSON_SET = operation(
     "json-set",
     "JSON.SET {key} $ {document}",
     "ok",
     writes="document",
     read_back={"args": "JSON.GET {key}", "expect": "document"},
 )
-KNOWN: Mapping[str, RedisOperation] = {
-    one.name: one
-    for one in (
-        RedisOperation("get", _one("get", "GET {key}", "value"), _SET),
-        RedisOperation("set", _SET, {}),
-        RedisOperation("incr", _one("incr", "INCR {key}", "integer"), {}),
-        RedisOperation("hget", _one("hget", "HGET {key} field", "value"), _HSET),
-        RedisOperation("hset", _HSET, {}),
-        RedisOperation("sadd", _one("sadd", "SADD {key} {uniform 1..1000}", "integer"), {}),
-        RedisOperation("zadd", _one("zadd", "ZADD {key} {uniform 1..1000000} member:{uniform 1..1000}", "integer"), {}),
-        RedisOperation("json-get", _one("json-get", "JSON.GET {key}", "document"), _JSON_SET, ("json",)),
-        RedisOperation("json-set", _JSON_SET, {}, ("json",)),
+KNOWN: Mapping[str, LoadRow] = {
+    row.name: row
+    for row in (
+        LoadRow("get", (operation("get", "GET {key}", "value"),), _SET),
+        LoadRow("set", (_SET,)),
+        LoadRow("incr", (operation("incr", "INCR {key}", "integer"),)),
+        LoadRow("hget", (operation("hget", "HGET {key} field", "value"),), _HSET),
+        LoadRow("hset", (_HSET,)),
+        LoadRow("sadd", (operation("sadd", "SADD {key} {uniform 1..1000}", "integer"),)),
+        LoadRow("zadd", (_ZADD,)),
+        LoadRow("json-get", (operation("json-get", "JSON.GET {key}", "document"),), _JSON_SET, ("json",)),
+        LoadRow("json-set", (_JSON_SET,), modules=("json",)),
     )
 }
 """Those that have a short name: none of them lets a key grow without end."""
 
 
-def redis_operation(command: str, load: str | None) -> RedisOperation:
+def redis_row(command: str, load: str | None) -> LoadRow:
     """A short name, or a whole command with its placeholders; `load` stores what that needs. Raises UserError."""
     text = command.strip()
     known = KNOWN.get(text.lower())
@@ -73,9 +87,10 @@ def redis_operation(command: str, load: str | None) -> RedisOperation:
             f"--command '{text}': no such command; {nearest(text.lower(), KNOWN)}known are: {listed(KNOWN)}; "
             "or write a whole command in quotes, for example 'GETRANGE {key} 0 9'"
         )
-    before = {} if load is None else _one("load", load, "any")
-    modules = ("json",) if any(one.upper().startswith("JSON.") for one in (text, load or "")) else ()
-    return RedisOperation(_name_of(text.split()[0]), _one(_name_of(text.split()[0]), text, "any"), before, modules)
+    name = _name_of(text.split()[0])
+    before = None if load is None else operation("load", load, "any")
+    modules = ("json",) if any(each.upper().startswith("JSON.") for each in (text, load or "")) else ()
+    return LoadRow(name, (operation(name, text, "any"),), before, modules)
 
 
 def _name_of(word: str) -> str:
@@ -84,45 +99,15 @@ def _name_of(word: str) -> str:
     return name if name[:1].isalpha() else f"command-{name}".rstrip("-")
 
 
-@dataclass(frozen=True)
-class HttpTarget:
-    """Where a service listens, and the paths that are requested of it."""
-
-    base: str
-    """Scheme, login, host and port, without a path."""
-    paths: tuple[str, ...]
-
-
-def http_target(url: str, paths: Sequence[str], option: str = "URL") -> HttpTarget:
-    """The URL's own path, or those of `--path`, which then stand below it. Raises UserError; shows no password.
-
-    `option`: where the URL stands.
-    """
-    if "://" not in url:
-        shown = "HOST:PORT" if "@" in url else url
-        raise UserError(f"{option} '{shown}': it begins with no scheme; write http://{shown}")
-    scheme = url.partition("://")[0]
-    if scheme.lower() not in ("http", "https"):
-        raise UserError(f"{option}: '{scheme}://' is not HTTP; write http://HOST:PORT or https://HOST:PORT")
+def size_bytes(option: str, text: str) -> int:
+    """Bytes that a size stands for: `100`, `1 kB`. Raises UserError."""
     try:
-        parts = urlsplit(url)
-        host_of(parts)
+        size = int(parse(text if not text.isdecimal() else f"{text} B", BYTES))
     except ValueError as error:
-        raise UserError(f"{option}: {error}; write http://HOST:PORT/PATH") from None
-    if not parts.netloc:
-        raise UserError(f"{option}: it names no host; write http://HOST:PORT/PATH")
-    if parts.fragment:
-        raise UserError(f"{option}: '#{parts.fragment}' is not sent to a server; leave it out")
-    base = f"{scheme}://{parts.netloc}"
-    if not paths:
-        own = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
-        return HttpTarget(base, (own,))
-    if parts.query:
-        raise UserError(f"{option}: '?{parts.query}' has no meaning with --path; write it into --path")
-    wrong = next((path for path in paths if not path.startswith("/")), None)
-    if wrong is not None:
-        raise UserError(f"--path '{wrong}': must begin with '/'; write for example /{wrong}")
-    return HttpTarget(f"{base}{parts.path.rstrip('/')}", tuple(paths))
+        raise UserError(f"{option} {text}: {error}") from None
+    if size > PAYLOAD_MAX_BYTES:
+        raise UserError(f"{option} {text}: a value has at most {PAYLOAD_MAX_BYTES >> 20} MiB; write a smaller size")
+    return size
 
 
 def http_operations(paths: Sequence[str], work: HttpWork) -> list[Fields]:

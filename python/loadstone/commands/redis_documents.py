@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from loadstone.bounds.files import load_json, why
-from loadstone.commands.targets import Fields, LoadRow
+from loadstone.commands.operations import Fields, LoadRow
 from loadstone.errors import UserError
 
 OPTION = "--documents"

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from loadstone.commands.ad_hoc import AdHoc, Target
 from loadstone.commands.load import Load
+from loadstone.commands.operations import Fields, LoadRow, operation, size_bytes
 from loadstone.commands.redis_documents import OwnDocuments, own_documents
 from loadstone.commands.redis_options import (
     KEYS,
@@ -20,22 +21,7 @@ from loadstone.commands.redis_options import (
 )
 from loadstone.commands.redis_replay import replay_of, with_replay
 from loadstone.commands.redis_rows import payload_bytes, redis_rows
-from loadstone.commands.targets import (
-    OTHER,
-    READ_FROM,
-    SERVER,
-    Fields,
-    LoadRow,
-    address,
-    at,
-    names_cluster,
-    operation,
-    redis_server,
-    size_bytes,
-    with_cluster,
-    with_login,
-    with_read_from,
-)
+from loadstone.commands.targets import OTHER, READ_FROM, SERVER, address, at, names_cluster, redis_server
 from loadstone.errors import UserError
 from loadstone.options import given
 from loadstone.plan.operations import MESSAGE, MESSAGE_LEAST_BYTES
@@ -205,14 +191,14 @@ def _targets(asked: RedisAsked, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]
     if asked.address.cluster and asked.url is None:
         raise UserError("--cluster: with --against both are clusters of yours; add the URL of the first one, too")
     label = _label(against)
-    settings = redis_server(_by_options(redis_server(against, "--against")["url"], asked.address))
+    settings = redis_server(against, address=asked.address, option="--against")
     return first, Target(f"{label} (B)" if label == first.label else label, OTHER, {**settings, **needs})
 
 
 def _settings(asked: RedisAsked) -> Fields:
     address = asked.address
     if asked.url is not None:
-        return redis_server(_by_options(with_login(redis_server(asked.url)["url"], asked.login), address))
+        return redis_server(asked.url, asked.login, address)
     for option in given(asked.login):
         raise UserError(f"{option}: is for a server of yours; add its URL, or leave it out")
     if address.read_from == PRIMARY:
@@ -220,11 +206,6 @@ def _settings(asked: RedisAsked) -> Fields:
     if address.cluster:
         raise UserError("--read-from: a cluster that is started here has no replicas; add the URL of yours")
     return {"kind": "replicated", READ_FROM: address.read_from}
-
-
-def _by_options(url: str, address: Address) -> str:
-    url = with_cluster(url) if address.cluster else url
-    return url if address.read_from == PRIMARY else with_read_from(url, address.read_from)
 
 
 def _label(url: str | None) -> str:

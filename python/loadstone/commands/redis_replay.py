@@ -8,8 +8,8 @@ from pathlib import Path
 
 from loadstone.commands.ad_hoc import LEAST_S, LONGEST_S
 from loadstone.commands.load import Load
+from loadstone.commands.operations import Fields, LoadRow
 from loadstone.commands.redis_options import Recording
-from loadstone.commands.targets import Fields, LoadRow
 from loadstone.errors import UserError
 from loadstone.plan.recording import SPEED_MAX, RecordedLoad
 from loadstone.plan.workload_text import recorded_load

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from loadstone.bounds.files import read_bytes
-from loadstone.commands.operations import KNOWN, redis_operation
+from loadstone.commands.operations import KNOWN, Fields, LoadRow, mix, operation, redis_row, size_bytes
 from loadstone.commands.redis_documents import OwnDocuments, with_documents
 from loadstone.commands.redis_options import SIZE, RedisWork
-from loadstone.commands.targets import Fields, LoadRow, mix, operation, size_bytes
 from loadstone.errors import UserError
 from loadstone.spec.problems import listed, nearest
 
@@ -29,7 +28,7 @@ _PLACES = (
 )
 """What the peers write for a key and a value."""
 _RANDOM = "__rand_int__"
-_SET = KNOWN["set"].fields
+_SET, _GET = KNOWN["set"].operations[0], KNOWN["get"].operations[0]
 
 
 def _range(length: int) -> LoadRow:
@@ -37,14 +36,9 @@ def _range(length: int) -> LoadRow:
     return LoadRow(f"lrange_{length}", (operation(f"lrange-{length}", f"LRANGE {{key}} 0 {length - 1}", "any"),), load)
 
 
-def _known(name: str) -> LoadRow:
-    found = KNOWN[name]
-    return LoadRow(name, (found.fields,), found.load or None, found.modules)
-
-
 TESTS: dict[str, LoadRow] = {
     "ping": LoadRow("ping", (operation("ping", "PING", "any"),)),
-    **{name: _known(name) for name in KNOWN},
+    **KNOWN,
     "lpush": LoadRow("lpush", (operation("lpush", "LPUSH {key} {value}", "integer"),)),
     "rpush": LoadRow("rpush", (operation("rpush", "RPUSH {key} {value}", "integer"),)),
     **{f"lrange_{length}": _range(length) for length in _RANGE_LENGTHS},
@@ -160,7 +154,7 @@ def _of_ratio(text: str) -> LoadRow:
     if match is None or not any(map(int, match.groups())):
         raise UserError(f"--ratio {text}: no ratio of SETs to GETs; write for example 1:10")
     sets, gets = map(int, match.groups())
-    weighted = [(sets, _SET), (gets, KNOWN["get"].fields)]
+    weighted = [(sets, _SET), (gets, _GET)]
     name = f"set:get {sets}:{gets}"
     return mix(name, [(weight, fields) for weight, fields in weighted if weight], _SET if gets else None)
 
@@ -209,8 +203,7 @@ def _of_command(text: str, load: str | None) -> LoadRow:
         return known
     if known is not None:
         return replace(known, load=operation("load", load or "", "any"))
-    found = redis_operation(text, load)
-    return LoadRow(found.name, (found.fields,), found.load or None, found.modules)
+    return redis_row(text, load)
 
 
 def _ours(text: str, keys: int) -> str:

@@ -8,6 +8,7 @@ import typer
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.commands.command import Peers, Takes, command
 from loadstone.commands.http_options import HttpWork
+from loadstone.commands.redis_options import Login
 from loadstone.commands.saturate_options import OneCommand, PointResults, SearchOptions
 from loadstone.options import MEASURES, RunOptions
 
@@ -34,6 +35,7 @@ def saturate_redis(
     ] = None,
     work: OneCommand,
     search: SearchOptions,
+    login: Login,
     run: Annotated[RunOptions, Takes(*TAKEN, "allow_any_command")],
     results: PointResults,
 ) -> None:
@@ -44,7 +46,7 @@ def saturate_redis(
     """
     from loadstone.commands.saturate_experiment import redis_experiment
 
-    _saturate(redis_experiment(url, work, search), run, results)
+    _saturate(redis_experiment(url, work, search, login), run, results)
 
 
 @command(saturate_app, "http", _HTTP_NAMES)

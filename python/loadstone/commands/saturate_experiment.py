@@ -7,9 +7,12 @@ from collections.abc import Mapping
 
 from loadstone.commands.ad_hoc import FACTOR, GIVEN
 from loadstone.commands.http_options import HttpWork
-from loadstone.commands.operations import Fields, RedisOperation, http_operations, http_target, redis_operation
+from loadstone.commands.operations import Fields, LoadRow, http_operations, redis_row, size_bytes
+from loadstone.commands.redis_options import Login
 from loadstone.commands.saturate_options import OneCommand, SearchOptions
-from loadstone.commands.targets import SERVER, SUBJECT, at, redis_server, size_bytes
+from loadstone.commands.targets import SERVER, SUBJECT, at, http_target, redis_server
+from loadstone.errors import UserError
+from loadstone.options import given
 from loadstone.secrecy.references import learn_environment, learn_options
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.loading import resolve
@@ -17,25 +20,28 @@ from loadstone.spec.problems import Source
 from loadstone.spec.yaml_text import Path
 
 
-def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions) -> Experiment:
+def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, login: Login = Login()) -> Experiment:
     """Where a Redis saturates: one of the user's by URL, or one that is started for it. Raises UserError."""
-    operation = redis_operation(work.command, work.load)
+    row = redis_row(work.command, work.load)
+    (operation,) = row.operations
     workload: Fields = {
         "target": SERVER,
         "pipeline_depth": work.pipeline,
         "keys": {"count": work.keys},
         "documents": {"payload_bytes": size_bytes("--data-size", work.size)},
-        "operations": [operation.fields],
+        "operations": [operation],
     }
-    if operation.load:
-        workload["load"] = [{"operation": operation.load["name"]}]
-        if operation.load["name"] != operation.name:
-            workload["operations"] = [operation.fields, {**operation.load, "weight": 0}]
-    server: Fields = {"kind": "embedded"} if url is None else redis_server(url)
-    if operation.modules:
-        server["modules"] = list(operation.modules)
+    if row.load is not None:
+        workload["load"] = [{"operation": row.load["name"]}]
+        if row.load["name"] != operation["name"]:
+            workload["operations"] = [operation, {**row.load, "weight": 0}]
+    server: Fields = {"kind": "embedded"} if url is None else redis_server(url, login)
+    for option in given(login) if url is None else ():
+        raise UserError(f"{option}: is for a server of yours; add its URL, or leave it out")
+    if row.modules:
+        server["modules"] = list(row.modules)
     what = "an embedded Redis" if url is None else f"the Redis {at(url)}"
-    data = _experiment("saturate-redis", f"Where does {what} saturate under {_shown(operation)}", search, workload)
+    data = _experiment("saturate-redis", f"Where does {what} saturate under {_args(row)}", search, workload)
     return _resolved({**data, "servers": {SERVER: server}}, search)
 
 
@@ -96,8 +102,8 @@ def _saturate(search: SearchOptions) -> Fields:
     return found
 
 
-def _shown(operation: RedisOperation) -> str:
-    return str(operation.fields["commands"][0]["args"])
+def _args(row: LoadRow) -> str:
+    return str(row.operations[0]["commands"][0]["args"])
 
 
 def _resolved(data: Fields, search: SearchOptions) -> Experiment:

@@ -1,24 +1,21 @@
-"""Where an ad-hoc load goes: servers and services by URL, as options give them. No password is shown."""
+"""Where the load goes: servers and services by URL, as options give them. No password is shown."""
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from loadstone import registry
-from loadstone.commands.redis_options import Login
-from loadstone.deploy.urls import TRUTH
+from loadstone.commands.operations import Fields
+from loadstone.commands.redis_options import PRIMARY, Address, Login
+from loadstone.deploy.urls import TRUTH, host_of
 from loadstone.errors import UserError
 from loadstone.options import given
-from loadstone.plan.drive_plan import PAYLOAD_MAX_BYTES
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.references import learn_options
 from loadstone.secrecy.text import REFERENCE
-from loadstone.spec.units import BYTES, parse
 
-Fields = dict[str, Any]
 READ_FROM = "read_from"
 """The option of a URL that says who is read from."""
 SERVER, SUBJECT = "redis", "service"
@@ -28,49 +25,73 @@ OTHER = "against"
 _TLS_FILES = {"ca_file": "--cacert", "cert_file": "--cert", "key_file": "--key"}
 
 
-def redis_server(url: str, option: str = "URL") -> Fields:
-    """The settings of a server by URL. Raises UserError, which begins with the option."""
+@dataclass(frozen=True)
+class _Url:
+    """The URL of a Redis, read once."""
+
+    scheme: str
+    """Empty: the whole URL is a reference to a secret, and cannot be read here."""
+    rest: str
+
+    @classmethod
+    def read(cls, url: str, option: str) -> "_Url":
+        """Raises UserError, which begins with the option."""
+        software = registry.SOFTWARE[SERVER]
+        scheme, is_url, rest = url.partition("://")
+        if is_url and scheme not in software.schemes:
+            raise UserError(f"{option}: '{scheme}://' is no Redis; write {software.url_form}")
+        if not is_url and not REFERENCE.search(url):
+            shown = "HOST:PORT" if "@" in url else url
+            raise UserError(f"{option} '{shown}': it begins with no scheme; write {software.schemes[0]}://{shown}")
+        return cls(scheme, rest) if is_url else cls("", url)
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.rest}" if self.scheme else self.rest
+
+    def adding(self, options: str) -> "_Url":
+        """The same with further options behind its `?`."""
+        return replace(self, rest=f"{self.rest}{'&' if '?' in self.rest else '?'}{options}")
+
+
+def redis_server(url: str, login: Login = Login(), address: Address = Address(), option: str = "URL") -> Fields:
+    """The settings of a server by URL, with what options say beside it. Raises UserError, which names the option."""
     learn_options((url,))
-    software = registry.SOFTWARE[SERVER]
-    if "://" not in url and not REFERENCE.search(url):
-        shown = "HOST:PORT" if "@" in url else url
-        raise UserError(f"{option} '{shown}': it begins with no scheme; write {software.schemes[0]}://{shown}")
-    if "://" in url and url.partition("://")[0] not in software.schemes:
-        raise UserError(f"{option}: '{url.partition('://')[0]}://' is no Redis; write {software.url_form}")
-    return {"kind": software.url_kind, "url": url}
+    read = _with_login(_Url.read(url, option), login)
+    if address.cluster:
+        read = _with_cluster(read)
+    if address.read_from != PRIMARY:
+        read = _with_read_from(read, address.read_from)
+    return {"kind": registry.SOFTWARE[SERVER].url_kind, "url": str(read)}
 
 
-def with_login(url: str, login: Login) -> str:
-    """The URL with what other options say of the login and TLS. Raises UserError where both say it."""
+def _with_login(url: _Url, login: Login) -> _Url:
+    """With the login and the TLS. Raises UserError where URL and options both say it."""
     options = given(login)
     if not options:
         return url
     learn(login.password or "")
-    if "://" not in url:
+    if not url.scheme:
         raise UserError(
             f"{options[0]}: needs a URL that can be read here, and this one is a reference; write it into it"
         )
-    scheme, _, rest = url.partition("://")
     if login.user is not None and login.password is None:
         raise UserError("--user: a user logs in by a password; add -a PASSWORD, or write both into the URL")
     if login.password is not None:
-        if "@" in rest:
+        if "@" in url.rest:
             raise UserError("-a: the URL has a login already; leave one of them out")
-        rest = f"{quote(login.user or '', safe='')}:{_escaped(login.password)}@{rest}"
-    of_tls = _tls_options(login)
-    if of_tls and not login.tls and not scheme.startswith("rediss"):
+        url = replace(url, rest=f"{quote(login.user or '', safe='')}:{_escaped(login.password)}@{url.rest}")
+    tls = _tls_options(login)
+    if tls and not login.tls and not url.scheme.startswith("rediss"):
         first = next(option for option in options if option not in ("--user", "-a"))
         raise UserError(f"{first}: is for TLS alone; add --tls, or write rediss://")
     for name, option in _TLS_FILES.items():
-        if name in of_tls and not (Path(of_tls[name]).is_file() and os.access(of_tls[name], os.R_OK)):
-            raise UserError(f"{option} {of_tls[name]}: cannot be read; name a PEM file that you may read")
-    if login.tls and scheme == "unix":
+        if name in tls and not (Path(tls[name]).is_file() and os.access(tls[name], os.R_OK)):
+            raise UserError(f"{option} {tls[name]}: cannot be read; name a PEM file that you may read")
+    if login.tls and url.scheme == "unix":
         raise UserError("--tls: a Unix socket has no TLS; leave it out")
-    if of_tls:
-        rest = f"{rest}{'&' if '?' in rest else '?'}{urlencode(of_tls)}"
     if login.tls:
-        scheme = "rediss+sentinel" if scheme.endswith("+sentinel") else "rediss"
-    return f"{scheme}://{rest}"
+        url = replace(url, scheme="rediss+sentinel" if url.scheme.endswith("+sentinel") else "rediss")
+    return url.adding(urlencode(tls)) if tls else url
 
 
 def _tls_options(login: Login) -> dict[str, str]:
@@ -80,16 +101,20 @@ def _tls_options(login: Login) -> dict[str, str]:
     return options | {"verify": "no"} if login.insecure else options
 
 
-def with_cluster(url: str) -> str:
-    """The URL as one of the whole cluster that its server is a node of. Raises UserError."""
-    if "://" not in url:
+def _escaped(password: str) -> str:
+    """As it stands in a URL; a reference to a secret stays one."""
+    return password if REFERENCE.fullmatch(password) else quote(password, safe="")
+
+
+def _with_cluster(url: _Url) -> _Url:
+    """As that of the whole cluster that its server is a node of. Raises UserError."""
+    if not url.scheme:
         raise UserError("--cluster: needs a URL that can be read here; write cluster=yes into the one referred to")
-    scheme, _, rest = url.partition("://")
-    if scheme.endswith("+sentinel"):
+    if url.scheme.endswith("+sentinel"):
         raise UserError("--cluster: a cluster has no Sentinels; leave it out, or write redis://HOST:PORT of a node")
-    if scheme == "unix":
+    if url.scheme == "unix":
         raise UserError("--cluster: its nodes are reached by TCP; write redis://HOST:PORT of one of them")
-    return f"{url}{'&' if '?' in rest else '?'}cluster=yes"
+    return url.adding("cluster=yes")
 
 
 def names_cluster(url: str) -> bool:
@@ -97,22 +122,58 @@ def names_cluster(url: str) -> bool:
     return TRUTH.get(dict(parse_qsl(url.partition("?")[2])).get("cluster", ""), False)
 
 
-def with_read_from(url: str, chosen: str) -> str:
-    """The URL with who is read from. Raises UserError."""
-    if "://" not in url:
+def _with_read_from(url: _Url, chosen: str) -> _Url:
+    """With who is read from. Raises UserError."""
+    if not url.scheme:
         raise UserError(
             f"--read-from: needs a URL that can be read here; write {READ_FROM}={chosen} into the one referred to"
         )
-    if f"{READ_FROM}=" in url.partition("?")[2]:
+    if f"{READ_FROM}=" in url.rest.partition("?")[2]:
         raise UserError(f"--read-from: the URL says {READ_FROM} already; leave one of them out")
-    if url.startswith("unix:"):
+    if url.scheme == "unix":
         raise UserError("--read-from: replicas are reached by TCP; write redis://HOST:PORT of their primary")
-    return f"{url}{'&' if '?' in url else '?'}{READ_FROM}={chosen}"
+    return url.adding(f"{READ_FROM}={chosen}")
 
 
-def _escaped(password: str) -> str:
-    """As it stands in a URL; a reference to a secret stays one."""
-    return password if REFERENCE.fullmatch(password) else quote(password, safe="")
+@dataclass(frozen=True)
+class HttpTarget:
+    """Where a service listens, and the paths that are requested of it."""
+
+    base: str
+    """Scheme, login, host and port, without a path."""
+    paths: tuple[str, ...]
+
+
+def http_target(url: str, paths: Sequence[str], option: str = "URL") -> HttpTarget:
+    """The URL's own path, or those of `--path`, which then stand below it. Raises UserError; shows no password.
+
+    `option`: where the URL stands.
+    """
+    if "://" not in url:
+        shown = "HOST:PORT" if "@" in url else url
+        raise UserError(f"{option} '{shown}': it begins with no scheme; write http://{shown}")
+    scheme = url.partition("://")[0]
+    if scheme.lower() not in ("http", "https"):
+        raise UserError(f"{option}: '{scheme}://' is not HTTP; write http://HOST:PORT or https://HOST:PORT")
+    try:
+        parts = urlsplit(url)
+        host_of(parts)
+    except ValueError as error:
+        raise UserError(f"{option}: {error}; write http://HOST:PORT/PATH") from None
+    if not parts.netloc:
+        raise UserError(f"{option}: it names no host; write http://HOST:PORT/PATH")
+    if parts.fragment:
+        raise UserError(f"{option}: '#{parts.fragment}' is not sent to a server; leave it out")
+    base = f"{scheme}://{parts.netloc}"
+    if not paths:
+        own = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+        return HttpTarget(base, (own,))
+    if parts.query:
+        raise UserError(f"{option}: '?{parts.query}' has no meaning with --path; write it into --path")
+    wrong = next((path for path in paths if not path.startswith("/")), None)
+    if wrong is not None:
+        raise UserError(f"--path '{wrong}': must begin with '/'; write for example /{wrong}")
+    return HttpTarget(f"{base}{parts.path.rstrip('/')}", tuple(paths))
 
 
 def at(url: str) -> str:
@@ -129,41 +190,3 @@ def address(url: str) -> str:
     except ValueError:
         return "the URL given"
     return f"{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-
-
-def size_bytes(option: str, text: str) -> int:
-    """Bytes that a size stands for: `100`, `1 kB`. Raises UserError."""
-    try:
-        size = int(parse(text if not text.isdecimal() else f"{text} B", BYTES))
-    except ValueError as error:
-        raise UserError(f"{option} {text}: {error}") from None
-    if size > PAYLOAD_MAX_BYTES:
-        raise UserError(f"{option} {text}: a value has at most {PAYLOAD_MAX_BYTES >> 20} MiB; write a smaller size")
-    return size
-
-
-@dataclass(frozen=True)
-class LoadRow:
-    """What is driven and measured as one."""
-
-    name: str
-    """As the table calls it: a level of the factor `operation`."""
-    operations: tuple[Fields, ...]
-    load: Fields | None = None
-    """Stores every key once before; None: nothing need be there."""
-    modules: tuple[str, ...] = ()
-
-
-def operation(name: str, args: str, expect: str, **more: object) -> Fields:
-    """An operation of one command."""
-    return {"name": name, "commands": [{"args": args, "expect": expect}], **more}
-
-
-def mix(name: str, weighted: Sequence[tuple[int, Fields]], load: Fields | None = None) -> LoadRow:
-    """Several operations as one row; those that have one name are numbered."""
-    names = [fields["name"] for _, fields in weighted]
-    numbered = []
-    for place, (weight, fields) in enumerate(weighted):
-        number = f"-{names[: place + 1].count(fields['name'])}" if names.count(fields["name"]) > 1 else ""
-        numbered.append({**fields, "name": f"{fields['name']}{number}", "weight": weight})
-    return LoadRow(name, tuple(numbered), load)
