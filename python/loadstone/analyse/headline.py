@@ -69,7 +69,7 @@ def headline(
     metric = experiment.primary_metric
     usable = [row for table in tables for row in table.rows if row.verdict in ("valid", "suspect")]
     if all(figure(row, metric) is None for row in usable):
-        if any(pair.primary.kind in DECIDED for family in families for pair in family.comparisons):
+        if any(pair.leading.kind in DECIDED for family in families for pair in family.comparisons):
             return message("headline_others_took_cpu", quick=quick)
         return saturations or message("headline_no_figure", quick=quick)
     found = max(_groups(tables, metric), key=lambda group: group.weight, default=None)
@@ -81,7 +81,7 @@ def headline(
 
 def comparison_line(tables: Sequence[ResultTable], families: Sequence[Family]) -> Message:
     """One line on what was compared: `8 comparisons: 6 decided, 2 undecided`; or why nothing was."""
-    kinds = Counter(pair.primary.kind for family in families for pair in family.comparisons)
+    kinds = Counter(pair.leading.kind for family in families for pair in family.comparisons)
     if not kinds:
         return message("no_comparison_one_block") if measured_once(tables) else message("no_comparison_declared")
     return message(
@@ -182,7 +182,7 @@ def _main_verdicts(families: Sequence[Family]) -> Message | None:
 def _verdict(family: Family) -> Message:
     pairs = family.comparisons
     clearest = max(pairs, key=_clarity)
-    judged = clearest.primary
+    judged = clearest.leading
     return message(
         "headline_verdict",
         a=judged.a.name,
@@ -195,9 +195,9 @@ def _verdict(family: Family) -> Message:
 
 def _rank(family: Family) -> int:
     """How much its clearest verdict says; comparisons that say as much stay in the order they were declared in."""
-    return max(min(2, _SAYS[pair.primary.kind]) for pair in family.comparisons)
+    return max(min(2, _SAYS[pair.leading.kind]) for pair in family.comparisons)
 
 
 def _clarity(pair: Comparison) -> tuple[int, float]:
     """What is decided comes before what is not, a large difference before a small one, INVALID last."""
-    return _SAYS[pair.primary.kind], abs(pair.primary.estimate or 0.0)
+    return _SAYS[pair.leading.kind], abs(pair.leading.estimate or 0.0)

@@ -1,7 +1,7 @@
 """The picture of a family: each pair's typical difference with its interval, against the margin."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import inf, log1p
 from typing import Any
 
@@ -57,7 +57,7 @@ def forest_chart(family: Family) -> Chart | None:
     if not family.comparisons:
         return None
     low, high = _domain(family)
-    pairs = [_pair(comparison, low, high) for comparison in family.comparisons]
+    pairs = [row for comparison in family.comparisons for row in _rows(comparison, low, high)]
     return make(
         "forest",
         "Every pair against the margin",
@@ -72,7 +72,7 @@ def forest_chart(family: Family) -> Chart | None:
 
 def _domain(family: Family) -> tuple[float, float]:
     """Ends of the axis: all estimates and margins, and every interval that is not outsize."""
-    judged = [one.primary for one in family.comparisons]
+    judged = [drawn for one in family.comparisons for _, drawn in _verdicts(one)]
     margin = max(log1p(one.margin) for one in judged)
     known = [estimate for one in judged if (estimate := verdicts.estimate(one)) is not None and abs(estimate) < inf]
     ends = [end for one in judged for end in verdicts.interval(one) or ()]
@@ -82,15 +82,34 @@ def _domain(family: Family) -> tuple[float, float]:
     return room * min(low, -1.6 * margin), room * max(high, 1.6 * margin)
 
 
-def _pair(comparison: Comparison, low: float, high: float) -> dict[str, Any]:
-    """One row of the picture. What reaches beyond the axis is cut, and marked."""
-    primary = comparison.primary
-    ends, estimate, margin = verdicts.interval(primary), verdicts.estimate(primary), log1p(primary.margin)
+def _verdicts(comparison: Comparison) -> Iterator[tuple[Verdict, Verdict]]:
+    """The primary one, and those by cost that are decided: each with what is drawn, better towards the same side."""
+    yield comparison.primary, comparison.primary
+    for cost, _ in verdicts.cost_lines(comparison):
+        yield cost, _turned(cost) if comparison.primary.larger_is_faster else cost
+
+
+def _turned(cost: Verdict) -> Verdict:
+    """How many times the requests that B does with the CPU time of one of A's: the more, the better."""
+    ends = {"estimate": cost.estimate, "low": cost.high, "high": cost.low}
+    return cost.model_copy(update={name: None if value is None else -value for name, value in ends.items()})
+
+
+def _rows(comparison: Comparison, low: float, high: float) -> Iterator[dict[str, Any]]:
+    """The rows of a pair in the picture. What reaches beyond the axis is cut, and marked."""
+    title = verdicts.title(comparison)
+    for verdict, drawn in _verdicts(comparison):
+        name = f"{title}: {metric_text(verdict.metric)}" if verdict.role == "cost" else title
+        yield _row(name, verdict, drawn, low, high)
+
+
+def _row(name: str, verdict: Verdict, drawn: Verdict, low: float, high: float) -> dict[str, Any]:
+    ends, estimate, margin = verdicts.interval(drawn), verdicts.estimate(drawn), log1p(drawn.margin)
     there = ends is not None and estimate is not None
     return {
-        "pair": verdicts.title(comparison),
-        "kind": VERDICT_TERMS[primary.kind],
-        "filled": primary.kind in DECIDED,
+        "pair": name,
+        "kind": VERDICT_TERMS[verdict.kind],
+        "filled": verdict.kind in DECIDED,
         "estimate": min(max(estimate, low), high) if there and estimate is not None else None,
         "low": max(ends.low, low) if ends and there else None,
         "high": min(ends.high, high) if ends and there else None,
@@ -98,20 +117,19 @@ def _pair(comparison: Comparison, low: float, high: float) -> dict[str, Any]:
         "cut_high": high if ends and there and ends.high > high else None,
         "zone_low": -margin,
         "zone_high": margin,
-        "said": _shown(primary),
-        "said_narrow": "\n".join(textwrap.wrap(_shown(primary), _NARROW_LETTERS)),
-        "tip": _tip(comparison),
+        "said": _shown(verdict),
+        "said_narrow": "\n".join(textwrap.wrap(_shown(verdict), _NARROW_LETTERS)),
+        "tip": _tip(name, verdict),
     }
 
 
-def _tip(comparison: Comparison) -> str:
-    primary = comparison.primary
+def _tip(name: str, verdict: Verdict) -> str:
     said = {
-        "pair": verdicts.title(comparison),
-        "difference": verdicts.ratio(primary),
-        "verdict": verdicts.verdict_text(primary),
-        f"{primary.unit}s": str(primary.blocks),
-        "minimum detectable effect": fmt.plus_minus(primary.detectable),
+        "pair": name,
+        "difference": verdicts.ratio(verdict),
+        "verdict": verdicts.verdict_text(verdict),
+        f"{verdict.unit}s": str(verdict.blocks),
+        "minimum detectable effect": fmt.plus_minus(verdict.detectable),
     }
     return tip(**said)
 
@@ -268,6 +286,8 @@ def _caption(pairs: Values) -> str:
     ]
     if any(not pair["filled"] for pair in pairs):
         sentences.append("A hollow mark claims nothing; outside of the axis it has no ratio.")
+    if any(": CPU a request of " in pair["pair"] for pair in pairs):
+        sentences.append("A row of CPU a request shows how many more requests the same CPU time does.")
     if any(pair["cut_low"] is not None or pair["cut_high"] is not None for pair in pairs):
         sentences.append("An arrow: the interval goes on beyond the axis.")
     return " ".join(sentences)

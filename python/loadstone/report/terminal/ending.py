@@ -308,7 +308,7 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
     if analysis.complete and not figures:
         return NextStep(_why(message("next_doctor")), f"{own_command()} doctor")
-    open_ones = [one for one in verdicts.all_comparisons(analysis) if one.primary.kind == "undecided"]
+    open_ones = [one for one in verdicts.all_comparisons(analysis) if one.leading.kind == "undecided"]
     if folder is not None and not analysis.complete:
         return NextStep(_why(message("next_resume")), _command(given, resume=folder))
     if folder is not None and (minutes := _more_minutes(analysis, open_ones)) is not None:
