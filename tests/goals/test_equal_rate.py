@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.goals.equal_rate import at_equal_rate, rate_of
+from loadstone.goals.group_block import at_equal_rate, rate_of
 from loadstone.plan.at_rate import FixedRate
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Closed, Open

@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.goals.table_trials import TableTrials
+from loadstone.goals.table import TableTrials
 from loadstone.plan.group import Group
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.trial import TrialRecord

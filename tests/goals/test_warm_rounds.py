@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.goals.warm_rounds import LEAST_S, SHARE_MAX
+from loadstone.goals.comparison import WARM_LEAST_S, WARM_SHARE_MAX
 from loadstone.plan.group import Group
 from loadstone.plan.rounds import APPLICATION_SETTLE_S, APPLICATION_SLICE_S, Processes, sequential_rounds
 from loadstone.plan.run_plan import WARM_BLOCK, PlannedTrial
@@ -58,7 +58,7 @@ def test_what_never_ends_to_rise_is_taken_as_it_is(bench: Bench, slice_s: float)
     group = applications(slice_s=slice_s)
     bench.run(bench.plan(group))
     passes, pass_s = warm_passes(bench), group.seconds([WARM_BLOCK])
-    most_s = max(LEAST_S, SHARE_MAX * group.seconds([1]))
+    most_s = max(WARM_LEAST_S, WARM_SHARE_MAX * group.seconds([1]))
     assert passes >= 2
     assert passes * pass_s <= most_s < (passes + 1) * pass_s
 

@@ -1,19 +1,20 @@
-"""A block of a group as it is measured: its conditions in turns, or trial after trial."""
+"""A block of a group as it is measured: its conditions in turns or trial by trial, all at one rate where it has one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from loadstone.figures import slice_text
-from loadstone.goals.equal_rate import at_equal_rate
 from loadstone.goals.goal import Asked, Measure, Shown
 from loadstone.goals.passes import Passes
+from loadstone.plan.at_rate import with_rate
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import round_orders
 from loadstone.plan.group import Group
 from loadstone.plan.labels import label_of
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import WARM_BLOCK, in_tables
+from loadstone.plan.run_plan import WARM_BLOCK, PlannedTrial, in_tables
 from loadstone.plan.trial_plans import in_slices
+from loadstone.record.trial import TrialRecord
 from loadstone.spec.levels import identity
 
 
@@ -68,3 +69,32 @@ def _place_of_rounds(group: Group, rounds: Rounds, block: int) -> str:
     if block == WARM_BLOCK:
         return f"{group.name}: warm-up rounds{slices}"
     return f"{group.name}: rounds {rounds.upto(block - 1) + 1} to {rounds.upto(block)}{slices}"
+
+
+def at_equal_rate(
+    group: Group, planned: Sequence[PlannedTrial], finished: Sequence[TrialRecord]
+) -> tuple[PlannedTrial, ...]:
+    """The trials as they are to be driven: after the warm-up block in the open model, all at the group's rate.
+
+    As planned where the group has none, and where it is not known: then a check refuses to compare.
+    """
+    rate_per_s = rate_of(group, finished)
+    if rate_per_s is None:
+        return tuple(planned)
+    return tuple(
+        one if one.block == WARM_BLOCK else replace(one, plan=with_rate(one.plan, rate_per_s)) for one in planned
+    )
+
+
+def rate_of(group: Group, finished: Sequence[TrialRecord]) -> float | None:
+    """The one rate of all conditions of a group, by its finished trials; None if it has none or it is not known.
+
+    A share is one of what the slowest did in the warm-up block, to three digits. No check of that block counts: any
+    rate that leaves all of them room will do, and no verdict rests on how exact it is.
+    """
+    if group.fixed_rate is None:
+        return None
+    did = {identity(one.condition): one.goodput_per_s for one in finished if one.block == WARM_BLOCK}
+    slowest_per_s = min(did.get(identity(condition), 0.0) for condition in group.conditions)
+    rate_per_s = group.fixed_rate.of(slowest_per_s or None)
+    return None if rate_per_s is None else float(f"{rate_per_s:.3g}")

@@ -4,8 +4,11 @@ The first block of each comes first, as far as there is time beside the first lo
 come after those looks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from statistics import mean, median
 
+from loadstone.goals.budget import SESSION_GAP_S
 from loadstone.goals.goal import (
     Asked,
     Done,
@@ -20,15 +23,89 @@ from loadstone.goals.goal import (
     Turn,
 )
 from loadstone.goals.group_block import measure_block
-from loadstone.goals.passes import Passes
-from loadstone.goals.table_trials import TableTrials
+from loadstone.goals.passes import Passes, ended_unix_s
 from loadstone.plan.block import Block
+from loadstone.plan.group import Group
 from loadstone.plan.labels import label_of
 from loadstone.plan.run_plan import PlannedTrial, in_tables
+from loadstone.record.trial import TrialRecord
 
-FEWEST_ROUNDS = 2
+
+class TableTrials:
+    """The trials of a group without pairs. Of several attempts at one the last counts."""
+
+    def __init__(self, group: Group, planned: Iterable[PlannedTrial]) -> None:
+        """`planned` are those of the group."""
+        self.group = group
+        self._planned = {trial.name: trial for trial in planned}
+        self._numbers = {name: number for number, name in enumerate(self._planned, start=1)}
+        self._attempts: dict[str, list[TrialRecord]] = {}
+        self._followed = 0
+
+    def follow(self, trials: Sequence[TrialRecord]) -> None:
+        """Those of the group that were added to the run's trials since; every attempt, in the order they ended."""
+        for trial in trials[self._followed :]:
+            if trial.trial in self._planned:
+                self.add(trial)
+        self._followed = len(trials)
+
+    def add(self, trial: TrialRecord) -> None:
+        """A trial ended."""
+        self._attempts.setdefault(trial.trial, []).append(trial)
+
+    @property
+    def planned(self) -> int:
+        """How many trials there are, repeats not counted."""
+        return len(self._planned)
+
+    @property
+    def blocks(self) -> list[int]:
+        """The numbers of its blocks, in order."""
+        return sorted({trial.block for trial in self._planned.values()})
+
+    @property
+    def complete(self) -> int:
+        """Blocks measured whole."""
+        return sum(not self.pending(block) for block in self.blocks)
+
+    def number(self, planned: PlannedTrial) -> int:
+        """Which one it is of all, from 1."""
+        return self._numbers[planned.name]
+
+    def pending(self, block: int) -> list[PlannedTrial]:
+        """What is left of a block."""
+        return [trial for trial in self._of(block) if trial.name not in self._attempts]
+
+    def block_s(self) -> float:
+        """Seconds that a block takes: the trials' own time, and the usual pause between two.
+
+        Before some pauses servers and applications start, each once: the median leaves them out. Before the first
+        block is whole they may be most of them, and no pause is taken for longer than the plan has it.
+        """
+        trials = sorted((t for attempts in self._attempts.values() for t in attempts), key=lambda t: t.started_unix_ns)
+        pauses = [max(0.0, b.started_unix_ns / 1e9 - ended_unix_s(a)) for a, b in pairwise(trials)]
+        reported = [pause for pause in pauses if pause <= SESSION_GAP_S]
+        if not reported:
+            return self.group.block_s
+        pause_s = median(reported) if self.complete else min(median(reported), self.group.overhead_s)
+        own_s = mean(ended_unix_s(trial) - trial.started_unix_ns / 1e9 for trial in trials)
+        return (own_s + pause_s) * len(self.group.conditions)
+
+    def trial_s(self) -> float:
+        """Seconds that one of its trials takes."""
+        return self.block_s() / max(1, len(self.group.conditions))
+
+    def left_s(self) -> float:
+        """Seconds that the trials not measured yet will take."""
+        return self.trial_s() * sum(name not in self._attempts for name in self._planned)
+
+    def _of(self, block: int) -> list[PlannedTrial]:
+        return [trial for trial in self._planned.values() if trial.block == block]
+
+
+_FEWEST_ROUNDS = 2
 """With fewer rounds the first block of a deck waits until the comparisons had their first looks."""
-Part = Passes | TableTrials
+_Part = Passes | TableTrials
 """A deck, or a table of whole trials."""
 
 
@@ -44,9 +121,9 @@ class Table(Goal):
         self._decks = [Passes(group, planned[group.name]) for group in groups if group.rounds is not None]
         self._tables = [TableTrials(group, planned[group.name]) for group in groups if group.rounds is None]
         self._turn: Turn | None = None
-        self._waiting: list[Part] = []
+        self._waiting: list[_Part] = []
         """Those that are not through in this turn."""
-        self._entered: Part | None = None
+        self._entered: _Part | None = None
         """The first of them, once it is its turn."""
         self._kept_s = 0.0
         """What is not for it: seconds that were kept for the comparisons when its turn came."""
@@ -76,11 +153,11 @@ class Table(Goal):
         return Expected(left_s, left_s)
 
     def _follow(self, history: History) -> None:
-        parts: list[Part] = [*self._decks, *self._tables]
+        parts: list[_Part] = [*self._decks, *self._tables]
         for part in parts:
             part.follow(history.trials)
 
-    def _of_part(self, part: Part, history: History, time: TimeLeft) -> Measure | Judged | None:
+    def _of_part(self, part: _Part, history: History, time: TimeLeft) -> Measure | Judged | None:
         """What comes next of it in this turn; None: nothing."""
         if part is not self._entered:
             if self._ended(part, history, time):
@@ -118,7 +195,7 @@ class Table(Goal):
             return None
         slower = deck.seconds_to(1) / deck.group.seconds([1])
         fitting = planned.within(room_s / slower, 1, len(deck.group.conditions))
-        if fitting < min(FEWEST_ROUNDS, planned.of(1)):
+        if fitting < min(_FEWEST_ROUNDS, planned.of(1)):
             return None
         return self._block(deck, 1, fitting)
 
@@ -156,7 +233,7 @@ class Table(Goal):
             )
         )
 
-    def _ended(self, part: Part, history: History, time: TimeLeft) -> bool:
+    def _ended(self, part: _Part, history: History, time: TimeLeft) -> bool:
         """Whether nothing more is to be measured of it: what a budget ended goes on where there is time for it now."""
         look = history.look(part.group.name)
         if look is None or not look.stop:
