@@ -1,4 +1,4 @@
-"""What a run would start, where it would connect, and what of this machine's it would read and send: an act each.
+"""What a run would start, connect to, read and send on this machine: an act each.
 
 It is read off the experiment, its plan and its manifests; nothing is started, connected to or looked up. Variables are
 named, never shown. What is written is what is judged: references to variables are looked for where factors were filled

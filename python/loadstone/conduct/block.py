@@ -1,4 +1,4 @@
-"""A block, measured: of conditions that take turns in slices, or of one in a whole trial.
+"""Measures one block: conditions that take turns in slices, or one condition in a whole trial.
 
 The steps: prepare, snapshot, drive, snapshot, assemble; each is taken for all conditions before the next one.
 """

@@ -1,6 +1,7 @@
-"""The trial's own load against a server that does nothing: what one round trip takes, and what the driver can do.
+"""The ceiling of a load: the same load on a server that does nothing, and what the driver reaches there.
 
-The first is what `round_trip` holds the P50 against; the second is for information, and limits nothing.
+With one user a thread it gives the round trip that the check `round_trip` holds the P50 against. With many it gives a
+rate, which is for information and limits nothing.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The drivers that a run names: their manifests, held against its plans before anything starts."""
+"""The drivers that a run names, checked against its plans before anything starts."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

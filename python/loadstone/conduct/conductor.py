@@ -1,4 +1,4 @@
-"""A block from its plan to its records: the parts, the measurement, the verdicts, the lines."""
+"""Takes a block from its plan to its records: starts the parts, measures, judges, writes."""
 
 from collections import Counter
 from collections.abc import Sequence

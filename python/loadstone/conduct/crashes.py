@@ -1,4 +1,4 @@
-"""Crashes: a server is killed under load and started again, and what it had acknowledged is looked up.
+"""Crashes: kills a server under load, starts it again, and looks up what it had acknowledged.
 
 A crash is a measurement without monitors. It differs in its snapshots: before the load what the server counts, after
 it and a restart the same again, or what became of every acknowledged key.

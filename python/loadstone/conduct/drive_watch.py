@@ -1,4 +1,4 @@
-"""What goes on beside a drive: monitors run, and its intervals and samples are kept."""
+"""Runs the monitors beside a drive, and keeps its intervals and samples."""
 
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""A trial's plan as it is driven: on the endpoints of its target, and awake between arrivals where it may be."""
+"""Completes a trial's plan for its drive: its endpoints, what replicas may serve, whether it stays awake."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

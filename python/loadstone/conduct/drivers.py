@@ -1,4 +1,4 @@
-"""All drivers of one run: the native engine, and programs of client libraries, each built before its first trial."""
+"""The drivers of a run: the native engine, and programs of client libraries, built before the first trial."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

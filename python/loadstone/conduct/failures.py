@@ -1,4 +1,4 @@
-"""Why a drive failed, or does not count: a part that died, memory or ports that ran out."""
+"""Why a drive failed, or does not count: a part died, or memory or ports ran out."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the lines to servers add: pings through each and beside it before a drive, and its own figures after."""
+"""What a link adds: pings through its line and beside it before a drive, the line's own figures after it."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""The loop of a run: it asks the goals what is measured next, measures it, records it, shows it, and asks again."""
+"""The loop of a run: asks the goals what is measured next, measures, records and shows it, and asks again."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

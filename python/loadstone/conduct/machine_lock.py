@@ -1,4 +1,4 @@
-"""One run measures on a machine at a time: two at once take CPUs, caches and disks from each other.
+"""Lets one run measure on a machine at a time: two would take CPUs, caches and disks from each other.
 
 Each run leaves a note in a folder that all users of the machine share: who it is, and where it writes. A note is
 believed only if it belongs to the user in its name, and if the process that it names is that user's and started when

@@ -1,4 +1,4 @@
-"""What the measurements of a run work on: its parts, drivers and display, and each trial prepared on them."""
+"""What all measurements of a run share (parts, drivers, display), and a trial prepared on them."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence

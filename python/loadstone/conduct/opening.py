@@ -1,4 +1,4 @@
-"""What a run opens before its first trial, and closes after its last one, whatever becomes of it."""
+"""Opens what a run needs before its first trial, and closes it after the last one, whatever happens."""
 
 import shlex
 import shutil

@@ -1,4 +1,4 @@
-"""Before the first trial: whether a run's parts, their room and its connections are there, so that mistakes show early.
+"""Checks before the first trial whether a run's parts, their room and its connections are there.
 
 What can be read is read first, servers of the user's are asked next, and last all servers are started.
 """

@@ -1,4 +1,4 @@
-"""The processes of a condition: what the monitors watch, whose CPU time the driver reads, and what stands still.
+"""The processes of a condition: which the monitors watch, which the driver reads, and which stand still.
 
 Conditions of a block may have processes of their own. An application that does not have its turn stands still: a
 collection, a compiler or a timer of it would otherwise fall into another's slices. Servers do next to nothing without

@@ -1,4 +1,4 @@
-"""What is read of all parts right before a drive, and right after it: the second and the fourth step of a measurement.
+"""Reads all parts right before a drive and right after it: the second and fourth step of a measurement.
 
 The servers' counters are read last before and first after, so that what is read here is not among what they counted.
 """

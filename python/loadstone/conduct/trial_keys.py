@@ -1,4 +1,4 @@
-"""The keys that a trial makes: known before its load begins, so that all of them can be removed after it."""
+"""The keys that a trial makes: noted before its load begins, and removed after it."""
 
 import re
 

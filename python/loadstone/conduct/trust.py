@@ -1,4 +1,4 @@
-"""Whether a stranger's experiment may be run: what it would do is shown, and the user says yes, once for each content.
+"""Whether someone else's experiment may run: shows what it would do, and asks once for each content.
 
 Loadstone's own experiments, and what the user typed on the command line, need no answer. What was answered is kept in
 the private cache folder by the hash of all that the run is made of (`digest_of`), with those of the acts that were

@@ -1,4 +1,4 @@
-"""Warming a subject up: before its first trial it is under the trial's own load, and nothing of that counts.
+"""Warms a subject up: before its first trial it gets the trial's own load, and nothing of that counts.
 
 It is warm when its rate no longer rises, and when it falls quiet without load: a JVM goes on compiling for a while what
 it got to know, and would measure that. Each stretch begins with a few users alone. Under full load the compiler's

@@ -1,1 +1,1 @@
-"""Servers are started, or found by URL: the third stage."""
+"""Starts servers and applications, or reaches them by URL: the third stage."""

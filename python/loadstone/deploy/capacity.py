@@ -1,4 +1,4 @@
-"""Room on servers: how it is read and put into text, and the watch that ends a run at the first loss.
+"""Room on servers: reads it, words it, and watches it, to end a run at the first loss.
 
 Watched are servers that are not ours, while a run stores something there.
 """

@@ -1,4 +1,4 @@
-"""A driver's program under a guard: its input and output are ours, its log holds no secrets, and it ends with us."""
+"""Runs a driver's program under a guard: its input and output are ours, its log holds no secrets."""
 
 import contextlib
 import os

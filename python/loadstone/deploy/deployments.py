@@ -1,4 +1,4 @@
-"""All that a run deploys: servers, the subjects' tables, data, subjects; started once and kept up between trials."""
+"""Deploys what trials need (servers, tables, data, subjects), once, and keeps it up between them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A null server or a line of the engine in a process of its own, which ends with its input (`engine_program.py`)."""
+"""Runs a null server or a line of the engine in a process of its own (`engine_program.py`)."""
 
 import contextlib
 import json

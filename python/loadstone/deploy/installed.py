@@ -1,4 +1,4 @@
-"""What is installed on this machine: the version of a program, whether it is new enough, and a row of the doctor."""
+"""Programs installed on this machine: whether they are new enough, and a row of `loadstone doctor`."""
 
 import functools
 import re

@@ -1,4 +1,4 @@
-"""What is made on servers that are not ours is noted before it is made, so that every kind of end can remove it.
+"""The ledger: what is made on servers that are not ours, noted before it is made so that it can be removed.
 
 Here is what can be noted, and the seam; the file in the run's folder is `record/ledger.py`. How things are removed is
 their software's (`deploy.control.HoldsOurs`).

@@ -1,4 +1,4 @@
-"""What a run that was killed left on a server that is not ours: removed, if it is provably the run's.
+"""Removes what a killed run left on a server that is not ours, if it is provably the run's.
 
 A ledger may be anybody's text. Whatever it says, keys are removed only below `loadstone:NAME:` (or one by one, below
 `loadstone:`), a database only if its own comment names the run, tables only if the database lists them as the run's.

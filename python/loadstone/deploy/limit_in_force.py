@@ -1,4 +1,4 @@
-"""What became of a CPU or memory limit that a part was to have: its value, or why it has none."""
+"""A CPU or memory limit as it is in force: its value, or why it has none."""
 
 from collections.abc import Mapping
 from math import isfinite

@@ -1,4 +1,4 @@
-"""Which CPUs servers and generator run on: disjoint where there are two or more."""
+"""Which CPUs servers and generator run on: different ones where there are two or more."""
 
 import os
 import sys

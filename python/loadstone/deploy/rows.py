@@ -1,4 +1,4 @@
-"""Rows of an experiment's data: made once from their templates, kept in the cache folder, and written to servers.
+"""Rows of an experiment's data: makes them once from templates, caches them, and writes them to servers.
 
 The same seed makes the same rows. A row is a line of texts with tabs between; no text holds a tab or an end of line.
 The lines stand in several files, so that they can be made, sent and counted part by part.

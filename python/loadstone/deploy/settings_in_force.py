@@ -1,4 +1,4 @@
-"""Whether a server has a setting as it was requested, however either of them writes it."""
+"""Compares a server's settings with the requested ones, however either writes them."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

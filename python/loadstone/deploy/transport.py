@@ -1,4 +1,4 @@
-"""How a connection to a server is kept private, whether it is, and the remark that says where it is not."""
+"""Private connections to servers: TLS, and a remark where a connection is exposed."""
 
 import ipaddress
 import ssl

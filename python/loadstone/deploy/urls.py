@@ -1,4 +1,4 @@
-"""What the URLs of servers have in common: how settings hold them, and what stands after their `?`."""
+"""What the URLs of all servers have in common: host, password, TLS, and the options after `?`."""
 
 import difflib
 import os

@@ -1,4 +1,4 @@
-"""Servers and applications of the user's: whether one came back, and which process of this machine it is."""
+"""Servers and applications of the user's: whether they answer again, and which process they are."""
 
 from collections.abc import Callable
 from typing import TypeVar

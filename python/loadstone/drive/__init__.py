@@ -1,1 +1,1 @@
-"""A share of the plan becomes load: the fourth stage."""
+"""Turns shares of a plan into load: the fourth stage."""

@@ -1,4 +1,4 @@
-"""The native drivers: the Rust engine, in threads of this process that run without the GIL."""
+"""The native driver: the Rust engine, in threads of this process that run without the GIL."""
 
 import threading
 from collections.abc import Sequence

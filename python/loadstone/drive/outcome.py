@@ -1,4 +1,4 @@
-"""What every driver hands back: an `Interval` about once a second, and one `DriveRecord`.
+"""What every driver returns: an `Interval` about once a second, and one `DriveRecord`.
 
 Both come as JSON from the driver (native engine, client program, agent); these classes are the
 contract of that JSON. Histograms are HdrHistogram V2, compressed, base64, in nanoseconds.

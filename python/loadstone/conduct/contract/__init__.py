@@ -1,1 +1,1 @@
-"""The contract of drivers (docs/drivers.md), tried out on one: each part of it on servers that are known."""
+"""Checks whether a driver keeps the contract of docs/drivers.md (`loadstone check driver`)."""

@@ -1,4 +1,4 @@
-"""Whether all that a driver counts is what the server counted, and its texts are those of every other driver."""
+"""Checks what a driver counts against the server's counts, and its texts against the native engine's."""
 
 from loadstone.conduct.contract.lab import GET, PREFIX, SET, UPDATE, Lab, of, require
 from loadstone.drive.driver import drive_alone

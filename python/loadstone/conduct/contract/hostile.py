@@ -1,4 +1,4 @@
-"""What a driver does with a server that means harm, or is sick: it stays at its host, says what came, and ends."""
+"""Checks a driver on hostile and broken servers: it stays at its host, reports what came, and ends."""
 
 import contextlib
 import time

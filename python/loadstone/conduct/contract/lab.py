@@ -1,4 +1,4 @@
-"""What the parts of the contract are tried out on: a Redis of our own, servers that do nothing, and the driver."""
+"""What a driver is checked on: a Redis of our own, and servers that answer at once or late."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a driver does with what goes wrong: plans that it cannot carry out, servers that are gone, a dead parent."""
+"""Checks a driver on what goes wrong: plans it cannot carry out, servers that are gone, a dead parent."""
 
 import contextlib
 import os

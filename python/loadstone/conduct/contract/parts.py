@@ -1,4 +1,4 @@
-"""All parts of the contract, in the order in which they are tried out."""
+"""The parts of the contract of drivers, in the order in which they are checked."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass

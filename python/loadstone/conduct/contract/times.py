@@ -1,4 +1,4 @@
-"""Whether a driver keeps to the plan's times, and reports the times that passed."""
+"""Checks whether a driver keeps the plan's times, and reports true ones."""
 
 import threading
 import time

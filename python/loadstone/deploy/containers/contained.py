@@ -1,4 +1,4 @@
-"""What runs in a container: how it gets its settings and its password, and what it reports about itself.
+"""The seam of software in a container: its settings, its password, and what it reports about itself.
 
 Secrets go by files inside the container. A command line is observed by every user of the machine, and a
 container's environment by everybody who may inspect it.

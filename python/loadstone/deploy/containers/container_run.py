@@ -1,4 +1,4 @@
-"""One container and its network, from their making to their removal."""
+"""One container and its network, from start to removal."""
 
 import contextlib
 import re

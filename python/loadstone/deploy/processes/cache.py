@@ -1,4 +1,4 @@
-"""The folder where loadstone keeps what takes long to make: builds of subjects, and rows of data.
+"""The cache folder: what takes long to make, as builds of subjects and rows of data.
 
 What is built there is run later, so no one else may have put it there.
 """

@@ -1,4 +1,4 @@
-"""What is left of a temporary folder of ours is ended and removed: processes, control groups, files.
+"""Ends and removes what is left of a temporary folder: processes, control groups, files.
 
 Standard library only: the guard runs with nothing else. Nothing is believed that another user can have written.
 """

@@ -1,4 +1,4 @@
-"""Why a part of ours ended: by itself, by a signal, or by the kernel's OOM killer (out of memory)."""
+"""How a part of ours ended: by itself, by a signal, or by the kernel's OOM killer (out of memory)."""
 
 import contextlib
 import signal

@@ -1,4 +1,4 @@
-"""A process of ours under a guard: it ends when loadstone ends, and leaves nothing behind."""
+"""Runs a process under a guard: it ends when loadstone ends, and leaves nothing behind."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Parts without load: waited for until they do nothing, and held still while others are measured.
+"""Parts without load: waits until they do nothing, and holds them still while others are measured.
 
 What can be held has `hold` and `release` (`Holdable`): a server of one process of ours, and a subject of ours with all
 its replicas. A cluster, and a primary with replicas, are left running: their members know by heartbeats that the

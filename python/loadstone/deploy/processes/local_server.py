@@ -1,4 +1,4 @@
-"""What every server process of ours does alike: it runs under a guard until it ends, answers, and may start again."""
+"""What all our server processes do alike: start under a guard, answer, start again, end."""
 
 import time
 from abc import ABC, abstractmethod

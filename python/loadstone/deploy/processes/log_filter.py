@@ -1,4 +1,4 @@
-"""A process's output on its way into its log, without secrets: they never reach the disk.
+"""Filters secrets out of a process's output on its way into its log: they never reach the disk.
 
 Part of the guard's program (`guard.py`), which knows the standard library, and `beneath.py`, alone. A filter that runs
 afterwards would leave them where loadstone was killed.

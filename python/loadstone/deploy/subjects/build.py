@@ -1,4 +1,4 @@
-"""A subject or a driver is built once for each state of its sources, in a folder of the cache."""
+"""Builds a subject or a driver once for each state of its sources, in the cache folder."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""`${server.fact}` in a subject's environment, replaced by where the experiment's servers are."""
+"""Replaces `${server.fact}` in a subject's environment by where the experiment's servers are."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The subjects of a run: one for each way that a condition wants it, kept up as long as there is memory."""
+"""The subjects of a run: one for each way that a condition needs it, kept up while there is memory."""
 
 import json
 from collections import Counter

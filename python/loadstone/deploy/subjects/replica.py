@@ -1,4 +1,4 @@
-"""One replica of a subject: a process under a guard, with its port, log and limits, and the workers that it starts."""
+"""One replica of a subject: a process under a guard, with its port, log, limits and workers."""
 
 import contextlib
 import dataclasses

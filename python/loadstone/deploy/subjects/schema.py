@@ -1,4 +1,4 @@
-"""The tables that a subject needs, made on the servers of the experiment before anything is written to them."""
+"""Makes the tables that a subject needs, before anything is written to them."""
 
 import hashlib
 from collections.abc import Mapping

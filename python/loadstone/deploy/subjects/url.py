@@ -1,4 +1,4 @@
-"""A subject of the user's by URL: it is never started or stopped."""
+"""A subject given by URL: it is the user's, and never started or stopped."""
 
 import http.client
 import time

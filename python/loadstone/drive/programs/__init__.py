@@ -1,1 +1,1 @@
-"""Programs that drive with a client library: their manifests, their builds, their messages."""
+"""Drivers that are programs of client libraries: their messages, their records, their CPU time."""

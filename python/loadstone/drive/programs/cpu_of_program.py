@@ -1,4 +1,4 @@
-"""The CPU time of a driver's processes over time, from outside: read again and again, and interpolated in between.
+"""The CPU time of a driver's processes, read from outside again and again, and interpolated in between.
 
 Read from the kernel's clock of each process, so to the nanosecond; processes that ended keep what they had at last.
 """

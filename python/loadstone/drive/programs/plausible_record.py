@@ -1,4 +1,4 @@
-"""Whether a program's record agrees with itself and with the plan. What only the server knows is checked elsewhere."""
+"""Checks a program's record against itself and the plan. What only the server knows is checked elsewhere."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a program reports, as every driver hands it back: `Interval` and `DriveRecord`."""
+"""Translates what a program reports into an `Interval` and a `DriveRecord`."""
 
 from collections.abc import Mapping
 
