@@ -95,11 +95,11 @@ def _preload(measurement: Measurement, prepared: PreparedTrial) -> None:
 
 def _once(prepared: Sequence[PreparedTrial], read: Callable[[PreparedTrial], Read]) -> list[Read]:
     """What is read of each trial's parts: once where several have the same ones, so that it is of one moment."""
-    readings: dict[object, Read] = {}
+    results: dict[object, Read] = {}
     for trial in prepared:
-        if (parts := _parts(trial)) not in readings:
-            readings[parts] = read(trial)
-    return [readings[_parts(trial)] for trial in prepared]
+        if (parts := _parts(trial)) not in results:
+            results[parts] = read(trial)
+    return [results[_parts(trial)] for trial in prepared]
 
 
 def _parts(trial: PreparedTrial) -> object:

@@ -47,10 +47,8 @@ class Conductor:
             OutOfRoom: a server that is not ours evicted keys, or is full; the trials are recorded as invalid.
             UserError: the disk is full, or what is to be made on a server that is not ours cannot be noted.
         """
-        writers, started_unix_ns = (
-            [self.folder.begin_trial(trial.name) for trial in block.trials],
-            steady_clock.unix_ns(),
-        )
+        started_unix_ns = steady_clock.unix_ns()
+        writers = [self.folder.begin_trial(trial.name) for trial in block.trials]
 
         def take(place: int, interval: Interval) -> None:
             writers[place].add_interval(interval)

@@ -73,9 +73,11 @@ class Loop:
                         yield from self._asked_of(goal)
 
     def _asked_of(self, goal: Goal) -> Iterator[tuple[Measure, Shown]]:
+        """The blocks of one goal, until it has nothing more in this turn."""
         while not isinstance(step := goal.next(self._history, self._time), Done):
             if isinstance(step, Measure):
-                yield from ((step, shown) for shown in self._announced(step))
+                for shown in self._announced(step):
+                    yield step, shown
             elif isinstance(step, Kill):
                 self._kill(step)
             else:
