@@ -59,7 +59,7 @@ def plan_crashes(
     Every condition is checked, chosen or not. The original killed nothing, so `--as-published` has none.
     Raises UserError with the line of what is wrong.
     """
-    found: list[CrashTrial] = []
+    tries: list[CrashTrial] = []
     for index, crash in enumerate(experiment.crashes):
         for condition in conditions_varied(experiment, crash.vary):
             parts = parts_of(identity(condition))
@@ -67,8 +67,8 @@ def plan_crashes(
             ours = not registry.is_users(parts.deployment.servers[crash.server])
             if ours and has_levels(condition, only) and not mode.as_published:
                 times = crash.quick_times if mode.quick else crash.times
-                found += [_try(experiment, crash, parts, seed, number) for number in range(1, times + 1)]
-    return tuple(found)
+                tries += [_try(experiment, crash, parts, seed, number) for number in range(1, times + 1)]
+    return tuple(tries)
 
 
 def _check(experiment: Experiment, at: FieldPath, crash: Crash, parts: Parts) -> None:
@@ -147,8 +147,8 @@ def _look_up_command(plan: Plan) -> tuple[str, ...]:
         return ()
     if plan.keys.distribution == "exactly_once":
         return EXISTS
-    found = {_of_version(operation) for operation in plan.operations}
-    return found.pop() if len(found) == 1 else ()
+    commands = {_of_version(operation) for operation in plan.operations}
+    return commands.pop() if len(commands) == 1 else ()
 
 
 def _keeps_its_key(operation: Operation) -> bool:

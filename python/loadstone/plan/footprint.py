@@ -210,7 +210,9 @@ def _naming(command: Command) -> Sequence[str] | None:
 def _different(texts: Sequence[str] | None, plan: Plan) -> int | None:
     """How many different fillings these arguments have at most; None: as many as one likes."""
     places = (
-        None if texts is None else {_alike(found[0]) for text in texts for found in _PLACE.finditer(text) if found[1]}
+        None
+        if texts is None
+        else {_alike(placeholder[0]) for text in texts for placeholder in _PLACE.finditer(text) if placeholder[1]}
     )
     if places is None:
         return None
@@ -334,4 +336,4 @@ def _row_bytes(columns: Mapping[str, str]) -> int:
 
 def _template_bytes(template: str) -> int:
     """A column's values: a template is no shorter than its numbers, and random letters come beside it."""
-    return len(template.encode()) + sum(int(found[1]) for found in _RANDOM.finditer(template))
+    return len(template.encode()) + sum(int(drawn[1]) for drawn in _RANDOM.finditer(template))

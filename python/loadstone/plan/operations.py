@@ -96,8 +96,8 @@ def begins_with_key(text: str) -> bool:
 
 def keys_named(texts: Iterable[str]) -> int:
     """How many different keys an operation of these texts has, by the highest that is named; 0: it names none."""
-    found = (one for text in texts for one in _NAMED.finditer(text) if one[0] not in ("{{", "}}"))
-    return max((int(one[1] or 1) for one in found), default=0)
+    placeholders = (one for text in texts for one in _NAMED.finditer(text) if one[0] not in ("{{", "}}"))
+    return max((int(one[1] or 1) for one in placeholders), default=0)
 
 
 def as_arguments(text: str) -> list[str]:
@@ -105,12 +105,12 @@ def as_arguments(text: str) -> list[str]:
 
     Raises ValueError: what is wrong with it.
     """
-    found = [one for one in _ALL.finditer(text) if one[1] is not None]
-    if not found:
+    placeholders = [one for one in _ALL.finditer(text) if one[1] is not None]
+    if not placeholders:
         return [text]
-    if len(found) > 1:
+    if len(placeholders) > 1:
         raise ValueError(f"'{text}': {{keys:N}} stands for several arguments; write it once in an argument")
-    (one,) = found
+    (one,) = placeholders
     return [f"{text[: one.start()]}{place}{text[one.end() :]}" for place in _places(one)]
 
 
@@ -122,11 +122,11 @@ def as_text(text: str) -> str:
     return _ALL.sub(lambda one: one[0] if one[1] is None else ",".join(_places(one)), text)
 
 
-def _places(found: re.Match[str]) -> list[str]:
-    count = int(found[2])
+def _places(match: re.Match[str]) -> list[str]:
+    count = int(match[2])
     if not 1 <= count <= KEYS_OF_ONE_MAX:
-        raise ValueError(f"'{found[0]}': an operation has 1 to {KEYS_OF_ONE_MAX} keys; write {{{found[1]}s:10}}")
-    return [f"{{{found[1]}{number if number > 1 else ''}}}" for number in range(1, count + 1)]
+        raise ValueError(f"'{match[0]}': an operation has 1 to {KEYS_OF_ONE_MAX} keys; write {{{match[1]}s:10}}")
+    return [f"{{{match[1]}{number if number > 1 else ''}}}" for number in range(1, count + 1)]
 
 
 Expect = Literal["any", "ok", "integer", "document", "hash", "field", "field_array", "value", "item", "positive", "row"]

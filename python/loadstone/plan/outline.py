@@ -248,8 +248,8 @@ def _when(when: Mapping[str, Any]) -> Levels:
 def remarks(run_plan: RunPlan) -> list[Message]:
     """A line each: the same key twice, keys that nothing writes, comparisons by keys."""
     plans = {identity(trial.condition): trial.plan for trial in run_plan.every_trial}
-    found = [one for plan in plans.values() for one in _same_keys(plan)]
-    distinct = {str(one.model_dump()): one for one in found}
+    same_keys = [one for plan in plans.values() for one in _same_keys(plan)]
+    distinct = {str(one.model_dump()): one for one in same_keys}
     return [*distinct.values(), *_nothing_there(plans.values()), *_by_units(run_plan, plans)]
 
 
@@ -289,7 +289,7 @@ def _may_write(operation: Operation) -> bool:
 
 def _by_units(run_plan: RunPlan, plans: Mapping[str, Plan]) -> Iterator[Message]:
     for group in run_plan.groups:
-        found = [of_plan(plans[identity(one)]) for one in group.conditions if identity(one) in plans]
-        if group.pairs and group.metric == "units_per_s" and found:
-            unit, each = unit_of(one.unit for one in found), each_of(dict(one.each) for one in found)
+        units = [of_plan(plans[identity(one)]) for one in group.conditions if identity(one) in plans]
+        if group.pairs and group.metric == "units_per_s" and units:
+            unit, each = unit_of(one.unit for one in units), each_of(dict(one.each) for one in units)
             yield message("remark.by_units", name=group.name, unit=unit, each=each)

@@ -37,10 +37,10 @@ class SaturationSettings(PlanPart):
     @property
     def classical(self) -> Ramp | None:
         """The ramp; of a quick run at most `QUICK_RAMP_S` long."""
-        found = None if self.ramp is None else ramp_of(self.ramp)
-        if found is None or not self.quick:
-            return found
-        return Ramp(found.users, min(found.seconds, QUICK_RAMP_S))
+        ramp = None if self.ramp is None else ramp_of(self.ramp)
+        if ramp is None or not self.quick:
+            return ramp
+        return Ramp(ramp.users, min(ramp.seconds, QUICK_RAMP_S))
 
     @property
     def required(self) -> LatencyObjective | None:

@@ -35,7 +35,7 @@ def substitute(
         if whole is not None:
             level = _behind(whole[1], condition, factors)
             return resolve(level, template=template) if secrets and isinstance(level, str) else level
-        filled = REFERENCE.sub(lambda found: level_text(_behind(found[1], condition, factors)), value)
+        filled = REFERENCE.sub(lambda match: level_text(_behind(match[1], condition, factors)), value)
         return resolve(filled, template=template) if secrets else filled
     if isinstance(value, Mapping):
         return {

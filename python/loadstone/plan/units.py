@@ -76,7 +76,7 @@ def units_of(operation: Operation) -> Units:
     if operation.requests:
         keys = keys_of_one(operation)
         return Units(max(1, keys), "key", " ".join(sorted({request.method for request in operation.requests})))
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     of_items = False
     for command in operation.commands:
         name = command.args[0].upper()
@@ -85,9 +85,9 @@ def units_of(operation: Operation) -> Units:
         count, items = _of_command(name, command.args[1:])
         of_items |= items
         kind = _KINDS.get(name, name)
-        found[kind] = found.get(kind, 0) + count
-    count = max([1, *found.values()])
-    return Units(count, "item" if of_items else "key", " ".join(sorted(found)))
+        counts[kind] = counts.get(kind, 0) + count
+    count = max([1, *counts.values()])
+    return Units(count, "item" if of_items else "key", " ".join(sorted(counts)))
 
 
 def read_units(text: str) -> tuple[int, str]:
@@ -132,22 +132,22 @@ class ConditionUnits:
 
 def of_plan(plan: Plan) -> ConditionUnits:
     """By the weights of its operations."""
-    found = [(operation, units_of(operation)) for operation in plan.operations]
+    of_operations = [(operation, units_of(operation)) for operation in plan.operations]
     weights = sum(operation.weight for operation in plan.operations)
-    units = {one.unit for _, one in found if one.count > 1} or {one.unit for _, one in found}
+    units = {one.unit for _, one in of_operations if one.count > 1} or {one.unit for _, one in of_operations}
     return ConditionUnits(
-        sum(operation.weight * one.count for operation, one in found) / weights,
+        sum(operation.weight * one.count for operation, one in of_operations) / weights,
         units.pop() if len(units) == 1 else "item",
-        frozenset(one.kind for _, one in found),
-        tuple((operation.name, one.count) for operation, one in found),
+        frozenset(one.kind for _, one in of_operations),
+        tuple((operation.name, one.count) for operation, one in of_operations),
     )
 
 
 def are_compared_by_units(plans: Iterable[Plan]) -> bool:
     """Whether operations of these conditions are of one kind, and more of it in some than in others."""
-    found = [of_plan(plan) for plan in plans]
-    alike = len({one.kinds - {""} for one in found if one.kinds != {""}}) <= 1
-    return alike and len({round(one.per_operation, 9) for one in found}) > 1
+    units = [of_plan(plan) for plan in plans]
+    alike = len({one.kinds - {""} for one in units if one.kinds != {""}}) <= 1
+    return alike and len({round(one.per_operation, 9) for one in units}) > 1
 
 
 def unit_of(units: Iterable[str]) -> str:
@@ -156,9 +156,9 @@ def unit_of(units: Iterable[str]) -> str:
     return different.pop() if len(different) == 1 else "unit"
 
 
-def each_of(found: Iterable[Mapping[str, int]]) -> list[list[Any]]:
+def each_of(of_plans: Iterable[Mapping[str, int]]) -> list[list[Any]]:
     """Operations and how many units each is, the most first."""
-    each = {name: count for one in found for name, count in one.items()}
+    each = {name: count for one in of_plans for name, count in one.items()}
     return [[name, each[name]] for name in sorted(each, key=lambda name: (-each[name], name))]
 
 

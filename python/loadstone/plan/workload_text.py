@@ -228,9 +228,9 @@ def _repeat(times: Any, path: FieldPath) -> int:
 
 
 def _placeholders(text: object, path: FieldPath, known: re.Pattern[str], remedy: str) -> None:
-    for found in _BRACES.finditer(text if isinstance(text, str) else ""):
-        if found[0] not in ("{{", "}}") and not (found[1] and known.fullmatch(found[1])):
-            raise FieldError(path, f"'{shortened(found[0])}' is no placeholder; {remedy}")
+    for placeholder in _BRACES.finditer(text if isinstance(text, str) else ""):
+        if placeholder[0] not in ("{{", "}}") and not (placeholder[1] and known.fullmatch(placeholder[1])):
+            raise FieldError(path, f"'{shortened(placeholder[0])}' is no placeholder; {remedy}")
 
 
 _PREPARED: dict[str, RecordedLoad] = {}
@@ -240,9 +240,9 @@ _PREPARED: dict[str, RecordedLoad] = {}
 @cache
 def recorded_load(path: Path) -> RecordedLoad:
     """What a recording holds; reads it, where that was not done before. Raises UserError."""
-    found = registry.read_recording(path, _folder())
-    _PREPARED[str(found.prepared)] = found
-    return found
+    recorded = registry.read_recording(path, _folder())
+    _PREPARED[str(recorded.prepared)] = recorded
+    return recorded
 
 
 def recorded_in(prepared: str) -> RecordedLoad:
@@ -268,10 +268,10 @@ def finish_recording(data: dict[str, Any], folder: Path) -> None:
     written = data.get("recording")
     if written is None or not isinstance(written.get("path"), str):
         return
-    found = recorded_load((folder / written["path"]).resolve())
+    recorded = recorded_load((folder / written["path"]).resolve())
     operations = [[command.get("args") for command in one["commands"]] for one in data["operations"]]
-    if operations != [[[name]] for name in found.commands]:
-        names = ", ".join(found.commands)
+    if operations != [[[name]] for name in recorded.commands]:
+        names = ", ".join(recorded.commands)
         problem = f"its commands are {names}; write an operation of each name in this order, without arguments"
         raise FieldError(("recording", "path"), problem)
-    written |= {"path": str(found.prepared), "stored_bytes": found.stored_bytes}
+    written |= {"path": str(recorded.prepared), "stored_bytes": recorded.stored_bytes}

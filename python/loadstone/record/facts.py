@@ -309,11 +309,11 @@ class LinkFacts(Facts):
     def excess_ns(self) -> tuple[float, float, float] | None:
         """By how much that was more than required. A line without a delay adds what passing on takes: there it is
         what the drive's round trips took more than the pings before it."""
-        found = self.added_in_drive_ns
-        if found is None:
+        added = self.added_in_drive_ns
+        if added is None:
             return None
         required_ns = self.requested_ns if self.requested_ns or self.added_ns is None else self.added_ns[0]
-        value, low, high = (ns - required_ns for ns in found)
+        value, low, high = (ns - required_ns for ns in added)
         return value, low, high
 
 

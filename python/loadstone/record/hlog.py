@@ -122,14 +122,14 @@ def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, HdrHistogram]:
         OSError: there is no such file.
         DriveFailed: a histogram in it is damaged, or the log does not say which rounds it is of.
     """
-    found: dict[RoundSpan, list[str]] = {}
+    encoded: dict[RoundSpan, list[str]] = {}
     for line in _lines(path):
         if not _is_measured(line.tag, kind):
             continue
         if line.rounds is None:
             raise DriveFailed(f"{path}: does not say which rounds its latencies are of")
-        found.setdefault(line.rounds, []).append(line.encoded)
-    return {rounds: merge(map(decode, found[rounds])) for rounds in sorted(found)}
+        encoded.setdefault(line.rounds, []).append(line.encoded)
+    return {rounds: merge(map(decode, encoded[rounds])) for rounds in sorted(encoded)}
 
 
 def measured_by_intervals(path: Path, kind: str) -> dict[IntervalSpan, HdrHistogram]:
@@ -139,11 +139,11 @@ def measured_by_intervals(path: Path, kind: str) -> dict[IntervalSpan, HdrHistog
         OSError: there is no such file.
         DriveFailed: a histogram in it is damaged.
     """
-    found: dict[IntervalSpan, list[str]] = {}
+    encoded: dict[IntervalSpan, list[str]] = {}
     for line in _lines(path):
         if _is_measured(line.tag, kind):
-            found.setdefault((line.start_s, line.length_s), []).append(line.encoded)
-    return {span: merge(map(decode, found[span])) for span in sorted(found)}
+            encoded.setdefault((line.start_s, line.length_s), []).append(line.encoded)
+    return {span: merge(map(decode, encoded[span])) for span in sorted(encoded)}
 
 
 def _is_measured(tag: str, kind: str) -> bool:

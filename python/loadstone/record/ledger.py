@@ -70,10 +70,10 @@ class Locked:
 def is_needed(folder: Path) -> bool:
     """Whether the folder's ledger names something that is not removed yet, or cannot be read."""
     try:
-        found = read_ledger(folder)
+        entries = read_ledger(folder)
     except UserError:
         return True
-    return found is not None and bool(found.open)
+    return entries is not None and bool(entries.open)
 
 
 def read_ledger(folder: Path) -> Entries | None:
@@ -142,7 +142,7 @@ def _require_trusted(path: Path, status: os.stat_result) -> None:
 
 
 def _entries(path: Path, data: bytes) -> Entries | None:
-    found: Entries | None = None
+    entries: Entries | None = None
     for text in data.split(b"\n")[:-1]:  # what a kill cut off was not made yet
         record = _parsed(text)
         if record is None:
@@ -152,15 +152,15 @@ def _entries(path: Path, data: bytes) -> Entries | None:
                 f"{path}: format {record.get('format')!r:.20} is not known; use the loadstone that wrote it"
             )
         if record.get("what") == "run":
-            found = _session_of(record, found)
-        elif found is not None and (key := _thing_of(record)) is not None:
+            entries = _session_of(record, entries)
+        elif entries is not None and (key := _thing_of(record)) is not None:
             if record.get("what") == "makes":
-                found.open[key] = None
+                entries.open[key] = None
             elif record.get("what") == "removed":
-                found.open.pop(key, None)
-    if found is None and b"\n" in data:
+                entries.open.pop(key, None)
+    if entries is None and b"\n" in data:
         raise UserError(f"{path}: not used: it does not begin as a ledger does; remove it")
-    return found
+    return entries
 
 
 def _parsed(text: bytes) -> Mapping[str, Any] | None:
@@ -218,12 +218,12 @@ class RunLedger:
         self._path = folder / LEDGER
         self._file: LineFile | None = None
         self._locked = open_locked(folder)
-        found = None if self._locked is None else self._locked.entries
-        self.earlier = found
+        entries = None if self._locked is None else self._locked.entries
+        self.earlier = entries
         """What the file said when it was opened; None: nothing."""
-        self.run_id = found.run_id if found else secrets.token_hex(16)
-        self.run_name = found.run_name if found else folder.resolve().name
-        self._earlier: dict[tuple[Place, Made], None] = dict(found.open) if found else {}
+        self.run_id = entries.run_id if entries else secrets.token_hex(16)
+        self.run_name = entries.run_name if entries else folder.resolve().name
+        self._earlier: dict[tuple[Place, Made], None] = dict(entries.open) if entries else {}
         self._open: dict[tuple[Place, Made], None] = dict(self._earlier)
 
     @property

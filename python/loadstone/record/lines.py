@@ -132,9 +132,9 @@ def _end_of_last_whole_line(fd: int) -> int:
     end = os.fstat(fd).st_size
     while end:
         start = max(0, end - 65536)
-        found = os.pread(fd, end - start, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
+        newline = os.pread(fd, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
         end = start
     return 0
 
@@ -210,9 +210,9 @@ def require_format(record: Mapping[str, Any], where: str) -> None:
     Raises:
         UserError: `format` is missing, or not the one that this version knows.
     """
-    found = record.get("format")
-    if found != FORMAT:
+    version = record.get("format")
+    if version != FORMAT:
         raise UserError(
-            f"{where}: format {found} is not known to this loadstone, which reads format {FORMAT}; "
+            f"{where}: format {version} is not known to this loadstone, which reads format {FORMAT}; "
             "use the version of loadstone that wrote it, or a newer one"
         )

@@ -63,13 +63,13 @@ def remove_old(root: Path, spared: Path, newest: int = NEWEST) -> None:
 
 def _marked(within: int) -> list[str]:
     """The names of the runs that are marked, the newest first."""
-    found: list[tuple[str, int, str]] = []
+    runs: list[tuple[str, int, str]] = []
     for name in os.listdir(within):
         if begun := RUN.fullmatch(name):
             with contextlib.suppress(OSError), _opened(within, name) as opened:
                 if _is_marked(opened, name):
-                    found.append((begun["time"], int(begun["number"] or 1), name))
-    return [name for *_, name in sorted(found, reverse=True)]
+                    runs.append((begun["time"], int(begun["number"] or 1), name))
+    return [name for *_, name in sorted(runs, reverse=True)]
 
 
 def _remove(within: int, name: str, folder: Path) -> None:

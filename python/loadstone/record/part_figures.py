@@ -22,15 +22,15 @@ def cpu_seconds(window: Window, drive: DriveRecord, kinds: Mapping[str, str]) ->
     A server whose process cannot be observed may report its own CPU.
     """
     driver_s = sum(thread.cpu_s for thread in drive.threads)
-    found = {name: window.increase(name, "cpu_s") for name in window.parts("cpu_s") if name != DRIVER}
+    seconds_of = {name: window.increase(name, "cpu_s") for name in window.parts("cpu_s") if name != DRIVER}
     for name, kind in kinds.items():
-        if found.get(name) is None and (counters := declared(kind).cpu_counters):
-            found[name] = _sum_of(window, name, counters)
+        if seconds_of.get(name) is None and (counters := declared(kind).cpu_counters):
+            seconds_of[name] = _sum_of(window, name, counters)
     whole_s = window.increase(DRIVER, "cpu_s")
-    found[DRIVER] = driver_s
+    seconds_of[DRIVER] = driver_s
     within_s = driver_s if drive.program is None else 0.0
-    found[OWN] = max(0.0, whole_s - within_s) if whole_s is not None else None
-    return {name: round(seconds, 6) for name, seconds in sorted(found.items()) if seconds is not None}
+    seconds_of[OWN] = max(0.0, whole_s - within_s) if whole_s is not None else None
+    return {name: round(seconds, 6) for name, seconds in sorted(seconds_of.items()) if seconds is not None}
 
 
 def parts_of(
@@ -54,14 +54,14 @@ def parts_of(
     """
     if window.length_s <= 0:
         return {}
-    found = {}
+    parts = {}
     for name, seconds in cpu_s.items():
         mean_share = seconds / window.length_s
         kind = declared_of(name, kinds)
         main = _main_thread(window, name, kind)
         workers = window.highest(name, "workers") or 1.0
         alike = name == OWN or _are_alike(kind, main, mean_share / workers)
-        found[name] = PartCpu(
+        parts[name] = PartCpu(
             mean_share=mean_share,
             max_share=window.highest(name, "cpu_share"),
             main_thread_share=None if alike else main,
@@ -69,7 +69,7 @@ def parts_of(
             disk_share=None if alike else window.main_thread_disk_share(name),
             cpu_limit=cpus_in_force(limits.get(owner_of(name, limits) or "", {})),
         )
-    return found
+    return parts
 
 
 def _are_alike(kind: PartKind, main: float | None, whole: float) -> bool:
@@ -81,7 +81,7 @@ def connections_by_third(
     window: Window, samples: Sequence[Sample], kinds: Mapping[str, str]
 ) -> dict[str, tuple[float, float, float]]:
     """Server -> its open connections on average in each third of the measure phase, where each third has samples."""
-    found = {}
+    by_server = {}
     for part, kind in kinds.items():
         metric = declared(kind).connections
         if metric is None:
@@ -96,8 +96,8 @@ def connections_by_third(
         ]
         first, second, third = thirds
         if first is not None and second is not None and third is not None:
-            found[part] = (round(first, 3), round(second, 3), round(third, 3))
-    return found
+            by_server[part] = (round(first, 3), round(second, 3), round(third, 3))
+    return by_server
 
 
 def _main_thread(window: Window, part: str, kind: PartKind) -> float | None:
@@ -131,21 +131,21 @@ DIGITS = 6
 
 def avg_max(window: Window, part: str, metrics: Iterable[str]) -> dict[str, AvgMax]:
     """Each of these metrics (gauges and rates) that was observed of the part, in the order of `metrics`."""
-    found: dict[str, AvgMax] = {}
+    figures: dict[str, AvgMax] = {}
     for metric in metrics:
         mean, highest = window.mean(part, metric), window.highest(part, metric)
         if mean is not None and highest is not None:
-            found[metric] = AvgMax(avg=_short(mean), max=_short(highest))
-    return found
+            figures[metric] = AvgMax(avg=_short(mean), max=_short(highest))
+    return figures
 
 
 def averages_of(window: Window) -> dict[str, dict[str, AvgMax]]:
     """Part -> metric -> average and maximum, of all parts and metrics that were observed; without empty ones."""
     parts = sorted({part for metric in KEPT for part in window.parts(metric)})
-    found = {part: avg_max(window, part, KEPT) for part in parts}
+    by_part = {part: avg_max(window, part, KEPT) for part in parts}
     beside = avg_max(window, OTHERS, window.metrics(OTHERS))
-    found[OTHERS] = {name: cores for name, cores in beside.items() if cores.avg >= LEAST_CORES}
-    return {part: figures for part, figures in found.items() if figures}
+    by_part[OTHERS] = {name: cores for name, cores in beside.items() if cores.avg >= LEAST_CORES}
+    return {part: figures for part, figures in by_part.items() if figures}
 
 
 def _short(value: float) -> float:
@@ -213,8 +213,8 @@ def _state(window: Window, part: str, samples: Sequence[Sample]) -> State | None
 def _to_blame(states: Mapping[str, State], kinds: Mapping[str, str], target: str | None) -> str | None:
     """One that was stopped, else one that was busy all the while, else the one that was asked."""
     for state in ("stopped", "busy"):
-        found = next((part for part in sorted(states) if states[part] == state), None)
-        if found is not None:
-            return found
+        first = next((part for part in sorted(states) if states[part] == state), None)
+        if first is not None:
+            return first
     asked = [part for part in sorted(states) if target in (None, owner_of(part, kinds))]
     return asked[0] if asked else None

@@ -71,5 +71,5 @@ def with_kinds(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mapping(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = facts.get(name)
-    return found if isinstance(found, Mapping) else {}
+    value = facts.get(name)
+    return value if isinstance(value, Mapping) else {}

@@ -400,18 +400,18 @@ def read_crashes(path: Path) -> tuple[list[CrashRecord], list[str]]:
 
 def _read_lines(file: Path, kind: type[L]) -> tuple[list[L], list[str]]:
     reader = LineReader(file)
-    found: list[L] = []
+    lines: list[L] = []
     for number, record in reader:
         try:
-            found.append(kind.model_validate(record))
+            lines.append(kind.model_validate(record))
         except ValidationError:
             reader.damaged.append(number)
-    return found, reader.notes()
+    return lines, reader.notes()
 
 
 def _read_intervals(file: Path, attempts: dict[str, int], notes: list[str]) -> dict[str, tuple[IntervalLine, ...]]:
     reader = LineReader(file)
-    found: dict[str, list[IntervalLine]] = {}
+    by_trial: dict[str, list[IntervalLine]] = {}
     for number, record in reader:
         if attempts.get(str(record.get("trial"))) != record.get("attempt"):
             continue
@@ -420,14 +420,14 @@ def _read_intervals(file: Path, attempts: dict[str, int], notes: list[str]) -> d
         except ValidationError:
             reader.damaged.append(number)
             continue
-        found.setdefault(line.trial, []).append(line)
+        by_trial.setdefault(line.trial, []).append(line)
     notes += reader.notes()
-    return {name: tuple(lines) for name, lines in found.items()}
+    return {name: tuple(lines) for name, lines in by_trial.items()}
 
 
 def _read_samples(file: Path, attempts: dict[str, int], notes: list[str]) -> dict[str, tuple[Sample, ...]]:
     reader = LineReader(file)
-    found: dict[str, list[Sample]] = {}
+    by_trial: dict[str, list[Sample]] = {}
     for number, record in reader:
         if attempts.get(str(record.get("trial"))) != record.get("attempt"):
             continue
@@ -437,9 +437,9 @@ def _read_samples(file: Path, attempts: dict[str, int], notes: list[str]) -> dic
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
             reader.damaged.append(number)
             continue
-        found.setdefault(trial, []).extend(values)
+        by_trial.setdefault(trial, []).extend(values)
     notes += reader.notes()
-    return {name: tuple(samples) for name, samples in found.items()}
+    return {name: tuple(samples) for name, samples in by_trial.items()}
 
 
 def _figure(value: Any) -> float:

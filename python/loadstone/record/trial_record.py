@@ -133,8 +133,8 @@ def _facts(
 
 
 def _replica_of(plan: Plan) -> tuple[int | None, ...]:
-    found = tuple(endpoint.replica_of for endpoint in plan.endpoints)
-    return found if any(primary is not None for primary in found) else ()
+    primaries = tuple(endpoint.replica_of for endpoint in plan.endpoints)
+    return primaries if any(primary is not None for primary in primaries) else ()
 
 
 def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started_unix_ns: int) -> TrialRecord:

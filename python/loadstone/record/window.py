@@ -78,12 +78,12 @@ class Window:
 
     def _within(self, part: str, metric: str) -> list[tuple[float, float]]:
         """Values with the seconds within the stretch that each speaks for."""
-        found = []
+        values = []
         for (t0, _), (t1, v1) in pairwise(self._series.get((part, metric), [])):
             inside_s = min(t1, self.end_s) - max(t0, self.start_s)
             if inside_s > 0:
-                found.append((v1, inside_s))
-        return found
+                values.append((v1, inside_s))
+        return values
 
 
 _PERCENT = 100.0

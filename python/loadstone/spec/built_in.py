@@ -21,5 +21,5 @@ def questions() -> list[tuple[str, str]]:
 
 
 def _question(text: str) -> str:
-    found = _QUESTION.search(text)
-    return str(load_yaml(found[0])["question"]) if found else ""
+    match = _QUESTION.search(text)
+    return str(load_yaml(match[0])["question"]) if match else ""

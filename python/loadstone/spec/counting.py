@@ -14,21 +14,21 @@ TRIALS_MAX = 100_000
 
 def check_counts(experiment: Experiment) -> None:
     """Raises UserError where the levels multiply to more conditions than can be planned; with the factors."""
-    found = 0
+    total = 0
     for index, table in enumerate(experiment.tables):
-        found = _within(experiment, ("tables", index, "vary"), found, table.vary)
+        total = _within(experiment, ("tables", index, "vary"), total, table.vary)
     for index, comparison in enumerate(experiment.comparisons):
         for key, places in (("at", comparison.at), ("quick_at", comparison.quick_at or {})):
-            found = _within(experiment, ("comparisons", index, key), found, places, _pairs(comparison))
+            total = _within(experiment, ("comparisons", index, key), total, places, _pairs(comparison))
     for index, effects in enumerate(experiment.effects):
         varied = {name: experiment.factors[name].levels for name in effects.factors}
-        found = _within(experiment, ("effects", index, "factors"), found, varied, len(varied))
+        total = _within(experiment, ("effects", index, "factors"), total, varied, len(varied))
     if experiment.saturation is not None:
-        found = _within(experiment, ("saturation", "vary"), found, experiment.saturation.vary)
+        total = _within(experiment, ("saturation", "vary"), total, experiment.saturation.vary)
     for index, crash in enumerate(experiment.crashes):
-        found = _within(experiment, ("crashes", index, "vary"), found, crash.vary, crash.times)
+        total = _within(experiment, ("crashes", index, "vary"), total, crash.vary, crash.times)
     for index, goal in enumerate(experiment.goals):
-        found = _within(experiment, ("goals", index, "vary"), found, goal.vary)
+        total = _within(experiment, ("goals", index, "vary"), total, goal.vary)
 
 
 def _pairs(comparison: Comparison) -> int:
@@ -41,11 +41,11 @@ def _within(
     experiment: Experiment, path: Path, before: int, vary: Mapping[str, Collection[object]], times: int = 1
 ) -> int:
     """What was found before, and what these factors add. Raises UserError where it is too much."""
-    found = before + times * math.prod(len(levels) for levels in vary.values())
-    if found <= CONDITIONS_MAX:
-        return found
+    total = before + times * math.prod(len(levels) for levels in vary.values())
+    if total <= CONDITIONS_MAX:
+        return total
     factors = " x ".join(f"{len(levels)} of {factor}" for factor, levels in vary.items()) or "no factor varied"
     each = f", {times:,} times each" if times > 1 else ""
     earlier = f", after {before:,} before it" if before else ""
-    problem = f"makes {found - before:,} conditions or pairs ({factors}{each}{earlier})"
+    problem = f"makes {total - before:,} conditions or pairs ({factors}{each}{earlier})"
     raise experiment.source.error(path, f"{problem}; at most {CONDITIONS_MAX:,} in all: vary fewer levels")

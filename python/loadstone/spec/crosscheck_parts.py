@@ -64,9 +64,9 @@ def _subject(experiment: Experiment, at: Path, name: str, subject: SubjectSpec) 
 
 def _data(experiment: Experiment, at: Path, data: DataSpec) -> None:
     for column, template in data.columns.items():
-        for found in _PLACES.finditer(template):
-            if not _DRAWN.fullmatch(found[1]):
-                problem = f"'{found[0]}' is not known here; {_COLUMN_REMEDY}"
+        for place in _PLACES.finditer(template):
+            if not _DRAWN.fullmatch(place[1]):
+                problem = f"'{place[0]}' is not known here; {_COLUMN_REMEDY}"
                 raise experiment.source.error((*at, "columns", column), problem)
     for index, into in enumerate(data.into):
         _into(experiment, (*at, "into", index), into, data)
@@ -84,9 +84,9 @@ def _into(experiment: Experiment, at: Path, into: DataInto, data: DataSpec) -> N
         raise error(at, f"{into.server} is no {others}: write `commands`, and no `table`")
     for number, command in enumerate(into.commands):
         place: Path = (*at, "commands", number)
-        for found in _PLACES.finditer(command):
-            if found[1] != "json" and found[1] not in data.columns:
-                raise error(place, f"'{found[0]}' is no column; write {{json}} or one of: {listed(data.columns)}")
+        for placeholder in _PLACES.finditer(command):
+            if placeholder[1] != "json" and placeholder[1] not in data.columns:
+                raise error(place, f"'{placeholder[0]}' is no column; write {{json}} or one of: {listed(data.columns)}")
         if not any(word.startswith(OUR_PREFIX) for word in command.split()[1:]):
             raise error(place, f"'{command}' names no key that begins with {OUR_PREFIX}, and no other may be written")
 

@@ -24,10 +24,10 @@ class DriverWord:
     @classmethod
     def of(cls, word: str) -> "DriverWord":
         """A word taken apart."""
-        found = _OPTIONS.fullmatch(word)
-        written = found["options"] if found is not None else None
+        match = _OPTIONS.fullmatch(word)
+        written = match["options"] if match is not None else None
         options = tuple((one.split("=")[0], one.split("=")[1]) for one in written.split(",")) if written else ()
-        return cls(found["place"] if found is not None else word, options)
+        return cls(match["place"] if match is not None else word, options)
 
     def __str__(self) -> str:
         options = ",".join(f"{name}={value}" for name, value in self.options)

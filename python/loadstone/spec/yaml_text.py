@@ -99,7 +99,7 @@ def _data(node: Node, path: Path, lines: dict[Path, int], parser: YAML) -> Any:
 
 def _mapping(node: MappingNode, path: Path, lines: dict[Path, int], parser: YAML) -> dict[str, Any]:
     _only_plain(node, path)
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         if key_node.tag == "tag:yaml.org,2002:merge":
@@ -107,12 +107,12 @@ def _mapping(node: MappingNode, path: Path, lines: dict[Path, int], parser: YAML
         if not isinstance(key_node, ScalarNode) or key_node.tag == "tag:yaml.org,2002:null":
             raise YamlTextError(line, path, "a key must be text; put it in quotes")
         key = str(key_node.value)
-        if key in found:
+        if key in mapping:
             first = lines[*path, key]
             raise YamlTextError(line, (*path, key), f"the key is given twice, first in line {first}; remove one")
         lines[*path, key] = line
-        found[key] = _data(value_node, (*path, key), lines, parser)
-    return found
+        mapping[key] = _data(value_node, (*path, key), lines, parser)
+    return mapping
 
 
 def _scalar(node: Node, path: Path, parser: YAML) -> Any:

@@ -38,19 +38,19 @@ def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
     Each once, in this order and as they are written.
     """
     tables: dict[str, list[str]] = {}
-    found: dict[str, Condition] = {}
+    conditions: dict[str, Condition] = {}
     for table in experiment.tables:
         for condition in table_conditions(experiment, table):
-            found.setdefault(identity(condition), condition)
+            conditions.setdefault(identity(condition), condition)
             tables.setdefault(identity(condition), []).append(table.name)
     crashed = [one for crash in experiment.crashes for one in conditions_varied(experiment, crash.vary)]
     saturated = () if experiment.saturation is None else conditions_varied(experiment, experiment.saturation.vary)
     asked = [one for goal in experiment.goals for one in conditions_varied(experiment, goal.vary)]
     for condition in (*_every_condition(experiment), *crashed, *saturated, *asked):
-        found.setdefault(identity(condition), condition)
+        conditions.setdefault(identity(condition), condition)
     return tuple(
         NumberedCondition(number, condition, tuple(tables.get(key, ())))
-        for number, (key, condition) in enumerate(found.items(), start=1)
+        for number, (key, condition) in enumerate(conditions.items(), start=1)
     )
 
 
@@ -86,12 +86,12 @@ def tables_of_mode(experiment: Experiment, *, quick: bool, as_published: bool) -
 def rows_of_mode(experiment: Experiment, *, quick: bool, as_published: bool) -> dict[str, tuple[str, ...]]:
     """The tables that print a condition in this mode, by its identity: of each table the levels that are left in."""
     printed = tables_of_mode(experiment, quick=quick, as_published=as_published)
-    found: dict[str, tuple[str, ...]] = {}
+    tables_of: dict[str, tuple[str, ...]] = {}
     for table in experiment.tables:
         for condition in conditions_varied(experiment, table.varied(quick=quick)) if table.name in printed else ():
             key = identity(condition)
-            found[key] = (*found.get(key, ()), table.name)
-    return found
+            tables_of[key] = (*tables_of.get(key, ()), table.name)
+    return tables_of
 
 
 def _nothing_left(only: Only, meant: int, *, quick: bool, as_published: bool) -> str:
@@ -122,7 +122,7 @@ def pairs_of_mode(
     if as_published:
         return {}
     meant = [comparison for comparison in experiment.comparisons if comparison.quick or not quick]
-    found = {
+    by_name = {
         comparison.name: tuple(
             pair
             for pair in _pairs(experiment, comparison, places(comparison, quick=quick))
@@ -130,12 +130,12 @@ def pairs_of_mode(
         )
         for comparison in meant
     }
-    found |= {
+    by_name |= {
         effects.name: tuple(factorial_pairs(experiment, effects, only))
         for effects in experiment.effects
         if effects.quick or not quick
     }
-    return {name: pairs for name, pairs in found.items() if pairs}
+    return {name: pairs for name, pairs in by_name.items() if pairs}
 
 
 def chosen_levels(experiment: Experiment, only: Only) -> Only:
@@ -184,15 +184,15 @@ def factorial_pairs(
     usual = {name: factor.usual for name, factor in experiment.factors.items()} | effects.where
     if any(name in only and not is_level(usual[name], only[name]) for name in usual.keys() - left.keys()):
         return []
-    found = []
+    pairs = []
     for name, levels in left.items():
         reference = reference_of(experiment, effects, name, levels)
         others = {other: those for other, those in left.items() if other != name}
         for level in (level for level in levels if not same_level(level, reference)):
             for place in itertools.product(*others.values()):
                 there = usual | dict(zip(others, place, strict=True))
-                found.append(PairDesign(a=there | {name: reference}, b=there | {name: level}))
-    return found
+                pairs.append(PairDesign(a=there | {name: reference}, b=there | {name: level}))
+    return pairs
 
 
 def reference_of(experiment: Experiment, effects: Effects, factor: str, levels: Sequence[Level]) -> Level:
@@ -239,11 +239,11 @@ def _interactions(varied: str, other: str, pairs: Sequence[PairDesign]) -> Itera
 
 def _by_level(factor: str, pairs: Sequence[PairDesign]) -> dict[tuple[Level, Level], list[int]]:
     """Reference and level of a factor -> the pairs that differ in them."""
-    found: dict[tuple[Level, Level], list[int]] = {}
+    by_level: dict[tuple[Level, Level], list[int]] = {}
     for number, pair in enumerate(pairs):
         if _differs(pair, factor):
-            found.setdefault((pair.a[factor], pair.b[factor]), []).append(number)
-    return found
+            by_level.setdefault((pair.a[factor], pair.b[factor]), []).append(number)
+    return by_level
 
 
 def _differs(pair: PairDesign, factor: str) -> bool:

@@ -262,13 +262,13 @@ def table_groups(
         whole_trials: why no row takes turns; None where those may that can.
     """
     decks, apart = _split(conditions, made, whole_trials)
-    found: list[Group] = []
+    groups: list[Group] = []
     for deck in decks:
         measure_s = fmean(expected_measure_s(made[identity(condition)].plan) for condition in deck)
-        found.append(_group(len(found), deck, metric, made, blocks, rounds=table_rounds(blocks, measure_s, slice_s)))
+        groups.append(_group(len(groups), deck, metric, made, blocks, rounds=table_rounds(blocks, measure_s, slice_s)))
     for why, rows in apart:
-        found.append(_group(len(found), tuple(rows), metric, made, blocks, why=why))
-    return found
+        groups.append(_group(len(groups), tuple(rows), metric, made, blocks, why=why))
+    return groups
 
 
 def split_rows(

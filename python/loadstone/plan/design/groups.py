@@ -194,13 +194,13 @@ def longer_groups(
 ) -> tuple[Group, ...]:
     """The later stages of those of these comparisons that are in rounds; see `run_plan.Stage`."""
     declared = _declared(experiment)
-    found = []
+    longer = []
     for group in (group for group in groups if group.pairs):
         whole, newest = _in_whole_trials(experiment, declared[group.name], design, group.pairs, made), group
         while newest.rounds is not None:
             newest = _next_stage(whole, newest)
-            found.append(newest)
-    return tuple(found)
+            longer.append(newest)
+    return tuple(longer)
 
 
 def blocks_of(group: Group) -> range:

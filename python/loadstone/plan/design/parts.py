@@ -75,16 +75,16 @@ def with_studied(
     studied: dict[str, set[Studied]] = {}
     for together in (*tables, *map(conditions_of, pairs.values())):
         names = {identity(condition) for condition in together}
-        found = _differing([made[name] for name in names])
+        differing = _differing([made[name] for name in names])
         for name in names:
-            studied.setdefault(name, set()).update(found)
+            studied.setdefault(name, set()).update(differing)
     return {name: replace(parts, studied=tuple(sorted(studied.get(name, ())))) for name, parts in made.items()}
 
 
 def _differing(together: Sequence[Parts]) -> set[Studied]:
-    found: set[Studied] = set()
+    studied: set[Studied] = set()
     if len({one.deployment.driver for one in together}) > 1:
-        found.add("driver")
+        studied.add("driver")
     if len({one.plan.pool.connections for one in together}) > 1:
-        found.add("pool")
-    return found
+        studied.add("pool")
+    return studied

@@ -138,11 +138,11 @@ def _shortened_for_s(design: DesignOfMode, *, given: bool) -> float:
 
 def _tables(chosen: Iterable[NumberedCondition], printed: Mapping[str, Sequence[str]]) -> Collection[list[Condition]]:
     """The chosen conditions of each table, by the tables that print a condition."""
-    found: dict[str, list[Condition]] = {}
+    by_table: dict[str, list[Condition]] = {}
     for one in chosen:
         for table in printed.get(one.identity, ()):
-            found.setdefault(table, []).append(one.condition)
-    return found.values()
+            by_table.setdefault(table, []).append(one.condition)
+    return by_table.values()
 
 
 def _own_s(groups: Sequence[Group]) -> float:
