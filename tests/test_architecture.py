@@ -60,11 +60,7 @@ DATA_TYPES = {
         "record.window",
     },
     "judge": {"judge.verdict"},
-    "analyse": {
-        "analyse.limiting_part",
-        "analyse.model",
-        "analyse.saturation_answer",
-    },
+    "analyse": {"analyse.model"},
 }
 """The modules of each stage that hold data types, and so may be imported by later stages."""
 CALLS = {("analyse", "judge"), ("live", "report")}
@@ -79,10 +75,12 @@ READ_CAUSES = {
 """What looks for an error of the system behind that of a library. What a server did has types: `ServerRefused`."""
 JOINERS = {"cli", "conduct", "run"}
 """What joins stages: no stage knows of it."""
-GOALS_MAY = {"figures", "goals", "judge", "message", "plan", "spec"}
-GOALS_MAY_OF_RECORD = {"record.crash", "record.look", "record.reading", "record.trial"}
+GOALS_MAY = {"errors", "figures", "goals", "judge", "message", "plan", "spec"}
+GOALS_MAY_OF_RECORD = {"record.crash", "record.histogram", "record.look", "record.plan_summary", "record.reading"}
+GOALS_MAY_OF_RECORD |= {"record.trial"}
 """What a goal may know: what is planned, what was measured, and how it is judged."""
-ANSWERS = {"goals.answer", "goals.crash", "goals.registry"}
+ANSWERS = {"goals.answer", "goals.crash", "goals.registry", "goals.saturate", "goals.saturate_answer"}
+ANSWERS |= {"goals.saturation_answer"}
 """The modules of goals that say what they answer, and the way to those: the analysis and the report may import them."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

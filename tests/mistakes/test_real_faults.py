@@ -16,12 +16,12 @@ import redis
 from tests.busy_loops import LOOP
 
 from loadstone import registry
-from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
+from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.judge.validity.checks import judge_trial
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler

@@ -4,8 +4,8 @@ import math
 import random
 from collections.abc import Callable
 
-from loadstone.analyse.limiting_part import Bottleneck
-from loadstone.analyse.saturation_answer import (
+from loadstone.goals.saturate_answer import with_averages
+from loadstone.goals.saturation_answer import (
     Estimated,
     Limiting,
     ObjectiveAnswer,
@@ -16,7 +16,7 @@ from loadstone.analyse.saturation_answer import (
     Search,
     SearchPoint,
 )
-from loadstone.analyse.saturations import with_averages
+from loadstone.judge.bottleneck import Bottleneck
 from loadstone.judge.statistics.ramp_reading import RampStep as Step
 from loadstone.judge.statistics.ramp_reading import by_eye, kneedle
 from loadstone.message import Message, message

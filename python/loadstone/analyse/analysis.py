@@ -14,11 +14,12 @@ from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.analyse.model import Analysis, CheckSummary, FactorView, TrialView
 from loadstone.analyse.notes import meanings_of, notes_of, published_sources
-from loadstone.analyse.saturations import make_saturations, saturation_headline
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
 from loadstone.goals.crash import Crash
 from loadstone.goals.registry import answers_of
+from loadstone.goals.saturate import Saturate
+from loadstone.goals.saturate_answer import saturation_headline
 from loadstone.judge.validity.check import Check
 from loadstone.judge.validity.checks import CHECKS, forbidding, judge_trial
 from loadstone.plan.labels import label_of
@@ -48,7 +49,7 @@ def analyse_run(run: Run) -> Analysis:
     checks = summarise_checks(judged)
     needed_s, quick = needed_budget_s(run), run.plan.quick
     short = budget_too_short(run.plan.budget_s, needed_s, quick=quick) if needed_s else None
-    saturations = make_saturations(run, judged)
+    saturations = Saturate.answer(run, judged)
     points = saturation_headline(saturations)
     answers = answers_of(run, judged)
     said = [one for answer in answers.values() if (one := answer.headline()) is not None]

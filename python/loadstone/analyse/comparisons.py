@@ -6,9 +6,9 @@ from functools import partial
 from itertools import groupby
 from typing import NoReturn
 
-from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.completion import newest_look
 from loadstone.analyse.model import Comparison, Ended, Family
+from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.blocks import group_blocks, judged_blocks
 from loadstone.judge.compare.carried import with_carry_over

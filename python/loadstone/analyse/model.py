@@ -5,12 +5,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
-from loadstone.analyse.limiting_part import Bottleneck as Bottleneck
-from loadstone.analyse.limiting_part import Part as Part
-from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.goals.answer import GoalAnswer, Section
 from loadstone.goals.crash import CrashTable, crash_section
 from loadstone.goals.registry import read_answer
+from loadstone.goals.saturation_answer import SaturationAnswer
+from loadstone.judge.bottleneck import Bottleneck as Bottleneck
+from loadstone.judge.bottleneck import Part as Part
 from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Level, Piece, Verdict
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax

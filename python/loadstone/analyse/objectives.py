@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
 
 from loadstone.analyse.model import Analysis, AtRate, Comparison, Row
-from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.errors import UserError
+from loadstone.goals.saturation_answer import SaturationAnswer
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import COST, Verdict
 from loadstone.message import Message, message

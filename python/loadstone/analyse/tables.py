@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
 from loadstone.analyse.model import MachineSpeed, ResultTable, Row, SettledLatencies
@@ -25,6 +24,7 @@ from loadstone.analyse.row_latencies import (
 from loadstone.analyse.server_side import at_once, deliveries, server_side, users_of
 from loadstone.analyse.settled import neighbours_checked, row_fields, settled
 from loadstone.bounds.replies import example_of
+from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import row_slices
 from loadstone.judge.compare.trend import rise_over, rise_within

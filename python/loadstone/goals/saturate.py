@@ -23,6 +23,7 @@ from loadstone.goals.goal import (
     Told,
     Turn,
 )
+from loadstone.goals.saturate_answer import saturation_of
 from loadstone.goals.saturate_closed import (
     Ended,
     SearchStep,
@@ -33,6 +34,7 @@ from loadstone.goals.saturate_closed import (
     search_so_far,
 )
 from loadstone.goals.saturate_open import RateSearch, length_s, measure_rate, rate_search
+from loadstone.goals.saturation_answer import SaturationAnswer
 from loadstone.judge.closed_saturation import closed_answer
 from loadstone.judge.statistics.saturation_open import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.judge.statistics.saturation_range import SWEEPS_MIN
@@ -43,6 +45,8 @@ from loadstone.plan.labels import label_of
 from loadstone.plan.run_plan import PlannedTrial, SaturationPlan, expected_overhead_s
 from loadstone.plan.saturation_levels import SweepPlan, step_trial, with_ramp
 from loadstone.plan.saturation_settings import SaturationSettings, SaturationStep
+from loadstone.record.plan_summary import PlannedLine
+from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.levels import identity
 from loadstone.spec.saturation_spec import Ramp
@@ -88,6 +92,22 @@ class Saturate(Goal):
                     self._passes = deque(one for one in self._passes if one[0] is not template)
                 return step
         return self._ramp(planned, history, time)
+
+    @staticmethod
+    def answer(run: Run, judged: Sequence[TrialRecord]) -> list[SaturationAnswer]:
+        """Where each planned condition saturates; `judged` are all trials of the run."""
+        planned = run.plan.saturation
+        if planned is None:
+            return []
+        by_condition: dict[str, list[TrialRecord]] = {}
+        for trial in judged:
+            if trial.saturation is not None:
+                by_condition.setdefault(identity(trial.condition), []).append(trial)
+        varied = [factor for factor in planned.trials[0].condition if _varies(planned.trials, factor)]
+        return [
+            saturation_of(run, planned.settings, line, varied, by_condition.get(identity(line.condition), []))
+            for line in planned.trials
+        ]
 
     def expected(self, history: History, time: TimeLeft) -> Expected:
         """What is left of the condition that is measured now, of those that are not begun, and of the ramps."""
@@ -201,6 +221,10 @@ class Saturate(Goal):
             self._takes(0.0, time)
             return _measure_ramp(template, ramp, label_of(self._asked.experiment, template.condition), self._seed)
         return Done(_no_time_for_ramps if left_out else None)
+
+
+def _varies(lines: Sequence[PlannedLine], factor: str) -> bool:
+    return len({str(line.condition.get(factor)) for line in lines}) > 1
 
 
 def _goes_on(template: PlannedTrial, history: History) -> bool:

@@ -13,8 +13,8 @@ from loadstone.analyse.model import (
     Row,
     TrialView,
 )
-from loadstone.analyse.saturation_answer import SaturationAnswer
 from loadstone.goals.answer import Section
+from loadstone.goals.saturation_answer import SaturationAnswer
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message
 from loadstone.report import effect_lines, glossary, study, summary, verdicts

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.model import Comparison, EffectsAnswer, Family, LessonAnswer
-from loadstone.analyse.saturation_answer import PointKind, SaturationAnswer
 from loadstone.goals.answer import Section, SectionTable
+from loadstone.goals.saturation_answer import PointKind, SaturationAnswer
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report import effect_lines, verdicts
 from loadstone.report import format as fmt

@@ -8,9 +8,10 @@ import pytest
 from tests.saturation_runs import Session
 from tests.saturation_trials import System, failing, full_generator, saturated, system_of, undriven
 
-from loadstone.analyse.saturation_answer import SaturationAnswer
-from loadstone.analyse.saturations import make_saturations, saturation_headline
 from loadstone.commands.saturate_options import SearchOptions
+from loadstone.goals.saturate import Saturate
+from loadstone.goals.saturate_answer import saturation_headline
+from loadstone.goals.saturation_answer import SaturationAnswer
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.report.text.sentences import text
 
@@ -27,7 +28,7 @@ def answered(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) ->
         folder = tmp_path_factory.mktemp("searched")
         session = Session(folder, synthetic, system or system_of(synthetic), saturated(search), **changes)
         run = session.run()
-        (found,) = make_saturations(run, run.trials)
+        (found,) = Saturate.answer(run, run.trials)
         return found
 
     return answer

@@ -1,14 +1,13 @@
 """Where each condition saturates: from its trials to an answer."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import groupby
 from math import exp, log
 from statistics import median
 
-from loadstone.analyse.bottleneck import bottleneck_of, typical_load
-from loadstone.analyse.limiting_part import Bottleneck
-from loadstone.analyse.saturation_answer import (
+from loadstone.errors import DriveFailed
+from loadstone.goals.saturate_objective import estimated, met_by_rates, met_in_sweeps
+from loadstone.goals.saturation_answer import (
     Estimated,
     Limiting,
     PartShare,
@@ -19,8 +18,7 @@ from loadstone.analyse.saturation_answer import (
     Search,
     SearchPoint,
 )
-from loadstone.analyse.saturation_objectives import estimated, met_by_rates, met_in_sweeps
-from loadstone.errors import DriveFailed
+from loadstone.judge.bottleneck import Bottleneck, bottleneck_of, typical_load
 from loadstone.judge.closed_saturation import ClosedAnswer, closed_answer, failed_share, search_trials
 from loadstone.judge.open_saturation import RateStep, rate_answer
 from loadstone.judge.statistics.ramp_reading import RampStep as Step
@@ -36,34 +34,23 @@ from loadstone.plan.saturation_settings import SaturationSettings
 from loadstone.record.plan_summary import PlannedLine
 from loadstone.record.reading import IntervalLine, Run, read_histogram
 from loadstone.record.trial import Quantiles, TrialRecord, TrialVerdict
-from loadstone.spec.levels import identity
 
 _NEAR_LIMIT = 0.95
 """Rates from so much of the limit on show what the limit is."""
 
 
-def make_saturations(run: Run, judged: Sequence[TrialRecord]) -> list[SaturationAnswer]:
-    """One answer for each condition of which it was to be found; `judged` are all trials of the run."""
-    planned = run.plan.saturation
-    if planned is None:
-        return []
-    by_condition: dict[str, list[TrialRecord]] = {}
-    for trial in judged:
-        if trial.saturation is not None:
-            by_condition.setdefault(identity(trial.condition), []).append(trial)
-    varied = [factor for factor in planned.trials[0].condition if _varies(planned.trials, factor)]
-    make = partial(_open if planned.settings.model == "open" else _closed, run, planned.settings)
-    return [make(line, varied, by_condition.get(identity(line.condition), [])) for line in planned.trials]
+def saturation_of(
+    run: Run, settings: SaturationSettings, line: PlannedLine, varied: Sequence[str], trials: list[TrialRecord]
+) -> SaturationAnswer:
+    """Where the condition of a line saturates, by its judged trials; it is called by the factors that are `varied`."""
+    made = _open if settings.model == "open" else _closed
+    return made(run, settings, line, varied, trials)
 
 
 def saturation_headline(answers: Sequence[SaturationAnswer]) -> Message | None:
     """Where each condition saturates; None of runs that did not measure it."""
     said = [message("saturation_of", label=one.label, said=one.message) for one in answers]
     return message("saturations", answers=said) if said else None
-
-
-def _varies(lines: Sequence[PlannedLine], factor: str) -> bool:
-    return len({str(line.condition.get(factor)) for line in lines}) > 1
 
 
 def _closed(

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from loadstone.analyse.limiting_part import Bottleneck
+from loadstone.judge.bottleneck import Bottleneck
 from loadstone.judge.verdict import Level, Piece
 from loadstone.message import Recorded
 from loadstone.record.trial import Quantiles, TrialVerdict

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Literal
 
-from loadstone.analyse.limiting_part import Bottleneck, Part
+from pydantic import Field
+
 from loadstone.judge.validity.bounds import lost_by_driver
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.link_delay import busy_lines
@@ -20,9 +22,29 @@ from loadstone.judge.validity.utilisation import (
     typical,
     unobserved_servers,
 )
-from loadstone.message import Message, message
+from loadstone.judge.verdict import Piece
+from loadstone.message import Message, Recorded, message
 from loadstone.record.facts import DRIVER
 from loadstone.record.trial import TrialRecord
+
+Part = Literal["generator", "subject", "server", "pool", "network", "cpu", "latency", "paced", "unknown"]
+
+
+class Bottleneck(Piece):
+    """What limited a condition."""
+
+    part: Part
+    """cpu: parts that share CPUs filled them, and none was full alone.
+
+    latency: nothing was saturated, users waited for round trips; paced: the load was set by a rate or by pauses.
+    """
+    message: Recorded
+    """One line with the evidence, e.g. `server-bound: main thread of redis 98 % busy`."""
+    named: list[str] = Field(default_factory=list)
+    """The parts that the line names, servers and applications by their names."""
+    evidence: dict[str, float]
+    """The figures it rests on, shares of one core or of the response time: `redis`, `generator`, `pool`."""
+
 
 _NEEDED, _KEPT_FROM = 0.75, 0.1
 """J, by runs beside other programs that had a half and a quarter of the generator's CPU: it needed .80 to .88."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.saturation_trials import System, system_of, undriven
 
-from loadstone.analyse.saturations import limiting_levels, limiting_rates
+from loadstone.goals.saturate_answer import limiting_levels, limiting_rates
 from loadstone.plan.saturation_settings import SaturationStep
 from loadstone.record.trial import TrialRecord
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.model import Bottleneck
+from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text
 
