@@ -46,3 +46,16 @@ def test_latency_at_a_rate_stands_behind_that_at_full_speed(name: str, tmp_path:
         if shown is not None:
             assert cell["at_rate_p50_latency_ms"] == shown[1]
             assert cell["at_rate_verdict"] in ("valid", "suspect", "invalid")
+
+
+def test_what_a_request_costs_stands_in_both(tmp_path: Path) -> None:
+    analysis = analyse(unpacked("pipeline", tmp_path))
+    rows = [row for table in analysis.tables for row in table.rows]
+    lines = quiet_lines(analysis)
+    for row, line, cell in zip(rows, lines, cells(analysis), strict=False):
+        cost_us = row.costs["redis"].ns / 1e3
+        assert f", cpu={cost_us:.2f} usec" in line
+        assert float(cell["cpu_low_us"]) < float(cell["cpu_us"]) < float(cell["cpu_high_us"])
+        assert cell["cpu_us"] == f"{cost_us:.3f}"
+    (cheaper,) = [line for line in lines if "COSTS" in line]
+    assert cheaper.startswith("pipeline 16 against pipeline 1: pipeline 16 COSTS redis 88.8 % [")

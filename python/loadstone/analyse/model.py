@@ -188,6 +188,13 @@ class Row(SettledLatencies):
         """Where its latencies at a rate that was set stand, beside its own load or under it; None: nowhere."""
         return self.at_rate or (self if self.interval_units else None)
 
+    @property
+    def cost(self) -> Cost | None:
+        """What a request costs all parts together; the interval where there is one part."""
+        if len(self.costs) == 1:
+            return next(iter(self.costs.values()))
+        return Cost(ns=sum(one.ns for one in self.costs.values())) if self.costs else None
+
     def interval(self, metric: str) -> tuple[float, float] | None:
         """The 95 % interval of its figure, where it has one: of goodput, throughput and a cost."""
         cost = self.costs.get(metric.removeprefix(COST)) if metric.startswith(COST) else None

@@ -346,8 +346,8 @@ def _figure_of(row: Row, metric: str) -> float | None:
     if not metric.startswith(COST):
         return figure(row, metric)
     part = metric.removeprefix(COST)
-    costs = [one.ns for name, one in row.costs.items() if part in ("", name)]
-    return sum(costs) if costs else None
+    cost = row.costs.get(part) if part else row.cost
+    return None if cost is None else cost.ns
 
 
 def _share_failed(row: Row) -> float | None:

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator
 
 from loadstone.analyse.model import Analysis, AtRate, ResultTable, Row
-from loadstone.judge.verdict import UNBOUNDED
+from loadstone.judge.verdict import UNBOUNDED, Cost
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
@@ -45,6 +45,9 @@ CSV_HEADER = (
     "at_rate_p99_latency_ms",
     "at_rate_p99_latency_ours_ms",
     "at_rate_verdict",
+    "cpu_us",
+    "cpu_low_us",
+    "cpu_high_us",
 )
 """redis-benchmark's columns, and ours behind them."""
 _FORMULA = ("=", "+", "-", "@")
@@ -58,12 +61,12 @@ def quiet_lines(analysis: Analysis) -> list[str]:
 
 
 def verdict_lines(analysis: Analysis) -> list[str]:
-    """A line a comparison."""
-    compared = [one for family in analysis.families for one in family.comparisons]
-    return [
-        f"{verdicts.title(one)}: {verdicts.by_latency(one.primary)}{verdicts.verdict_text(one.primary, quick=False)}"
-        for one in compared
-    ]
+    """A line a comparison, and one for each part that a request costs less on one side."""
+    lines = []
+    for one in verdicts.all_comparisons(analysis):
+        said = verdicts.by_latency(one.primary) + verdicts.verdict_text(one.primary, quick=False)
+        lines += [f"{verdicts.title(one)}: {line}" for line in (said, *(cost for _, cost in verdicts.cost_lines(one)))]
+    return lines
 
 
 def csv_text(analysis: Analysis) -> str:
@@ -137,6 +140,8 @@ def _quiet(analysis: Analysis, row: Row) -> str:
         said += f" ({bounded})"
     for quantile in ("p50", "p99") if row.interval_units else ("p50",):
         said += _latency(row, quantile)
+    if (cost := row.cost) is not None:
+        said += f", cpu={cost.ns / 1e3:.2f} usec"
     if row.deliveries is not None:
         said += f", delivered={row.deliveries.per_s:.2f} per second"
         p99 = row.deliveries.delivery_ns.p99
@@ -201,7 +206,15 @@ def _cells(analysis: Analysis, row: Row) -> list[str]:
         " ".join(map(fmt.sentence, row.unsettled.values())),
         *(_milliseconds(own_ns(row, quantile)) for quantile in ("p50", "p95", "p99")),
         *_cells_at_rate(row.at_rate),
+        *_cells_of_cost(row.cost),
     ]
+
+
+def _cells_of_cost(cost: Cost | None) -> list[str]:
+    """CPU a request of all parts, in microseconds; the interval where it is of one part."""
+    if cost is None:
+        return [""] * 3
+    return ["" if ns is None else f"{ns / 1e3:.3f}" for ns in (cost.ns, cost.low_ns, cost.high_ns)]
 
 
 def _cells_at_rate(at_rate: AtRate | None) -> list[str]:

@@ -107,7 +107,7 @@ _COST = Column(
     "cost",
     "CPU a request",
     meaning("CPU a request"),
-    lambda r: sum(one.ns for one in r.costs.values()) or None,
+    lambda r: None if r.cost is None else r.cost.ns,
     fmt.duration,
     drop=6,
     row_text=lambda r: cost_text(r.costs),
