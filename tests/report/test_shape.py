@@ -6,9 +6,9 @@ from itertools import product
 import pytest
 
 from loadstone.analyse.model import Analysis, FactorView, ResultTable
-from loadstone.judge.verdict import Level
 from loadstone.report.charts.axes import duration_ticks
 from loadstone.report.charts.shape import Shape, axis_text, level_text, number_of, shape_of
+from loadstone.spec.levels import Level
 
 
 def shape(build: Callable[..., Analysis], **vary: list[Level]) -> Shape:

@@ -28,9 +28,9 @@ from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.record.look import Look
 from loadstone.record.reading import Run
-from loadstone.record.trial import Level, TrialRecord
+from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import usual_margin
-from loadstone.spec.levels import Condition, identity, same_level
+from loadstone.spec.levels import Condition, Level, identity, same_level
 
 
 @dataclass(frozen=True)

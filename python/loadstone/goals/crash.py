@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from loadstone.goals.answer import Cell, Column, Line, Section, SectionTable
 from loadstone.goals.goal import Asked, Done, Goal, History, Kill, Step, TimeLeft, Turn
-from loadstone.judge.verdict import Level, Piece
+from loadstone.judge.verdict import Piece
 from loadstone.message import Message, Recorded, message
 from loadstone.plan.labels import condition_label
 from loadstone.record.crash import CrashRecord
 from loadstone.record.reading import Run
 from loadstone.spec.experiment import Crash as CrashSpec
 from loadstone.spec.experiment import Experiment, conditions_varied
-from loadstone.spec.levels import Condition, fits, identity
+from loadstone.spec.levels import Condition, Level, fits, identity
 
 _NAMED = 3
 """So many of the lost keys are named."""

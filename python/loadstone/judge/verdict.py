@@ -10,8 +10,7 @@ from loadstone.message import Message, message
 from loadstone.record.look import LookVerdict
 from loadstone.record.look import VerdictKind as VerdictKind
 from loadstone.record.trial import CheckResult
-
-Level = str | int | float | bool
+from loadstone.spec.levels import Condition
 
 
 class Piece(BaseModel):
@@ -82,7 +81,7 @@ DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
 class Side(Piece):
     """One of the two conditions of a comparison."""
 
-    condition: dict[str, Level] = {}
+    condition: Condition = {}
     name: str
     """By what differs, e.g. `json`: the sentence of the verdict calls it that."""
     typical: float | None = None

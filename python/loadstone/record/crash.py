@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from loadstone.record.trial import Level, Line
+from loadstone.record.trial import Line
+from loadstone.spec.levels import Condition
 
 
 class LookedUp(Line):
@@ -33,7 +34,7 @@ class CrashRecord(Line):
     name: str
     """Of the crash in the experiment."""
     trial: str
-    condition: dict[str, Level]
+    condition: Condition
     number: int
     """Which try of its condition, from 1."""
     acknowledged: int

@@ -6,22 +6,19 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from loadstone.plan.group import GroupDesign
 from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import TABLE_GROUP, AtRatePlan, PlannedTrial, RunPlan
 from loadstone.plan.saturation_settings import SaturationSettings
+from loadstone.record.trial import Line
 from loadstone.secrecy.known_secrets import hidden
 from loadstone.secrecy.text import without_login
 from loadstone.spec.drivers import NATIVE
 from loadstone.spec.levels import Condition
 
 
-class PlannedLine(BaseModel):
+class PlannedLine(Line):
     """One planned trial, in the order in which it is to run."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     trial: str
     condition: Condition
@@ -33,19 +30,15 @@ class PlannedLine(BaseModel):
     """Hash of the trial's plan and of the settings of its servers, subjects and data, without ports and secrets."""
 
 
-class StageLine(BaseModel):
+class StageLine(Line):
     """A later stage of a comparison in rounds (`plan.run_plan.Stage`)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     group: GroupDesign
     trials: tuple[PlannedLine, ...]
 
 
-class CrashLine(BaseModel):
+class CrashLine(Line):
     """One planned crash (`plan.run_plan.CrashTrial`)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     """Of the crash in the experiment."""
@@ -57,10 +50,8 @@ class CrashLine(BaseModel):
     """As a trial's, with what is counted and when the server is killed."""
 
 
-class AtRateLine(BaseModel):
+class AtRateLine(Line):
     """What is measured at a fixed rate (`plan.run_plan.AtRatePlan`)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rate_per_s: float | None
     """Of all trials; None: of each its own, which stands in its line of `trials.jsonl`."""
@@ -69,20 +60,16 @@ class AtRateLine(BaseModel):
     trials: tuple[PlannedLine, ...]
 
 
-class SaturationLine(BaseModel):
+class SaturationLine(Line):
     """The conditions of which it is found where they saturate (`plan.run_plan.SaturationPlan`)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     settings: SaturationSettings
     trials: tuple[PlannedLine, ...]
     """One a condition; which trials it then takes follows from their answers."""
 
 
-class GoalLine(BaseModel):
+class GoalLine(Line):
     """A goal that the experiment declares (`plan.run_plan.GoalPlan`)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     kind: str
@@ -91,10 +78,8 @@ class GoalLine(BaseModel):
     """One a condition; which trials it takes follows from its answers."""
 
 
-class PlanSummary(BaseModel):
+class PlanSummary(Line):
     """The design of a run: seed, kind, its groups, and every trial that it may need."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int = 1
     experiment: str

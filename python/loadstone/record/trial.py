@@ -8,13 +8,15 @@ from loadstone.drive.outcome import Counts
 from loadstone.message import Recorded
 from loadstone.plan.saturation_settings import SaturationStep
 from loadstone.record.facts import TrialFacts
+from loadstone.spec.levels import Condition
 
 CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]
 TrialVerdict = Literal["valid", "suspect", "invalid"]
-Level = str | int | float | bool
 
 
 class Line(BaseModel):
+    """Base of what the files of a run's folder hold: immutable, and an unknown key is an error."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -66,7 +68,7 @@ class TrialRecord(Line):
     format: Literal[1] = 1
     trial: str
     """Name within the run, e.g. `b01-007`; also the stem of its `.hlog`."""
-    condition: dict[str, Level]
+    condition: Condition
     group: str = "table"
     """The conditions it is measured and judged together with: `table`, or a comparison's name."""
     stage: int = 0

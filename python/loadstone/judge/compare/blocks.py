@@ -8,8 +8,8 @@ from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.rounds import unit_of
 from loadstone.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.record.look import Look
-from loadstone.record.trial import Level, TrialRecord
-from loadstone.spec.levels import identity
+from loadstone.record.trial import TrialRecord
+from loadstone.spec.levels import Level, identity
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from loadstone.analyse.model import Analysis, FactorView, ResultTable, Row
-from loadstone.judge.verdict import Level
 from loadstone.report import format as fmt
-from loadstone.spec.levels import is_level
+from loadstone.spec.levels import Level, is_level
 from loadstone.spec.units import parse_any
 
 _LOG_FROM = 8.0

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from loadstone import registry
 from loadstone.analyse.model import Analysis, Part, ResultTable, Row, TimelinePoint
-from loadstone.judge.verdict import Level
 from loadstone.record.facts import DRIVER
 from loadstone.record.part_kinds import SUBJECT
 from loadstone.report import format as fmt
@@ -14,6 +13,7 @@ from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, errors, latency, rate_range
 from loadstone.report.tables.observed import TEXT, Text
 from loadstone.software.metric import STORES, StudyColumn
+from loadstone.spec.levels import Level
 
 BOTTLENECKS: dict[Part, str] = {
     "generator": "generator",
