@@ -205,15 +205,20 @@ def _while_written(lab: Lab) -> None:
         _require_called(record, name.decode(), verdict, f"of a key that is written, the document '{name.decode()}'")
 
 
-_READ_BACKS: tuple[tuple[Expect, str, Callable[[int], str]], ...] = (
-    ("value", "{value}", lambda _: "x" * PAYLOAD),
-    ("document", "{document}", lambda version: TEXTS.document(0, version - 1)),
-    ("field", "{field}", lambda version: TEXTS.field(0, version - 1)),
+_READ_BACKS: tuple[tuple[Expect, str, Callable[[int], str], int], ...] = (
+    ("value", "{value}", lambda version: TEXTS.value(0, version), 0),
+    ("value", "{value}", lambda _: "x" * PAYLOAD, 1),
+    ("document", "{document}", lambda version: TEXTS.document(0, version), 0),
+    ("document", "{document}", lambda version: TEXTS.document(0, version - 1), 1),
+    ("field", "{field}", lambda version: TEXTS.field(0, version), 0),
+    ("field", "{field}", lambda version: TEXTS.field(0, version - 1), 1),
+    ("document", "{field}", lambda version: TEXTS.document(0, 1, field=TEXTS.field(0, version)), 0),
+    ("document", "{field}", lambda _: TEXTS.document(0, 1), 1),
 )
-"""What is expected of a key that is read back, what was written, and what stands there, which is not that."""
+"""What is expected of a key that is read back, what was written, what stands there, and how many are wrong of one."""
 
 
-def _read_back(lab: Lab, expect: Expect, written: str, stands: Callable[[int], str]) -> None:
+def _read_back(lab: Lab, expect: Expect, written: str, stands: Callable[[int], str], wrong: int) -> None:
     version = 1
 
     def answer(command: list[bytes]) -> bytes:
@@ -224,10 +229,9 @@ def _read_back(lab: Lab, expect: Expect, written: str, stands: Callable[[int], s
         return text(stands(version))
 
     back = Command(args=("GET", "{key}"), expect=expect)
-    writes = "field" if expect == "field" else "document"
+    writes = "field" if written == "{field}" else "document"
     operation = of("set", "SET", "{key}", written, expect="ok", writes=writes, read_back=back)
     with scripted(answer) as server:
         read = lab.drive(_plan(lab, server.port, [operation], read_back_max=8)).read_back
-    require(
-        (read.checked, read.wrong) == (1, 1), f"another {expect} than was written: {read.wrong} wrong of {read.checked}"
-    )
+    what = f"after a SET of {written} a {expect} that is {'another' if wrong else 'the one'}"
+    require((read.checked, read.wrong) == (1, wrong), f"{what}: {read.wrong} wrong of {read.checked} read back")
