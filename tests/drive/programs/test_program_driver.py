@@ -426,3 +426,9 @@ def test_the_plan_is_sent_whole_with_its_secrets() -> None:
     assert sent.plan == SHARE
     assert sent.options == {"mode": "fast"}
     assert program.sent[0].count(b"\n") == 1
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("plan-*.json")), ids=lambda path: path.stem)
+def test_the_examples_of_plans_are_plans(example: Path) -> None:
+    message = PlanMessage.model_validate_json(example.read_text())
+    assert message.plan.operations
