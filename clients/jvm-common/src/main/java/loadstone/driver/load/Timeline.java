@@ -1,5 +1,6 @@
 package loadstone.driver.load;
 
+import java.util.concurrent.atomic.AtomicLong;
 import loadstone.driver.plan.Plan;
 
 /** When each phase begins, on the drive's clock. The end of the measure phase may move closer; for all threads. */
@@ -9,12 +10,15 @@ public final class Timeline {
 
   private final long originNs;
   private final long shortestMeasureNs;
+  private final Long required;
+  private final AtomicLong ended = new AtomicLong();
   /** The starts of warm-up, measure and drain. */
   private volatile long[] starts;
 
   public Timeline(Plan plan, long originNs) {
     Plan.Phases phases = plan.phases();
     this.originNs = originNs;
+    required = phases.measureOperations();
     long warmUp = originNs + Clock.fromS(phases.rampUpS());
     long measure = warmUp + Clock.fromS(phases.warmUpS());
     shortestMeasureNs = measure + Clock.fromS(phases.measureS());
@@ -52,9 +56,11 @@ public final class Timeline {
     }
   }
 
-  /** As many operations as required have ended: the measure phase ends as soon as it may. */
-  public void enough(long nowNs) {
-    endAt(Math.max(shortestMeasureNs, nowNs + NOTICE_NS));
+  /** An operation of the measure phase ended; it ends as soon as it may after as many as the plan requires. */
+  public void measured(long nowNs) {
+    if (required != null && ended.incrementAndGet() == required) {
+      endAt(Math.max(shortestMeasureNs, nowNs + NOTICE_NS));
+    }
   }
 
   /** There is no more work. */

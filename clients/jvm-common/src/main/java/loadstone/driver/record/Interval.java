@@ -26,7 +26,7 @@ public final class Interval {
   public void writeTo(JsonObject message) {
     JsonObject operations = new JsonObject();
     for (int operation = 0; operation < data.tallies.length; operation++) {
-      JsonObject one = Json.events(data.tallies[operation]);
+      JsonObject one = data.tallies[operation].events();
       one.addProperty("response_histogram", data.response[operation].encode());
       one.addProperty("service_histogram", data.service[operation].encode());
       operations.add(recording.operations.get(operation), one);

@@ -26,11 +26,10 @@ public final class Recording {
   public Recording(Plan plan, Timeline timeline, List<String> commands) {
     this.operations = plan.operations().stream().map(Plan.Operation::name).toList();
     this.commands = commands;
-    Enough enough = new Enough(timeline, plan.phases().measureOperations());
     int count = operations.size();
     long intervalNs = Clock.fromS(plan.intervalS());
     stripes = IntStream.range(0, STRIPES)
-        .mapToObj(stripe -> new Stripe(timeline, intervalNs, count, commands.size(), enough)).toArray(Stripe[]::new);
+        .mapToObj(stripe -> new Stripe(timeline, intervalNs, count, commands.size())).toArray(Stripe[]::new);
     response = Latencies.empty(count);
     service = Latencies.empty(count);
   }

@@ -20,7 +20,6 @@ public final class Stripe {
 
   private final Timeline timeline;
   private final long intervalNs;
-  private final Enough enough;
   private IntervalData current;
   /** Intervals that have ended, and that were not taken yet. */
   private final Deque<IntervalData> ended = new ArrayDeque<>();
@@ -36,10 +35,9 @@ public final class Stripe {
   /** When a reply came last, whatever it was. */
   private volatile long lastReplyNs;
 
-  Stripe(Timeline timeline, long intervalNs, int operations, int commands, Enough enough) {
+  Stripe(Timeline timeline, long intervalNs, int operations, int commands) {
     this.timeline = timeline;
     this.intervalNs = intervalNs;
-    this.enough = enough;
     current = new IntervalData(Phase.RAMP_UP, timeline.originNs(), operations);
     measured = new Measured[operations];
     Arrays.setAll(measured, operation -> new Measured());
@@ -146,7 +144,7 @@ public final class Stripe {
   private void end(Task task, long completedNs) {
     if (task.member == Phase.MEASURE) {
       measured(task).responseSumNs += completedNs - task.intendedNs;
-      enough.oneMore(completedNs);
+      timeline.measured(completedNs);
     } else {
       earlier.remove(task);
       wentOnUntil(task, completedNs);

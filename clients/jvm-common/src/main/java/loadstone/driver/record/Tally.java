@@ -1,5 +1,6 @@
 package loadstone.driver.record;
 
+import com.google.gson.JsonObject;
 import java.util.Map;
 import java.util.TreeMap;
 import loadstone.driver.client.CallFailed;
@@ -41,6 +42,28 @@ public final class Tally {
 
   boolean isEmpty() {
     return errors.isEmpty() && offered + sent + ok + timeouts + dropped == 0;
+  }
+
+  /** What happened, as messages have it. */
+  JsonObject events() {
+    JsonObject kinds = new JsonObject();
+    errors.forEach(kinds::addProperty);
+    JsonObject json = new JsonObject();
+    json.addProperty("offered", offered);
+    json.addProperty("sent", sent);
+    json.addProperty("ok", ok);
+    json.add("errors", kinds);
+    json.addProperty("timeouts", timeouts);
+    json.addProperty("dropped", dropped);
+    return json;
+  }
+
+  /** What happened, and what had not ended. */
+  JsonObject counts() {
+    JsonObject json = events();
+    json.addProperty("in_flight", inFlight());
+    json.addProperty("unsent", unsent());
+    return json;
   }
 
   /** Operations that still wait for a connection. */

@@ -48,7 +48,7 @@ public final class Whole {
     readBack.addProperty("wrong", readBackWrong);
     readBack.addProperty("skipped", readBackSkipped);
     message.add("operations", operations);
-    message.add("total", Json.counts(total));
+    message.add("total", total.counts());
     message.add("commands", commands);
     message.addProperty("pool_wait_histogram", poolWait.encode());
     message.addProperty("schedule_lag_histogram", scheduleLag.encode());
@@ -59,7 +59,7 @@ public final class Whole {
   private JsonObject operation(int operation) {
     Measured members = measured[operation];
     JsonObject json = new JsonObject();
-    json.add("counts", Json.counts(members.tally));
+    json.add("counts", members.tally.counts());
     json.addProperty("window_completed", members.windowCompleted);
     json.addProperty("window_ok", members.windowOk);
     json.addProperty("response_sum_ns", members.responseSumNs);
