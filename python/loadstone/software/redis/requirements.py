@@ -35,7 +35,7 @@ def inspect_server(endpoint: Endpoint, modules: Collection[str] = (), timeout_s:
 
 
 def ask(control: RedisSession, modules: Collection[str] = ()) -> ServerFacts:
-    """What the server behind `control` is; see `probe`."""
+    """What the server behind `control` is; see `inspect_server`."""
     try:
         control.ping()
         _require_writable(control)

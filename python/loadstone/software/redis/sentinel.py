@@ -119,19 +119,6 @@ def _remedy(failures: Sequence[str]) -> str:
     return "check the addresses; a Sentinel usually listens on port 26379"
 
 
-def is_gone(gone: ServerGone) -> bool:
-    """Whether an error may mean that another server is the primary by now."""
-    if isinstance(gone, ServerRefused):
-        return gone.code == "READONLY"
-    return not isinstance(gone, BadReply | LoginRefused)
-
-
-def at(login: Endpoint, address: Address) -> Endpoint:
-    """A server of these with its address."""
-    host, port = address
-    return login.model_copy(update={"host": host, "port": port})
-
-
 class SentinelControl(RedisControl):
     """See `RedisControl`. A command that finds no primary is sent once more to the one that Sentinel names by now."""
 
@@ -165,7 +152,7 @@ class SentinelControl(RedisControl):
 
     def _turned(self, gone: ServerGone) -> bool:
         """Whether another server is the primary by now, which is queried from now on."""
-        if not is_gone(gone):
+        if not _may_have_moved(gone):
             return False
         try:
             primary = self._find()
@@ -176,6 +163,13 @@ class SentinelControl(RedisControl):
         self.close()
         self.connect_to(primary)
         return True
+
+
+def _may_have_moved(gone: ServerGone) -> bool:
+    """Whether an error may mean that another server is the primary by now."""
+    if isinstance(gone, ServerRefused):
+        return gone.code == "READONLY"
+    return not isinstance(gone, BadReply | LoginRefused)
 
 
 class UsersPrimary:
@@ -211,7 +205,8 @@ class UsersPrimary:
         return (*with_readers([primary, *readers], self._read_from), *standbys, *self._watched.sentinels)
 
     def _at(self, address: Address, **fields: Any) -> Endpoint:
-        return at(self._watched.login, address).model_copy(update=fields)
+        host, port = address
+        return self._watched.login.model_copy(update={"host": host, "port": port, **fields})
 
     @property
     def _replicas(self) -> list[Endpoint]:
@@ -284,5 +279,5 @@ class UsersPrimary:
                 f"server {self.name} ({self._watched.label}): the primary is {host}:{port}, which was not there when "
                 "the run began and is not connected to; begin again"
             )
-        self._primary = at(self._watched.login, answer.primary)
+        self._primary = self._at(answer.primary)
         return self._primary
