@@ -72,8 +72,9 @@ def connections(lab: Lab) -> str:
     if program is None or not program.reports_pool_wait:
         return f"at most {most} of 4; the library does not report how long an operation waits"
     # Where a pool is not fair some users wait all the time, and what they wait for began before the measure phase.
-    one = record.operations["set"]
-    took_ns, served_ns = one.response_sum_ns + one.earlier_ns, one.service_ns.mean * one.service_ns.count
+    operation = record.operations["set"]
+    took_ns = operation.response_sum_ns + operation.earlier_ns
+    served_ns = operation.service_ns.mean * operation.service_ns.count
     waited = 1 - served_ns / max(1, took_ns)
     require(record.pool_wait_ns.mean > 0, "no operation waits for its connection")
     require(waited > 0.5, f"32 users wait {waited:.0%} of their time for 4 connections")

@@ -29,7 +29,7 @@ WRONG = {"protocol": ('"resp2"', '"http1"'), "acknowledged": ("false", "true")}
 
 
 def bad_plans(lab: Lab) -> str:
-    """What is no plan, and placeholders that are none, are refused in one line; nothing hangs."""
+    """Lines that are not plans, and plans that cannot be driven, are refused in one line; nothing hangs."""
     good = PlanMessage(plan=lab.plan(SET), options=lab.chosen.options).model_dump_json()
     lines = dict.fromkeys(("this is no JSON", '{"type":"plan","format":1}', '{"type":"start"}'), "")
     lines |= {good.replace("{document}", wrong): "operations[0].commands[0].args[2]" for wrong in WRONG_ARGUMENTS}
@@ -76,9 +76,9 @@ def no_server(lab: Lab) -> str:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def _refusal(lab: Lab, plan: Plan) -> str:

@@ -39,7 +39,7 @@ class Case:
     reply: bytes
     verdict: str
     command: str = ""
-    """What is sent, where it is another one than for the others."""
+    """The command that is sent, where it is not that of `COMMANDS`."""
 
 
 def _integer(number: int) -> bytes:
@@ -215,7 +215,7 @@ _READ_BACKS: tuple[tuple[Expect, str, Callable[[int], str], int], ...] = (
     ("document", "{field}", lambda version: TEXTS.document(0, 1, field=TEXTS.field(0, version)), 0),
     ("document", "{field}", lambda _: TEXTS.document(0, 1), 1),
 )
-"""What is expected of a key that is read back, what was written, what stands there, and how many are wrong of one."""
+"""What is expected of a key that is read back, what was written, what stands there, and whether that is wrong."""
 
 
 def _read_back(lab: Lab, expect: Expect, written: str, stands: Callable[[int], str], wrong: int) -> None:

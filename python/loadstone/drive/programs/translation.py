@@ -60,8 +60,8 @@ class Translation:
             raise DriverBroken(
                 f"driver {self._name}: an interval has operation {shortened(name)}, and the plan does not"
             )
-        for one in message.operations.values():
-            self.counted = self.counted.plus(one)
+        for operation in message.operations.values():
+            self.counted = self.counted.plus(operation)
         started_ns = message.start_unix_ns + self._ahead_ns
         spent_s = self._cpu.between_s(started_ns, started_ns + round(message.duration_s * 1e9))
         index, self._intervals = self._intervals, self._intervals + 1
@@ -72,8 +72,8 @@ class Translation:
             duration_s=message.duration_s,
             start_unix_ns=started_ns,
             operations={
-                name: IntervalOperation(**one.model_dump(), response_ns=self._of_interval(name, one))
-                for name, one in message.operations.items()
+                name: IntervalOperation(**operation.model_dump(), response_ns=self._of_interval(name, operation))
+                for name, operation in message.operations.items()
             },
             bytes_sent=message.bytes_sent or 0,
             bytes_received=message.bytes_received or 0,
@@ -141,11 +141,14 @@ class Translation:
         cpus: list[int | None] = [*self._share.cpus] or [None] * self.cpus
         return [ThreadRecord(cpu=cpu, cpu_s=spent_s / len(cpus), wall_s=wall_s) for cpu in cpus]
 
-    def _of_interval(self, operation: str, one: ProgramIntervalOperation) -> Latency:
+    def _of_interval(self, name: str, operation: ProgramIntervalOperation) -> Latency:
         """Of the correct replies of an interval. Raises DriverBroken: it has more times than there were."""
-        latencies = [latency_of(self._read(histogram)) for histogram in (one.response_histogram, one.service_histogram)]
-        if most := max((latency.count for latency in latencies if latency.count > one.ok), default=0):
-            what = f"operation {operation}: a histogram has {most} times, and {one.ok} replies were correct"
+        latencies = [
+            latency_of(self._read(histogram))
+            for histogram in (operation.response_histogram, operation.service_histogram)
+        ]
+        if most := max((latency.count for latency in latencies if latency.count > operation.ok), default=0):
+            what = f"operation {name}: a histogram has {most} times, and {operation.ok} replies were correct"
             raise DriverBroken(f"driver {self._name}: an interval is wrong: {what}")
         return latencies[0]
 
