@@ -12,8 +12,8 @@ from loadstone.judge.verdict import BlockPoint
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.axes import percent_axis, reach
 from loadstone.report.charts.chart import TIP, Chart, Values, either, layer, make, named, tip
+from loadstone.report.charts.theme import percent_axis, reach
 
 _COLUMNS = 3
 _PANELS_MAX = 24

@@ -12,8 +12,8 @@ from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.axes import percent_axis, reach
 from loadstone.report.charts.chart import TIP, Chart, Values, fixed, layer, make, named, tip
+from loadstone.report.charts.theme import percent_axis, reach
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.text.english.figures import metric_text
 
@@ -62,7 +62,8 @@ def forest_chart(family: Family) -> Chart | None:
         "forest",
         "Every pair against the margin",
         _caption(pairs),
-        f"Differences in {metric_text(family.metric)}. " + " ".join(_spoken(one) for one in family.comparisons),
+        f"Differences in {metric_text(family.metric)}. "
+        + " ".join(_spoken(comparison) for comparison in family.comparisons),
         _picture(family, pairs, low, high),
         {"pairs": pairs, "hints": _hints(family)},
         family=family,
@@ -72,7 +73,7 @@ def forest_chart(family: Family) -> Chart | None:
 
 def _domain(family: Family) -> tuple[float, float]:
     """Ends of the axis: all estimates and margins, and every interval that is not outsize."""
-    judged = [drawn for one in family.comparisons for _, drawn in _verdicts(one)]
+    judged = [drawn for comparison in family.comparisons for _, drawn in _verdicts(comparison)]
     margin = max(log1p(one.margin) for one in judged)
     known = [estimate for one in judged if (estimate := verdicts.estimate(one)) is not None and abs(estimate) < inf]
     ends = [end for one in judged for end in verdicts.interval(one) or ()]
@@ -143,7 +144,9 @@ def _shown(verdict: Verdict) -> str:
 def _hints(family: Family) -> Values:
     """Which way is better, and what the zone is, above the axis."""
     larger = family.comparisons[0].primary.larger_is_faster
-    a, b = (_together([getattr(one.primary, side).name for one in family.comparisons]) for side in ("a", "b"))
+    a, b = (
+        _together([getattr(comparison.primary, side).name for comparison in family.comparisons]) for side in ("a", "b")
+    )
     left, right = (a, b) if larger else (b, a)
     margin = fmt.plus_minus(log1p(family.comparisons[0].primary.margin))
     zone = f"{margin}: does not matter"

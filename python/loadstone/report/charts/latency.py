@@ -9,9 +9,9 @@ from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.axes import duration_axis, duration_scale, duration_ticks
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, fixed, layer, make, named
 from loadstone.report.charts.shape import Shape, shape_of
+from loadstone.report.charts.theme import duration_axis, duration_scale, duration_ticks
 from loadstone.report.tables.columns import is_at_rate, rate_name
 
 _QUANTILES = (

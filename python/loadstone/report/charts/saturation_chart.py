@@ -10,8 +10,8 @@ from loadstone.goals.saturation_answer import SaturationAnswer, SaturationPoint
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
 from loadstone.report.charts import theme
-from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
+from loadstone.report.charts.theme import duration_axis, duration_scale
 from loadstone.report.text.sentences import text
 
 _TOP, _MIDDLE, _BOTTOM = 270, 130, 140

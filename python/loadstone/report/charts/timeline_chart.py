@@ -11,8 +11,8 @@ import altair as alt
 from loadstone.analyse.model import Analysis, TimelinePoint
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.axes import duration_axis, duration_scale
 from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, layer, make, named
+from loadstone.report.charts.theme import duration_axis, duration_scale
 from loadstone.report.tables.study_columns import Rate, rate_of_run
 
 Panel = dict[str, Any]
@@ -125,7 +125,7 @@ def _trials(analysis: Analysis, start: float) -> Values:
 def _marked(trials: Values) -> Values:
     """As many of them as a picture can show: conditions that take turns have thousands of slices."""
     for without in ((), ("valid",), ("valid", "suspect")):
-        kept = [one for one in trials if one["edge"] or one["verdict"] not in without]
+        kept = [trial for trial in trials if trial["edge"] or trial["verdict"] not in without]
         if len(kept) <= _MARKS_MAX:
             return kept
     return kept[:: ceil(len(kept) / _MARKS_MAX)]
