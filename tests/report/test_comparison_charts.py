@@ -9,11 +9,11 @@ import pytest
 
 from loadstone.analyse.model import Analysis, Comparison, EffectCell, EffectsAnswer, Family
 from loadstone.message import as_written
-from loadstone.report.charts.axes import reach, ticks
 from loadstone.report.charts.chart import Chart, draw
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.charts.effects_chart import effects_chart
 from loadstone.report.charts.forest import forest_chart
+from loadstone.report.charts.theme import reach, ticks
 from loadstone.report.verdicts import verdict_text
 
 

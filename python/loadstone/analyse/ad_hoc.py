@@ -49,11 +49,11 @@ def pairs_between(run: Run, a: Mapping[str, Level], b: Mapping[str, Level]) -> l
     """Every two conditions of the run, one with the levels `a` and one with `b`, that differ in nothing else."""
     conditions = list({identity(line.condition): line.condition for line in run.plan.trials}.values())
     return [
-        PairDesign(a=one, b=other)
-        for one in conditions
-        if _has(one, a)
+        PairDesign(a=condition, b=other)
+        for condition in conditions
+        if _has(condition, a)
         for other in conditions
-        if _has(other, b) and all(_alike(one, other, name) for name in {*one, *other} - {*a, *b})
+        if _has(other, b) and all(_alike(condition, other, name) for name in {*condition, *other} - {*a, *b})
     ]
 
 

@@ -42,8 +42,10 @@ class Planned:
 
     def holds(self, conclusion: Conclusion) -> bool:
         """Whether the run planned what answers the conclusion."""
-        where = any(_has(one, conclusion.where) for one in self.conditions)
-        return where and (not conclusion.against or any(_has(one, conclusion.against) for one in self.conditions))
+        where = any(_has(condition, conclusion.where) for condition in self.conditions)
+        return where and (
+            not conclusion.against or any(_has(condition, conclusion.against) for condition in self.conditions)
+        )
 
 
 def planned_by(run: Run) -> Planned:
@@ -55,7 +57,8 @@ def planned_by(run: Run) -> Planned:
 
 def _of_quick(run: Run) -> Planned:
     """What `--quick` leaves in of the whole experiment, whatever `--only` names."""
-    compared, tables = [one for one in run.experiment.comparisons if one.quick], tables_of_mode(run)
+    compared = [comparison for comparison in run.experiment.comparisons if comparison.quick]
+    tables = tables_of_mode(run)
     conditions = [one for table in tables for one in conditions_varied(run.experiment, table.varied(quick=True))]
     for one in compared:
         places = one.at if one.quick_at is None else one.quick_at
@@ -77,8 +80,8 @@ def answer_conclusions(
     by_name = {family.name: family for family in families}
     back_to_back = _is_back_to_back(experiment)
     answers = [
-        _answer(one, rows, by_name.get(one.comparison or ""), back_to_back=back_to_back)
-        for one in experiment.conclusions
+        _answer(conclusion, rows, by_name.get(conclusion.comparison or ""), back_to_back=back_to_back)
+        for conclusion in experiment.conclusions
     ]
     if planned is None:
         return answers

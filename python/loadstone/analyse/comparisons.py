@@ -180,7 +180,7 @@ def _with_stages(family: Family, run: Run, group: GroupDesign) -> Family:
         return family
     slice_s = None if group.rounds is None else group.rounds.slice_s
     said = message("slices_lengthened", slice_s=slice_s, why=before.carried)
-    comparisons = [one.model_copy(update={"lengthened": said}) for one in family.comparisons]
+    comparisons = [comparison.model_copy(update={"lengthened": said}) for comparison in family.comparisons]
     return family.model_copy(update={"comparisons": comparisons})
 
 

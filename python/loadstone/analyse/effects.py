@@ -57,8 +57,8 @@ def _answer(case: GroupCase) -> EffectsAnswer:
 def _terms(terms: Sequence[EffectTerm]) -> list[Message]:
     """What each says; once for all where none has an interval, for the same reason."""
     first = terms[0].verdict if terms else None
-    if first is None or first.kind != "undecided" or any(one.verdict.brief != first.brief for one in terms):
-        return [one.message for one in terms]
+    if first is None or first.kind != "undecided" or any(term.verdict.brief != first.brief for term in terms):
+        return [term.message for term in terms]
     return [message("effects_alike", effects=len(terms), verdict=first.brief)]
 
 

@@ -42,7 +42,7 @@ def at_fixed_rates(run: Run, trials: Sequence[TrialRecord]) -> dict[str, AtRate]
             found.setdefault(identity(trial.condition), []).append(trial)
     planned = run.plan.at_rate
     lines = () if planned is None else planned.trials
-    missing = {identity(one.condition): one.condition for one in lines if identity(one.condition) not in found}
+    missing = {identity(line.condition): line.condition for line in lines if identity(line.condition) not in found}
     fixed = FixedRate() if planned is None else FixedRate(planned.rate_per_s, planned.share)
     return {key: _measured(run, measured) for key, measured in found.items()} | {
         key: _missing(fixed, condition, own) for key, condition in missing.items()

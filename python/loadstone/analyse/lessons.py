@@ -267,7 +267,9 @@ def _store_cpu(row: Row) -> float | None:
 
 def _same_data(experiment: Experiment, trials: Sequence[TrialRecord], scale: float) -> _Found:
     """Whether the stores that were driven had been given the same rows."""
-    driven = [members[0].condition for members in _by_condition(trials) if any(one.counts.sent for one in members)]
+    driven = [
+        members[0].condition for members in _by_condition(trials) if any(member.counts.sent for member in members)
+    ]
     same: list[Message] = []
     for name, data in experiment.data.items():
         stores = {place.server for place in data.into if any(fits(condition, place.when) for condition in driven)}
@@ -316,7 +318,7 @@ def _factors_separated(effects: Sequence[EffectsAnswer], name: str) -> _Found:
     answer = next((one for one in effects if one.name == name), None)
     if answer is None or not answer.terms:
         return "unknown", message("lesson_not_compared")
-    known = [one for one in answer.terms if one.verdict.kind in DECIDED]
+    known = [term for term in answer.terms if term.verdict.kind in DECIDED]
     depend = [one for one in known if one.kind == "interaction" and one.verdict.kind != "equivalent"]
     said = message("lesson_separated", depend=bool(depend), effects=answer.answer)
     if depend:
@@ -326,7 +328,7 @@ def _factors_separated(effects: Sequence[EffectsAnswer], name: str) -> _Found:
 
 def _saturation_points(saturations: Sequence[SaturationAnswer]) -> _Found:
     """Whether each condition's saturation point has an interval, found by loads that stand still."""
-    found = [one for one in saturations if one.users is not None]
+    found = [saturation for saturation in saturations if saturation.users is not None]
     if not saturations:
         return "unknown", message("lesson_no_saturation")
     points = [

@@ -104,7 +104,7 @@ def _part(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _back_end_notes(trials: Sequence[TrialRecord]) -> Iterator[Message]:
     """The generator fell back to another interface of the system: a sentence for each reason."""
     drives = (trial.facts.drive for trial in trials)
-    found = {one.back_end for one in drives if one is not None and one.back_end is not None}
+    found = {drive.back_end for drive in drives if drive is not None and drive.back_end is not None}
     reasons = {one.why_not_io_uring for one in found if one.name == "epoll" and one.why_not_io_uring in FALLEN_BACK}
     for reason in sorted(str(one) for one in reasons):
         yield message("note_back_end", reason=reason)
@@ -169,7 +169,9 @@ def _misses_percent(trials: Sequence[TrialRecord]) -> float | None:
 
 def _worst(trials: Sequence[TrialRecord]) -> CheckResult | None:
     checks = [check for trial in trials for check in trial.checks if check.name == hit_rate.name]
-    return max((one for one in checks if one.measured is not None), key=lambda one: one.measured or 0, default=None)
+    return max(
+        (check for check in checks if check.measured is not None), key=lambda one: one.measured or 0, default=None
+    )
 
 
 def _misses(rows: Sequence[tuple[Row, Sequence[TrialRecord]]]) -> Iterator[Message]:
@@ -190,5 +192,5 @@ def _by_units(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
         units = [one.units for one in judged if one.group == group.name and one.units is not None]
         if group.metric != "units_per_s" or not group.pairs or not units:
             continue
-        each = each_of(one.each for one in units)
-        yield message("remark.by_units", name=group.name, unit=unit_of([one.unit for one in units]), each=each)
+        each = each_of(unit.each for unit in units)
+        yield message("remark.by_units", name=group.name, unit=unit_of([unit.unit for unit in units]), each=each)

@@ -222,8 +222,8 @@ def missed(objectives: Sequence[Objective], analysis: Analysis) -> list[Message]
     lines = []
     for objective in objectives:
         if objective.of_point:
-            points = [one for one in analysis.saturations if objective.is_about(one.condition)]
-            found = [_missed_by_point(objective, one) for one in points]
+            points = [saturation for saturation in analysis.saturations if objective.is_about(saturation.condition)]
+            found = [_missed_by_point(objective, point) for point in points]
         else:
             found = [_missed_by(objective, row) for row in rows.values() if objective.is_about(row.condition)]
         lines += [line for line in found if line is not None]
@@ -240,7 +240,7 @@ def missed_ratios(objectives: Sequence[Objective], comparisons: Sequence[Compari
     """
     lines = []
     for objective in objectives:
-        about = [one for one in comparisons if _is_about_both(objective, one.primary)]
+        about = [comparison for comparison in comparisons if _is_about_both(objective, comparison.primary)]
         lines += [line for one in about if (line := _missed_between(objective, one))]
         if not about:
             lines.append(_about_nothing(objective, "comparison"))

@@ -173,7 +173,7 @@ def deliveries(trials: Sequence[TrialRecord]) -> Deliveries | None:
     if not found or len(found) < len(trials) or measured_s <= 0:
         return None
     summaries = [one.delivery_ns for one in found if one.delivery_ns.count]
-    count = sum(one.count for one in summaries)
+    count = sum(summary.count for summary in summaries)
     try:
         merged = merge(decode(one.delivery_histogram) for one in found)
     except DriveFailed:
@@ -187,8 +187,8 @@ def deliveries(trials: Sequence[TrialRecord]) -> Deliveries | None:
         delivery_ns=quantiles_ns(
             merged,
             sum(max(one.expected, one.delivered) for one in found),
-            least=min((one.min for one in summaries), default=None),
-            mean=sum(one.mean * one.count for one in summaries) / count if count else None,
-            greatest=max((one.max for one in summaries), default=None),
+            least=min((summary.min for summary in summaries), default=None),
+            mean=sum(summary.mean * summary.count for summary in summaries) / count if count else None,
+            greatest=max((summary.max for summary in summaries), default=None),
         ),
     )

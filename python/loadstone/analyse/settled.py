@@ -121,7 +121,7 @@ def _measured(run: Run, trials: Sequence[TrialRecord]) -> _Measured:
         whole = [buckets_of(read_histogram(run.path, trial.trial, _RESPONSE)) for trial in trials]
         return _Measured("trial", whole, failed_of(trials, whole, _RESPONSE))
     parts = [_slices(run, trial) if slices_of(trial) else _intervals(run, trial) for trial in trials]
-    latencies = [one for part in parts for one in part.latencies]
+    latencies = [latency for part in parts for latency in part.latencies]
     return _Measured(parts[0].kind, latencies, [one for part in parts for one in part.failed])
 
 
@@ -166,7 +166,7 @@ def _intervals(run: Run, trial: TrialRecord) -> _Measured:
         if line.phase in ("measure", "drain"):
             place = bisect_right(starts, line.start_s + _ROUNDED_S) - 1
             failed[max(0, place)] += sum(line.errors.values()) + line.timeouts + line.dropped
-    rest = max(0, operations_of(trial, _RESPONSE) - sum(one.total for one in latencies)) - sum(failed)
+    rest = max(0, operations_of(trial, _RESPONSE) - sum(latency.total for latency in latencies)) - sum(failed)
     failed[-1] = max(0, failed[-1] + rest)
     second = _SECOND_S[0] <= longest_s <= _SECOND_S[1]
     return _Measured("second" if second else "part", latencies, failed)

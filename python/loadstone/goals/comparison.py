@@ -73,8 +73,8 @@ class Comparison(Goal):
         begins, self._turn = time.turn is not self._turn, time.turn
         if begins and time.turn is not Turn.MORE:  # then those go on that did so after their first looks
             ran_out = time.turn is Turn.LEFT
-            able = [one for one in groups if not ran_out or _ran_out_of_time(one, history)]
-            self._running = [one for one in able if self._goes_on(one, history, time)]
+            able = [passes for passes in groups if not ran_out or _ran_out_of_time(passes, history)]
+            self._running = [passes for passes in able if self._goes_on(passes, history, time)]
         if self._round is None:
             if not self._running or (time.turn is Turn.FIRST and not begins):
                 return Done()
@@ -92,12 +92,12 @@ class Comparison(Goal):
     def first_s(self, history: History) -> Sequence[float]:
         """Of each comparison that had no look yet what its first one takes."""
         groups = self._follow(history)
-        return [one.seconds_to(one.group.looks[0]) for one in groups if _look(one.group, history) is None]
+        return [passes.seconds_to(passes.group.looks[0]) for passes in groups if _look(passes.group, history) is None]
 
     def expected(self, history: History, time: TimeLeft) -> Expected:
         """All blocks of those that go on; any of them may be decided before."""
-        running = [one for one in self._follow(history) if self._goes_on(one, history, time)]
-        return Expected(0.0, sum(one.seconds_to(one.group.looks[-1]) for one in running))
+        running = [passes for passes in self._follow(history) if self._goes_on(passes, history, time)]
+        return Expected(0.0, sum(passes.seconds_to(passes.group.looks[-1]) for passes in running))
 
     def _follow(self, history: History) -> list[Passes]:
         """The groups, with all that was measured of them."""
@@ -136,7 +136,7 @@ class Comparison(Goal):
             return False
         if look.reason == "out of budget":
             return True
-        return history.more_time and any(one.kind == "not_decidable" for one in look.verdicts)
+        return history.more_time and any(verdict.kind == "not_decidable" for verdict in look.verdicts)
 
     # Blocks
 
@@ -205,8 +205,8 @@ class Comparison(Goal):
         own_s, left_s = passes.next_s(), time.left_s
         if rounds is None or rounds.unit == "block" or left_s <= 0:
             return None
-        others = (one for one in self._groups or () if one is not passes and _waits(one.group, history))
-        share = own_s / (own_s + sum(one.next_s() for one in others)) if own_s > 0 else 1.0
+        others = (other for other in self._groups or () if other is not passes and _waits(other.group, history))
+        share = own_s / (own_s + sum(other.next_s() for other in others)) if own_s > 0 else 1.0
         conditions = len(passes.group.conditions)
         pace = own_s / rounds.block_s(block, conditions)  # what blocks took so far, of what the plan expected
         number = rounds.within(share * left_s / max(pace, 0.1), block, conditions)
@@ -230,7 +230,7 @@ class Comparison(Goal):
             group, self._asked.experiment, passes.upto(blocks), budget_s / 60 if budget_s > 0 else None
         )
         reason = _reason(outcome, in_time=self._in_time, last=blocks >= left[-1])
-        verdicts = [one.of_look() for one in outcome.verdicts]
+        verdicts = [verdict.of_look() for verdict in outcome.verdicts]
         look = time.look(group.name, blocks, reason, stage=group.stage, verdicts=verdicts, carried=outcome.carried)
         longer = self._longer(passes, look, history, time) if outcome.carried is not None else None
         following = passes if reason == "go on" else longer
@@ -241,7 +241,7 @@ class Comparison(Goal):
     def _longer(self, passes: Passes, look: Look, history: History, time: TimeLeft) -> Passes | None:
         """The group's next stage takes its place; None where there is no time for its first look."""
         stages = self._asked.run_plan.stages(passes.group.name)
-        following = next((one for one in stages if one.group.stage == passes.group.stage + 1), None)
+        following = next((stage for stage in stages if stage.group.stage == passes.group.stage + 1), None)
         if following is None:
             return None
         longer = _passes(_after(following, look))
@@ -268,7 +268,7 @@ class Comparison(Goal):
 
     def _tell_decided(self, told: Told, history: History) -> None:
         groups = self._groups or []
-        ended = [look for one in groups if (look := _look(one.group, history)) and look.stop]
+        ended = [look for passes in groups if (look := _look(passes.group, history)) and look.stop]
         told.decided(sum(look.reason == "decided" for look in ended), len(groups))
 
 
@@ -288,7 +288,7 @@ def _look(group: Group, history: History) -> Look | None:
 
 def _looks_left(group: Group, history: History) -> tuple[int, ...]:
     planned = group.looks if group.sequential else group.looks[-1:]
-    taken = [one.blocks for one in history.looks if (one.group, one.stage) == (group.name, group.stage)]
+    taken = [look.blocks for look in history.looks if (look.group, look.stage) == (group.name, group.stage)]
     return looks_left(planned, taken, group.blocks_min)
 
 
@@ -307,7 +307,7 @@ def _reason(outcome: LookOutcome, *, in_time: bool, last: bool) -> Reason:
     """Why a group ends at a look, or that it goes on. What is INVALID with too few blocks may go on with more time."""
     if outcome.carried is not None:
         return "carry-over"
-    invalid = any(one.kind == "invalid" for one in outcome.verdicts)
+    invalid = any(verdict.kind == "invalid" for verdict in outcome.verdicts)
     if outcome.decided and (in_time or not invalid):
         return "decided"
     if last:

@@ -163,7 +163,9 @@ def crash_section(tables: Sequence[CrashTable]) -> Section:
     return Section(
         name="crashes",
         heading=message("crash_heading"),
-        tables=tuple(SectionTable(one.title, _COLUMNS, tuple(map(_line, one.rows)), one.note) for one in tables),
+        tables=tuple(
+            SectionTable(table.title, _COLUMNS, tuple(map(_line, table.rows)), table.note) for table in tables
+        ),
         reading=message("crash_reading"),
         alarms=tuple(_alarm(row) for table in tables for row in table.rows if row.broken),
     )

@@ -77,7 +77,7 @@ class FixedRate(Goal):
 
     def _shown(self, rows: Rows) -> Shown:
         block, first = rows.block(self._asked.run_plan.seed), rows.trials[0]
-        labels = tuple(label_of(self._asked.experiment, one.condition) for one in rows.trials)
+        labels = tuple(label_of(self._asked.experiment, trial.condition) for trial in rows.trials)
         if rows.rounds is None:
             return Shown(block, labels[0], PLACE)
         name = f"{first.group} b{first.block:02d}"
@@ -114,7 +114,7 @@ class FixedRate(Goal):
             rounds = rounds_at_rate(max(rows[place][1] for place in places))
             trials = [rows[place][0] for place in places]
             each_s = rounds.interval_of_a_slice_s
-            sliced = tuple(replace(one, plan=in_slices(one.plan, rounds, 1, each_s)) for one in trials)
+            sliced = tuple(replace(trial, plan=in_slices(trial.plan, rounds, 1, each_s)) for trial in trials)
             expected_s = rounds.slices_s(rounds.of(1), len(sliced)) + self._opening_s * len(sliced)
             yield Rows(sliced, rounds, expected_s)
 

@@ -148,7 +148,7 @@ class History:
 
     def look(self, name: str, stage: int = 0) -> Look | None:
         """The newest look at this stage of a group, or at a condition that is saturated."""
-        return next((one for one in reversed(self.looks) if (one.group, one.stage) == (name, stage)), None)
+        return next((look for look in reversed(self.looks) if (look.group, look.stage) == (name, stage)), None)
 
 
 @dataclass

@@ -37,7 +37,9 @@ def measure_block(asked: Asked, passes: Passes, block: int, *, target: int, shor
             f"{group.name}: warm-up block" if block == WARM_BLOCK else f"{group.name}: block {block}, look at {target}"
         )
         pending = at_equal_rate(group, passes.pending(block), passes.upto(WARM_BLOCK))
-        blocks = tuple(Shown(Block.alone(one), label_of(asked.experiment, one.condition), place) for one in pending)
+        blocks = tuple(
+            Shown(Block.alone(trial), label_of(asked.experiment, trial.condition), place) for trial in pending
+        )
     return Measure(blocks, whole=place, warms=block == WARM_BLOCK)
 
 
@@ -46,7 +48,9 @@ def _in_rounds(asked: Asked, passes: Passes, rounds: Rounds, block: int, place: 
     group = passes.group
     trials = at_equal_rate(group, passes.begin_whole(block), passes.upto(WARM_BLOCK))
     if rounds != group.rounds:
-        trials = tuple(replace(one, plan=in_slices(one.plan, rounds, block, one.plan.interval_s)) for one in trials)
+        trials = tuple(
+            replace(trial, plan=in_slices(trial.plan, rounds, block, trial.plan.interval_s)) for trial in trials
+        )
     places = {identity(planned.condition): number for number, planned in enumerate(trials)}
     orders = round_orders(group, asked.run_plan.seed, block, rounds.of(block))
     numbered = tuple(tuple(places[identity(condition)] for condition in order) for order in orders)
@@ -55,7 +59,7 @@ def _in_rounds(asked: Asked, passes: Passes, rounds: Rounds, block: int, place: 
         group.name,
         place,
         name=f"{trials[0].group} b{trials[0].block:02d}",
-        labels=tuple(label_of(asked.experiment, one.condition) for one in trials),
+        labels=tuple(label_of(asked.experiment, trial.condition) for trial in trials),
         in_round=_round_of(group.name, rounds.of(block)) if in_tables(group.name) else None,
     )
 
@@ -94,7 +98,7 @@ def rate_of(group: Group, finished: Sequence[TrialRecord]) -> float | None:
     """
     if group.fixed_rate is None:
         return None
-    did = {identity(one.condition): one.goodput_per_s for one in finished if one.block == WARM_BLOCK}
+    did = {identity(trial.condition): trial.goodput_per_s for trial in finished if trial.block == WARM_BLOCK}
     slowest_per_s = min(did.get(identity(condition), 0.0) for condition in group.conditions)
     rate_per_s = group.fixed_rate.of(slowest_per_s or None)
     return None if rate_per_s is None else float(f"{rate_per_s:.3g}")

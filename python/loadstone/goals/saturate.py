@@ -77,7 +77,7 @@ class Saturate(Goal):
         if planned is None:
             return Done()
         if self._passes is None:
-            open_ = [one for one in planned.trials if _goes_on(one, history)]
+            open_ = [trial for trial in planned.trials if _goes_on(trial, history)]
             self._passes = deque((one, refine) for refine in (False, True) for one in open_)
             self._ramps = deque(planned.trials)
         while self._passes:
@@ -115,7 +115,7 @@ class Saturate(Goal):
         if planned is None:
             return Expected()
         own_s = max(0.0, self._own_s - (time.budget.elapsed_s() - self._own_at_s))
-        trials = {one.name: self._trials_of(one, history) for one in planned.trials}
+        trials = {trial.name: self._trials_of(trial, history) for trial in planned.trials}
         waiting = sum(not own and history.look(name) is None for name, own in trials.items())
         others = waiting - (waiting == len(planned.trials))
         each_s = planned.searches_s() / len(planned.trials)
@@ -233,7 +233,7 @@ def _goes_on(template: PlannedTrial, history: History) -> bool:
 
 
 def _has_ramp(trials: Iterable[TrialRecord]) -> bool:
-    return any(one.saturation and one.saturation.phase == "ramp" for one in trials)
+    return any(trial.saturation and trial.saturation.phase == "ramp" for trial in trials)
 
 
 def _out_of_budget(

@@ -49,7 +49,7 @@ def saturation_of(
 
 def saturation_headline(answers: Sequence[SaturationAnswer]) -> Message | None:
     """Where each condition saturates; None of runs that did not measure it."""
-    said = [message("saturation_of", label=one.label, said=one.message) for one in answers]
+    said = [message("saturation_of", label=answer.label, said=answer.message) for answer in answers]
     return message("saturations", answers=said) if said else None
 
 
@@ -118,7 +118,7 @@ def _open(
 
 
 def _search(answer: ClosedAnswer) -> Search:
-    points = [SearchPoint(users=one.users, rate_per_s=None, per_s=one.goodput_per_s) for one in answer.probes]
+    points = [SearchPoint(users=probe.users, rate_per_s=None, per_s=probe.goodput_per_s) for probe in answer.probes]
     return Search(points=points, why=answer.why)
 
 
@@ -131,8 +131,10 @@ def _seconds(trials: Sequence[TrialRecord]) -> float:
     """From the first one's start to the last one's end."""
     if not trials:
         return 0.0
-    ends = [one.started_unix_ns / 1e9 + max((end for _, end in one.phases.values()), default=0.0) for one in trials]
-    return round(max(ends) - min(one.started_unix_ns for one in trials) / 1e9, 3)
+    ends = [
+        trial.started_unix_ns / 1e9 + max((end for _, end in trial.phases.values()), default=0.0) for trial in trials
+    ]
+    return round(max(ends) - min(trial.started_unix_ns for trial in trials) / 1e9, 3)
 
 
 def _level_points(run: Run, trials: Sequence[TrialRecord], sweeps: Sequence[Sweep]) -> list[SaturationPoint]:
@@ -163,7 +165,9 @@ def _rate_points(run: Run, steps: Sequence[RateStep]) -> list[SaturationPoint]:
 
 def _trials_of_sweeps(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
     """Those of them that are of a sweep and were driven."""
-    return [one for one in trials if one.saturation is not None and one.saturation.phase == "sweep" and one.phases]
+    return [
+        trial for trial in trials if trial.saturation is not None and trial.saturation.phase == "sweep" and trial.phases
+    ]
 
 
 def _point(
@@ -201,7 +205,7 @@ def _response(run: Run, trials: list[TrialRecord]) -> Quantiles | None:
 
 def _failed(trials: Sequence[TrialRecord]) -> float:
     offered = sum(trial.counts.offered for trial in trials)
-    return sum(failed_share(one) * one.counts.offered for one in trials) / offered if offered else 1.0
+    return sum(failed_share(trial) * trial.counts.offered for trial in trials) / offered if offered else 1.0
 
 
 def _cpu(trials: Sequence[TrialRecord]) -> dict[str, float]:
@@ -247,7 +251,7 @@ def limiting_levels(trials: Mapping[int, Sequence[TrialRecord]], point: float | 
 def limiting_rates(trials: Sequence[TrialRecord], limit_per_s: float | None) -> Limiting | None:
     """Of the open model: from nearly the limit on; where there is none, at the highest rates."""
     rated = sorted(
-        ((one.saturation.rate_per_s or 0.0, one) for one in trials if one.saturation), key=lambda two: two[0]
+        ((trial.saturation.rate_per_s or 0.0, trial) for trial in trials if trial.saturation), key=lambda two: two[0]
     )
     if not rated:
         return None
@@ -269,7 +273,7 @@ def _limiting(
     if found is None:
         return None
     unloaded, knee, beyond = shares
-    names = sorted({name for one in shares for name in one}, key=lambda name: -beyond.get(name, 0.0))
+    names = sorted({name for share in shares for name in share}, key=lambda name: -beyond.get(name, 0.0))
     rows = [
         PartShare(part=name, unloaded=unloaded.get(name), knee=knee.get(name), beyond=beyond.get(name))
         for name in names
@@ -295,7 +299,7 @@ def _ramp_of_trials(
 ) -> RampAnswer | None:
     """The ramp among the trials of a condition; None where none was driven."""
     ramp = settings.classical
-    driven = next((one for one in reversed(trials) if one.saturation and one.saturation.phase == "ramp"), None)
+    driven = next((trial for trial in reversed(trials) if trial.saturation and trial.saturation.phase == "ramp"), None)
     if ramp is None or driven is None:
         return None
     return _ramp_answer(run.intervals.get(driven.trial, ()), steps_of(ramp), ramp.users, found)
@@ -338,7 +342,9 @@ def with_averages(driven: Sequence[Step]) -> list[RampStep]:
 
 
 def _measured(lines: Sequence[IntervalLine]) -> list[IntervalLine]:
-    return sorted((one for one in lines if one.phase == "measure" and one.duration_s > 0), key=lambda one: one.start_s)
+    return sorted(
+        (line for line in lines if line.phase == "measure" and line.duration_s > 0), key=lambda one: one.start_s
+    )
 
 
 def _users(line: IntervalLine, steps: RampUp, users: int) -> int:

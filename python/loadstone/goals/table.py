@@ -117,7 +117,9 @@ class Table(Goal):
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
         groups = [group for group in asked.run_plan.groups if in_tables(group.name)]
-        planned = {group.name: [one for one in asked.run_plan.trials if one.group == group.name] for group in groups}
+        planned = {
+            group.name: [trial for trial in asked.run_plan.trials if trial.group == group.name] for group in groups
+        }
         self._decks = [Passes(group, planned[group.name]) for group in groups if group.rounds is not None]
         self._tables = [TableTrials(group, planned[group.name]) for group in groups if group.rounds is None]
         self._turn: Turn | None = None

@@ -108,7 +108,7 @@ def markdown(report: CompareReport) -> str:
 
 def telling(report: CompareReport) -> list[Comparison]:
     """The comparisons that say something, largest difference first."""
-    there = [one for one in report.comparisons if _why_folded(one) is None]
+    there = [comparison for comparison in report.comparisons if _why_folded(comparison) is None]
     return sorted(there, key=lambda one: (_ORDER.index(one.primary.kind), -abs(one.primary.estimate or 0.0)))
 
 
@@ -167,7 +167,7 @@ def _plural(word: str, number: int) -> str:
 def warnings(report: CompareReport) -> list[str]:
     """The warnings of what has a line; those that differ in their figures only become one, the first as an example."""
     pairs = telling(report)
-    found = verdicts.folded((_name(one), warning) for one in pairs for warning in one.warnings)
+    found = verdicts.folded((_name(pair), warning) for pair in pairs for warning in pair.warnings)
     return [_together(alike, len(pairs)) for alike in found]
 
 
@@ -182,7 +182,9 @@ def _together(alike: Sequence[verdicts.Warned], pairs: int) -> str:
 
 def advice(report: CompareReport) -> list[str]:
     """How to decide what is undecided, one sentence a remedy."""
-    undecided = [one for one in report.comparisons if one.primary.kind in ("undecided", "not_decidable")]
+    undecided = [
+        comparison for comparison in report.comparisons if comparison.primary.kind in ("undecided", "not_decidable")
+    ]
     if not undecided:
         return []
     few = [one for one in undecided if one.primary.low is None]

@@ -190,7 +190,8 @@ def share_rows(answer: SaturationAnswer) -> list[list[str]]:
     if answer.limiting is None:
         return []
     return [
-        [fmt.plain(one.part), *map(fmt.percent, (one.unloaded, one.knee, one.beyond))] for one in answer.limiting.shares
+        [fmt.plain(share.part), *map(fmt.percent, (share.unloaded, share.knee, share.beyond))]
+        for share in answer.limiting.shares
     ]
 
 
@@ -200,15 +201,17 @@ def search_line(answer: SaturationAnswer) -> str:
         return ""
     of_users = answer.search.points[0].users is not None
     steps = [
-        message("saturation_search_step", users=one.users, rate_per_s=one.rate_per_s, per_s=one.per_s, kept=one.kept)
-        for one in answer.search.points
+        message(
+            "saturation_search_step", users=point.users, rate_per_s=point.rate_per_s, per_s=point.per_s, kept=point.kept
+        )
+        for point in answer.search.points
     ]
     return fmt.sentence(message("saturation_search", steps=steps, of_users=of_users, why=answer.search.why))
 
 
 def part_names(answers: Sequence[SaturationAnswer]) -> list[str]:
     """Every part whose CPU was observed, each once."""
-    return list(dict.fromkeys(part for one in answers for point in one.points for part in point.cpu))
+    return list(dict.fromkeys(part for answer in answers for point in answer.points for part in point.cpu))
 
 
 def point_headers(answer: SaturationAnswer) -> list[str]:

@@ -63,7 +63,7 @@ def trust_text(analysis: Analysis) -> str:
     """`3 of 54 figures good within 10 %; 38: their bounds are small, ...; 9: the interval is wider`."""
     found = trust(analysis)
     if analysis.saturations and not any(row.goodput_per_s for row in different_rows(analysis)):
-        sure = sum(one.kind in ("plateau", "peak", "limit") for one in analysis.saturations)
+        sure = sum(saturation.kind in ("plateau", "peak", "limit") for saturation in analysis.saturations)
         return fmt.sentence(message("trust_saturation", good=sure, of=len(analysis.saturations)))
     if not found.of:
         return fmt.sentence(message("trust_no_table"))
@@ -143,7 +143,9 @@ def why_so_far(analysis: Analysis, row: Row) -> str:
 def _worst(analysis: Analysis, row: Row, name: str) -> Message | None:
     names = set(row.trials)
     checks = (check for trial in analysis.trials if trial.trial in names for check in trial.checks)
-    found = [one for one in checks if one.name == name and one.reason is not None and one.verdict == "suspect"]
+    found = [
+        check for check in checks if check.name == name and check.reason is not None and check.verdict == "suspect"
+    ]
     return max(found, key=lambda one: one.measured or 0.0).reason if found else None
 
 

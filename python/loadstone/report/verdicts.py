@@ -77,7 +77,7 @@ def title(comparison: Comparison) -> str:
 
 def common_sides(comparisons: Sequence[Comparison]) -> tuple[str, str] | None:
     """The names of both sides where all comparisons have the same two."""
-    sides = {(one.primary.a.name, one.primary.b.name) for one in comparisons}
+    sides = {(comparison.primary.a.name, comparison.primary.b.name) for comparison in comparisons}
     if len(sides) != 1:
         return None
     a, b = sides.pop()
@@ -177,7 +177,7 @@ def blocks_ratio(verdict: Verdict, log_ratio: float | None) -> str:
 def together(comparisons: Sequence[Comparison]) -> list[str]:
     """The pairs' warnings; those that differ in figures and names only become one, with the first as an example."""
     lines = []
-    for group in folded((title(one), warning) for one in comparisons for warning in one.warnings):
+    for group in folded((title(comparison), warning) for comparison in comparisons for warning in comparison.warnings):
         name, first = group[0]
         if len(group) == 1:
             lines.append(f"{name}: {first}")
@@ -192,7 +192,7 @@ def margin_text(family: Family) -> str:
     """`Compared by correct replies a second; a difference below 5 % does not matter.`"""
     if not family.comparisons:
         return ""
-    margins = dict.fromkeys(one.primary.margin for one in family.comparisons)
+    margins = dict.fromkeys(comparison.primary.margin for comparison in family.comparisons)
     sizes = " or ".join(fmt.percent(margin) for margin in margins)
     return f"Compared by {metric_text(family.metric)}; a difference below {sizes} does not matter."
 

@@ -115,15 +115,17 @@ def families(found: list[Family], width: int) -> Iterator[RenderableType]:
         yield Padding(_pairs(family.comparisons, width - _INDENT), (0, 0, 0, _INDENT))
         for line in verdicts.together(family.comparisons):
             yield Padding(Text(f"! {line}", style="yellow"), (0, 0, 0, _INDENT))
-    if any(verdicts.interval(one.primary) for family in found for one in family.comparisons):
+    if any(verdicts.interval(comparison.primary) for family in found for comparison in family.comparisons):
         yield Text(brackets(), style="dim")
 
 
 def _pairs(comparisons: list[Comparison], width: int) -> Table:
     """A line a pair where there is room for pair and verdict, else the verdict on the line below."""
-    longest = max((cell_len(verdicts.title(one)) for one in comparisons), default=0)
+    longest = max((cell_len(verdicts.title(comparison)) for comparison in comparisons), default=0)
     said_of_all = [
-        line for one in comparisons for line in (_said(one), *(said for _, said in verdicts.cost_lines(one)))
+        line
+        for comparison in comparisons
+        for line in (_said(comparison), *(said for _, said in verdicts.cost_lines(comparison)))
     ]
     longest_verdict = max(map(cell_len, said_of_all), default=0)
     beside = longest + longest_verdict + 4 <= width
