@@ -11,11 +11,12 @@ from loadstone.goals.registry import read_answer
 from loadstone.goals.saturation_answer import SaturationAnswer
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
 from loadstone.judge.bottleneck import Part as Part
-from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Level, Piece, Verdict
+from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
 from loadstone.record.look import Reason
 from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
+from loadstone.spec.levels import Level
 
 AnyAnswer = Annotated[SerializeAsAny[GoalAnswer], BeforeValidator(read_answer)]
 IntervalUnit = Literal["slice", "second", "part", "trial"]

@@ -3,9 +3,10 @@
 from typing import Literal
 
 from loadstone.judge.bottleneck import Bottleneck
-from loadstone.judge.verdict import Level, Piece
+from loadstone.judge.verdict import Piece
 from loadstone.message import Recorded
 from loadstone.record.trial import Quantiles, TrialVerdict
+from loadstone.spec.levels import Level
 
 PointKind = Literal["plateau", "peak", "limit", "at_least", "none"]
 """plateau: throughput levels off. peak: it falls again. limit: the highest rate of the open model that keeps its

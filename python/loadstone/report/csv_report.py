@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from loadstone import registry
 from loadstone.analyse.model import Analysis, AtRate, Comparison, ResultTable, Row
 from loadstone.goals.saturation_answer import Estimated, SaturationAnswer, SaturationPoint
-from loadstone.judge.verdict import Level, Verdict
+from loadstone.judge.verdict import Verdict
 from loadstone.record.facts import HOST
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.trial import Quantiles
@@ -18,6 +18,7 @@ from loadstone.report import verdicts
 from loadstone.report.saturation_view import part_names
 from loadstone.report.tables.column import errors
 from loadstone.report.tables.columns import is_at_rate
+from loadstone.spec.levels import Level
 
 _LATENCIES = ("response", "service", "pool_wait")
 _FORMULA = ("=", "+", "-", "@")
