@@ -194,7 +194,7 @@ def memcached_replies(data: bytes) -> None:
     real, memcached.dialled = memcached.dialled, dial
     try:
         with MemcachedControl(Endpoint(), timeout_s=0.01) as control:
-            asked = (control.snapshot, control.keys, control.version, control.evicting_policy)
+            asked = (control.snapshot, control.keys, control.facts, control.evicting_policy)
             for ask in (*asked, partial(control.call, "mg", "k", "v"), partial(control.count, "mg k v")):
                 with contextlib.suppress(LoadstoneError):
                     ask()
