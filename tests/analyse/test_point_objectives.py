@@ -6,7 +6,7 @@ from tests.report.saturations import at_least, limit, none, plateau
 from loadstone.analyse.analysis import Analysis
 from loadstone.analyse.objectives import missed, parse_objective, require_measured, require_relative
 from loadstone.errors import UserError
-from loadstone.goals.saturation_answer import SaturationAnswer
+from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.report.text.sentences import text
 
 

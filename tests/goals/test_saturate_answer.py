@@ -11,7 +11,7 @@ from tests.saturation_trials import System, failing, full_generator, saturated, 
 from loadstone.commands.saturate_options import SearchOptions
 from loadstone.goals.saturate import Saturate
 from loadstone.goals.saturate_answer import saturation_headline
-from loadstone.goals.saturation_answer import SaturationAnswer
+from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.report.text.sentences import text
 

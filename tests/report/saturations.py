@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 
 from loadstone.goals.saturate_answer import with_averages
-from loadstone.goals.saturation_answer import (
+from loadstone.goals.saturate_types import (
     Estimated,
     Limiting,
     ObjectiveAnswer,

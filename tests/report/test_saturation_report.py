@@ -11,7 +11,7 @@ from rich.console import Console
 from tests.report.saturations import KINDS, plateau
 
 from loadstone.analyse.model import Analysis
-from loadstone.goals.saturation_answer import SaturationAnswer
+from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.report import saturation_view as view
 from loadstone.report.charts.chart import draw
 from loadstone.report.charts.chart_list import charts_of

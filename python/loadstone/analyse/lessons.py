@@ -8,7 +8,7 @@ from statistics import fmean, mean, median
 
 from loadstone.analyse.model import CheckSummary, EffectsAnswer, Family, LessonAnswer, LessonVerdict, ResultTable, Row
 from loadstone.analyse.server_side import stored_keys, stored_rows, users_of
-from loadstone.goals.saturation_answer import SaturationAnswer
+from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.validity.checks import CHECKS, forbidding
 from loadstone.judge.validity.data import stored_rows as stored
 from loadstone.judge.verdict import DECIDED

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny
 from loadstone.goals.answer import GoalAnswer, Section
 from loadstone.goals.crash import CrashTable, crash_section
 from loadstone.goals.registry import read_answer
-from loadstone.goals.saturation_answer import SaturationAnswer
+from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
 from loadstone.judge.bottleneck import Part as Part
 from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, cast
 
 from loadstone.analyse.model import Analysis, AtRate, Comparison, Row
 from loadstone.errors import UserError
-from loadstone.goals.saturation_answer import SaturationAnswer
+from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import COST, Verdict
 from loadstone.message import Message, message

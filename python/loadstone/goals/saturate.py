@@ -34,7 +34,7 @@ from loadstone.goals.saturate_closed import (
     search_so_far,
 )
 from loadstone.goals.saturate_open import RateSearch, length_s, measure_rate, rate_search
-from loadstone.goals.saturation_answer import SaturationAnswer
+from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.closed_saturation import closed_answer
 from loadstone.judge.statistics.saturation_open import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.judge.statistics.saturation_range import SWEEPS_MIN

@@ -7,7 +7,7 @@ from statistics import median
 
 from loadstone.errors import DriveFailed
 from loadstone.goals.saturate_objective import estimated, met_by_rates, met_in_sweeps
-from loadstone.goals.saturation_answer import (
+from loadstone.goals.saturate_types import (
     Estimated,
     Limiting,
     PartShare,

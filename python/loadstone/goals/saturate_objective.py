@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hdrh.histogram import HdrHistogram
 
 from loadstone.errors import DriveFailed
-from loadstone.goals.saturation_answer import Estimated, ObjectiveAnswer
+from loadstone.goals.saturate_types import Estimated, ObjectiveAnswer
 from loadstone.judge.closed_saturation import LevelLatency, Met, met_up_to, sweep_blocks, sweep_rounds_of
 from loadstone.judge.statistics.saturation_model import Estimate, Saturation, Sweep
 from loadstone.message import Message, message

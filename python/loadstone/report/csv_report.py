@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from loadstone import registry
 from loadstone.analyse.model import Analysis, AtRate, Comparison, ResultTable, Row
-from loadstone.goals.saturation_answer import Estimated, SaturationAnswer, SaturationPoint
+from loadstone.goals.saturate_types import Estimated, SaturationAnswer, SaturationPoint
 from loadstone.judge.verdict import Verdict
 from loadstone.record.facts import HOST
 from loadstone.record.histogram import PER_MILLE

@@ -14,7 +14,7 @@ from loadstone.analyse.model import (
     TrialView,
 )
 from loadstone.goals.answer import Section
-from loadstone.goals.saturation_answer import SaturationAnswer
+from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message
 from loadstone.report import effect_lines, glossary, study, summary, verdicts

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from loadstone.goals.saturation_answer import Estimated, SaturationAnswer, SaturationPoint
+from loadstone.goals.saturate_types import Estimated, SaturationAnswer, SaturationPoint
 from loadstone.message import Message, message
 from loadstone.report import format as fmt
 from loadstone.report.text.sentences import text

@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.goals.saturation_answer import RampAnswer, SaturationAnswer
+from loadstone.goals.saturate_types import RampAnswer, SaturationAnswer
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
 from loadstone.report.charts import theme

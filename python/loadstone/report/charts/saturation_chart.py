@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.goals.saturation_answer import SaturationAnswer, SaturationPoint
+from loadstone.goals.saturate_types import SaturationAnswer, SaturationPoint
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
 from loadstone.report.charts import theme

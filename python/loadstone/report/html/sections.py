@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from loadstone.analyse.model import Analysis, Comparison, EffectsAnswer, Family, ResultTable, Row
-from loadstone.goals.saturation_answer import SaturationAnswer
+from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.verdict import Side, Verdict
 from loadstone.record.trial import CheckResult
 from loadstone.report import effect_lines, summary, verdicts

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from loadstone.analyse.model import Comparison, EffectsAnswer, Family, LessonAnswer
 from loadstone.goals.answer import Section, SectionTable
-from loadstone.goals.saturation_answer import PointKind, SaturationAnswer
+from loadstone.goals.saturate_types import PointKind, SaturationAnswer
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report import effect_lines, verdicts
 from loadstone.report import format as fmt
