@@ -8,6 +8,7 @@ import psutil
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.transport import is_loopback
 from loadstone.errors import ServerGone, UserError
+from loadstone.machine.local_ports import listeners
 from loadstone.plan.endpoints import Endpoint
 
 Answer = TypeVar("Answer")
@@ -34,8 +35,7 @@ def listening_pid(endpoint: Endpoint) -> int | None:
     if not is_loopback(endpoint.host):
         return None
     try:
-        listening = (c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN)
-        pids = {c.pid for c in listening if c.laddr and c.laddr.port == endpoint.port}
+        pids = listeners([endpoint.port])[endpoint.port]
     except (psutil.Error, OSError):
         return None
     return next(iter(pids)) if len(pids) == 1 else None

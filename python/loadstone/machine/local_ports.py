@@ -1,11 +1,14 @@
-"""The ports of this machine: a free one, and those that its connections get, with how many are taken (Linux)."""
+"""The ports of this machine: a free one, who listens on one, and those that its connections get (Linux)."""
 
 import contextlib
 import random
 import socket
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 from loadstone.errors import UserError
 
@@ -92,6 +95,19 @@ PORT_TRIES = 5
 PORTS = range(10_240, 32_768)
 """Below the ports that systems give to outgoing connections: a client that reconnects to a dead
 server of ours can neither take its port nor reach itself."""
+
+
+def listeners(ports: Collection[int]) -> dict[int, set[int | None]]:
+    """Port -> the processes that listen on it; None stands for a process that this user may not see.
+
+    Raises:
+        psutil.Error, OSError: this cannot be observed here.
+    """
+    pids: dict[int, set[int | None]] = {port: set() for port in ports}
+    for socket_ in psutil.net_connections("tcp"):
+        if socket_.status == psutil.CONN_LISTEN and socket_.laddr and socket_.laddr.port in pids:
+            pids[socket_.laddr.port].add(socket_.pid)
+    return pids
 
 
 def free_port() -> int:

@@ -22,7 +22,7 @@ from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.subjects.manifest import PLACES, WORKERS_MAX, Manifest, Run
 from loadstone.errors import UserError
-from loadstone.machine.local_ports import PORT_TRIES, free_port
+from loadstone.machine.local_ports import PORT_TRIES, free_port, listeners
 from loadstone.machine.process_identity import started
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import hide
@@ -76,16 +76,15 @@ def worker_ports(count: int, taken: int) -> tuple[int, ...]:
 
 def workers_at(ports: Sequence[int]) -> tuple[Worker, ...]:
     """The workers that listen on these ports."""
-    pids: dict[int, set[int]] = {port: set() for port in ports}
+    listening: dict[int, set[int | None]] = {}
     with contextlib.suppress(psutil.Error, OSError):
-        for one in psutil.net_connections("tcp"):
-            if one.status == psutil.CONN_LISTEN and one.laddr and one.laddr.port in pids and one.pid is not None:
-                pids[one.laddr.port].add(one.pid)
-    found_pids = [next(iter(pids[port])) if len(pids[port]) == 1 else None for port in ports]
-    return tuple(
-        Worker(number, port, pid, None if pid is None else started(pid))
-        for number, (port, pid) in enumerate(zip(ports, found_pids, strict=True), 1)
-    )
+        listening = listeners(ports)
+    workers = []
+    for number, port in enumerate(ports, 1):
+        pids = listening.get(port, set())
+        pid = next(iter(pids)) if len(pids) == 1 else None
+        workers.append(Worker(number, port, pid, None if pid is None else started(pid)))
+    return tuple(workers)
 
 
 def loss_of(workers: Sequence[Worker]) -> str:

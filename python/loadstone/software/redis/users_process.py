@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import psutil
 
+from loadstone.machine.local_ports import listeners
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.session import RedisSession
 
@@ -57,8 +58,7 @@ def parts_of(name: str, pids: Sequence[int | None]) -> dict[str, int]:
 def _listeners(endpoint: Endpoint) -> set[int | None]:
     if endpoint.unix_path is not None:
         return {c.pid for c in psutil.net_connections("unix") if str(c.laddr) == endpoint.unix_path}
-    listening = (c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN)
-    return {c.pid for c in listening if c.laddr and c.laddr.port == endpoint.port}
+    return listeners([endpoint.port])[endpoint.port]
 
 
 def _is_here(endpoint: Endpoint) -> bool:
