@@ -115,10 +115,10 @@ class _CleanPlace:
 
     def _url(self, given: Sequence[Given]) -> str:
         """How the server is reached: by the URL that the user gives, or by its address. Raises UserError if neither."""
-        same_name = [one for one in given if one.place.server == self.place.server]
-        found = next((one for one in same_name if one.place.is_at(self.place)), None)
-        if found is not None:
-            return found.url
+        same_name = [server for server in given if server.place.server == self.place.server]
+        known = next((server for server in same_name if server.place.is_at(self.place)), None)
+        if known is not None:
+            return known.url
         option = f"--server {printable(self.place.server)}"
         if same_name:
             raise UserError(f"{option}=... is {printable(same_name[0].place.address)}, another server or database")
@@ -134,13 +134,13 @@ class _CleanPlace:
     def _unused(self) -> list[Made]:
         """What is left, but for what a run beside this one goes on to use."""
         running = [
-            (beside.name, found)
+            (beside.name, ledger)
             for beside in _ledgers(self.folder.resolve().parent)
-            if beside.name != self.folder.resolve().name and (found := _running(beside)) is not None
+            if beside.name != self.folder.resolve().name and (ledger := _running(beside)) is not None
         ]
         unused = []
         for thing in self._left():
-            users = (name for name, found in running for p, t in found.open if t == thing and p.is_at(self.place))
+            users = (name for name, ledger in running for p, t in ledger.open if t == thing and p.is_at(self.place))
             user = next(users, None)
             if user is None:
                 unused.append(thing)
@@ -152,10 +152,10 @@ class _CleanPlace:
 def _running(folder: Path) -> Entries | None:
     """The ledger of a run that goes on; None of any other."""
     try:
-        found = read_ledger(folder)
+        ledger = read_ledger(folder)
     except UserError:
         return None
-    return found if found is not None and goes_on(found) else None
+    return ledger if ledger is not None and goes_on(ledger) else None
 
 
 def _control(place: Place, url: str) -> Control:
@@ -189,12 +189,12 @@ def _plain_url(address: str) -> str:
 
 def _folder(word: str) -> Path:
     """The run's folder: a path, `latest`, or a name under ./runs. Raises UserError."""
-    found = run_folder(word)
-    if word != LATEST and not found.is_dir() and os.sep not in word:
-        found = RUNS / word
-    if not found.is_dir():
+    folder = run_folder(word)
+    if word != LATEST and not folder.is_dir() and os.sep not in word:
+        folder = RUNS / word
+    if not folder.is_dir():
         raise UserError(f"{word}: there is no such folder; name a run's, or none for all of ./{RUNS}")
-    return found
+    return folder
 
 
 def _ledgers(root: Path) -> Iterator[Path]:

@@ -21,13 +21,12 @@ from typer.exceptions import TyperException
 from loadstone import __version__, defect, terminal
 from loadstone.bounds.describing import describing
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
-from loadstone.commands.check_command import check_app
 from loadstone.commands.command import Takes, command, usage_error
 from loadstone.commands.http_command import HTTP_PEERS, http_command
 from loadstone.commands.redis_command import REDIS_PEERS, redis_command
 from loadstone.commands.saturate_command import saturate_app
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.options import MEASURES, RESULTS, CompareOptions, Option, Quiet, Results, RunOptions, SecretFiles
+from loadstone.options import MEASURES, RESULTS, CompareOptions, Option, Quiet, Results, RunOptions, SecretFiles, Trust
 from loadstone.own_command import own_command
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
 from loadstone.secrecy.known_secrets import hide
@@ -42,6 +41,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+check_app = typer.Typer(help="Check a part of your own.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(saturate_app, name="saturate")
 app.add_typer(check_app, name="check")
 
@@ -220,6 +220,29 @@ def clean(
     from loadstone.clean import clean as clean_up
 
     status = clean_up(run, server, lambda line: _print([line]), secret_files=secret_file, dry_run=dry_run)
+    if status:
+        raise typer.Exit(status)
+
+
+@check_app.callback()
+def _check() -> None:
+    """Check a part of your own."""
+
+
+@command(check_app, "driver")
+def check_driver_command(
+    *,
+    driver: Annotated[str, typer.Argument(metavar="NAME[:OPTION=VALUE]|PATH", show_default=False)],
+    trust: Trust = False,
+    part: Annotated[
+        tuple[str, ...],
+        Option("--part", metavar="TEXT", help="Only the parts with this in their name. Repeatable."),
+    ] = (),
+) -> None:
+    """Run a driver through the whole contract (docs/drivers.md) on a Redis of its own: about a minute."""
+    from loadstone.check_driver import check_driver
+
+    status = check_driver(driver, part, lambda line: _print([line]), terminal.remark, trust=trust)
     if status:
         raise typer.Exit(status)
 

@@ -68,7 +68,7 @@ def compare(options: CompareOptions, console: Console) -> CompareOutcome:
 def _status(report: CompareReport, objectives: Sequence[Objective]) -> int:
     if objectives and report.missed:
         return MISSED_STATUS
-    return INVALID_STATUS if any(one.primary.kind == "invalid" for one in report.comparisons) else 0
+    return INVALID_STATUS if any(pair.primary.kind == "invalid" for pair in report.comparisons) else 0
 
 
 def _require_sensible(options: CompareOptions) -> None:
@@ -130,7 +130,7 @@ def _one_run(options: CompareOptions, by: ComparedBy) -> CompareReport:
     else:
         _declared_pairs(run)
         kind = "declared"
-        comparisons = [one for family in compare_groups(run, judged.trials) for one in family.comparisons]
+        comparisons = [pair for family in compare_groups(run, judged.trials) for pair in family.comparisons]
     _require_some(comparisons, apart)
     return _report(kind, [("", judged)], [], [*map(as_written, run.notes), *_one_note(apart)], comparisons)
 
@@ -199,12 +199,12 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> CompareReport:
     a, b = (_judged(path) for path in options.runs)
     matches = match_runs(a, b)
     names = run_names(*options.runs)
-    found = differences(a.run, b.run, [(match.a[0], match.b[0]) for match in matches], names)
-    if found and not options.across:
-        more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    unlike = differences(a.run, b.run, [(match.a[0], match.b[0]) for match in matches], names)
+    if unlike and not options.across:
+        more = f", and {len(unlike) - _NAMED} more" if len(unlike) > _NAMED else ""
         raise UserError(
             f"{options.runs[0]} and {options.runs[1]} are not of the same thing: "
-            f"{'; '.join(sentences.text(one) for one in found[:_NAMED])}{more}; compare them all the same with --across"
+            f"{'; '.join(map(sentences.text, unlike[:_NAMED]))}{more}; compare them all the same with --across"
         )
     if not matches:
         raise UserError(
@@ -214,8 +214,8 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> CompareReport:
     notes = [
         message("note_of_run", run=name, note=note) for name, judged in named for note in _notes(judged, len(matches))
     ]
-    comparisons = compare_runs(a, b, matches, replace(by, across=bool(found)), names)
-    return _report("two runs", named, found, notes, comparisons)
+    comparisons = compare_runs(a, b, matches, replace(by, across=bool(unlike)), names)
+    return _report("two runs", named, unlike, notes, comparisons)
 
 
 def _notes(judged: JudgedRun, matches: int) -> list[Message]:

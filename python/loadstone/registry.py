@@ -57,23 +57,23 @@ def software_of(settings: Mapping[str, Any]) -> Software:
     named = SOFTWARE.get(str(settings.get("software", "")))
     if named is not None:
         return named
-    return next((one for one in SOFTWARE.values() if settings.get("kind") in one.kinds), _first())
+    return next((software for software in SOFTWARE.values() if settings.get("kind") in software.kinds), _first())
 
 
 def is_users(settings: Mapping[str, Any]) -> bool:
     """Whether a server with these settings is the user's, and so never killed."""
-    return any(settings.get("kind") == one.url_kind for one in SOFTWARE.values())
+    return any(settings.get("kind") == software.url_kind for software in SOFTWARE.values())
 
 
 def software_by_url(url: str) -> Software:
     """The software that a URL is of, by its scheme; the first one where no software has that."""
     scheme = url.partition("://")[0]
-    return next((one for one in SOFTWARE.values() if scheme in one.schemes), _first())
+    return next((software for software in SOFTWARE.values() if scheme in software.schemes), _first())
 
 
 def with_tables() -> tuple[Software, ...]:
     """Every software that keeps rows in tables."""
-    return tuple(one for one in SOFTWARE.values() if one.rows == "table")
+    return tuple(software for software in SOFTWARE.values() if software.rows == "table")
 
 
 def _first() -> Software:
@@ -87,7 +87,7 @@ def read_recording(path: "Path", folder: "Path") -> "RecordedLoad":
         UserError: it cannot be read.
     """
     readers = (room(name).recording for name in SOFTWARE)
-    read = next(one for one in readers if one is not None)
+    read = next(reader for reader in readers if reader is not None)
     return read(path, folder)
 
 
@@ -95,7 +95,7 @@ class _Kinds(Mapping[str, "type[ServerSettings]"]):
     """The settings of every kind of server; a room is loaded for the first kind of it that is looked up."""
 
     def __init__(self) -> None:
-        self._rooms = {kind: one.name for one in SOFTWARE.values() for kind in one.kinds}
+        self._rooms = {kind: software.name for software in SOFTWARE.values() for kind in software.kinds}
 
     def __getitem__(self, kind: str) -> "type[ServerSettings]":
         if kind == CONTAINER:

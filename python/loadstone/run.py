@@ -206,11 +206,11 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], 
     lines = tuple(missed(objectives, analysis))
     rows = [row for table in analysis.tables for row in table.rows]
     compared = [comparison for family in analysis.families for comparison in family.comparisons]
-    found = bool(analysis.saturations)  # some rows: the budget did not reach them
-    nothing = not found and bool(rows) and all(row.verdict == "missing" for row in rows)
+    searched = bool(analysis.saturations)  # some rows: the budget did not reach them
+    nothing = not searched and bool(rows) and all(row.verdict == "missing" for row in rows)
     refused = [row for row in rows if row.verdict == "invalid"]
     broken = any(section.alarms for section in analysis.sections)
-    pointless = any(one.kind == "none" for one in analysis.saturations)
-    invalid = bool(refused) or pointless or broken or any(one.primary.kind == "invalid" for one in compared)
+    pointless = any(point.kind == "none" for point in analysis.saturations)
+    invalid = bool(refused) or pointless or broken or any(pair.primary.kind == "invalid" for pair in compared)
     status = MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else UNWRITTEN_STATUS if unwritten else 0
     return Outcome(folder, analysis, lines, status, unwritten)

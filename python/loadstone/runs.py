@@ -105,17 +105,17 @@ def run_lines(runs: Sequence[RunEntry], width: int | None = None) -> list[str]:
     """A line for each run: name, when it began, experiment, how much of it is there, and what it says."""
     cells = [
         (
-            one.name,
-            one.began.astimezone().strftime("%Y-%m-%d %H:%M") if one.began else "",
-            one.experiment,
-            one.state,
+            run.name,
+            run.began.astimezone().strftime("%Y-%m-%d %H:%M") if run.began else "",
+            run.experiment,
+            run.state,
         )
-        for one in runs
+        for run in runs
     ]
     widths = [max((len(row[place]) for row in cells), default=0) for place in range(4)]
     lines = [
-        "  ".join([*(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=True)), one.headline]).rstrip()
-        for row, one in zip(cells, runs, strict=True)
+        "  ".join([*(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=True)), run.headline]).rstrip()
+        for row, run in zip(cells, runs, strict=True)
     ]
     return [line if width is None or len(line) <= width else f"{line[: width - 1]}…" for line in lines]
 
@@ -144,20 +144,20 @@ def written_by(folder: Path, given: Sequence[str]) -> list[str]:
     """The options of the run's command that name files to write, and so are not taken from its folder."""
     arguments = options_given(_document(folder / ENVIRONMENT).get("command")) or []
     named = {word.partition("=")[0] for word in given}
-    return [one for one in WRITES if one in {word.partition("=")[0] for word in arguments} - named]
+    return [option for option in WRITES if option in {word.partition("=")[0] for word in arguments} - named]
 
 
 def files_sent(arguments: Sequence[str]) -> list[str]:
     """The files whose text these options put into the load."""
-    found: list[str] = []
+    files: list[str] = []
     for option, value in itertools.pairwise((*arguments, "")):
         for name in _SENDS_FILE:
-            found += [value] if option == name else []
+            files += [value] if option == name else []
             attached = option.removeprefix(name if len(name) == 2 else f"{name}=")
-            found += [attached] if attached not in (option, "") else []
+            files += [attached] if attached not in (option, "") else []
         body = value if option == "--body" else option.removeprefix("--body=") if "--body=" in option else ""
-        found += [body[1:]] if body.startswith("@") else []
-    return found
+        files += [body[1:]] if body.startswith("@") else []
+    return files
 
 
 def _without_written(arguments: Sequence[str]) -> Iterator[str]:
@@ -231,8 +231,8 @@ def _copy_if_gone(word: str, folder: Path) -> str:
 
 def _folders(root: Path) -> Iterator[Path]:
     """The folders of runs below `root`, the newest first."""
-    found = [path for path in root.glob("*") if is_file(path / PLAN)] if root.is_dir() else []
-    yield from sorted(found, key=_age, reverse=True)
+    folders = [path for path in root.glob("*") if is_file(path / PLAN)] if root.is_dir() else []
+    yield from sorted(folders, key=_age, reverse=True)
 
 
 def _age(path: Path) -> tuple[float, int]:
@@ -305,18 +305,18 @@ def _is_written(path: Path) -> bool:
 def _analysis(file: Path) -> tuple[dict[str, Any], str]:
     """The analysis, and why it cannot be read; empty where it can, or where there is none."""
     try:
-        found = read_json(file, DOCUMENT_BYTES)
+        document = read_json(file, DOCUMENT_BYTES)
     except FileNotFoundError:
         return {}, ""
     except (OSError, ValueError) as error:
         return {}, f"{file.name}: {why(error)}"
-    return (found, "") if isinstance(found, dict) else ({}, f"{file.name}: not an analysis")
+    return (document, "") if isinstance(document, dict) else ({}, f"{file.name}: not an analysis")
 
 
 def _document(file: Path) -> dict[str, Any]:
     """The object in a JSON file; an empty one where there is none that can be read."""
     try:
-        found = read_json(file, DOCUMENT_BYTES)
+        document = read_json(file, DOCUMENT_BYTES)
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}

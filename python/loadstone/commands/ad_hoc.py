@@ -102,8 +102,8 @@ def experiment_of(ad_hoc: AdHoc, capacities: Capacities | None = None) -> Experi
     """
     learn_environment()
     measures_capacity = ad_hoc.load.needs_capacity and capacities is None
-    found = _experiment(ad_hoc, {} if capacities is None else capacities, capacity=measures_capacity)
-    return resolve(Source(label=f"loadstone {ad_hoc.command}", data=found, given=GIVEN))
+    experiment = _experiment(ad_hoc, {} if capacities is None else capacities, capacity=measures_capacity)
+    return resolve(Source(label=f"loadstone {ad_hoc.command}", data=experiment, given=GIVEN))
 
 
 def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fields:
@@ -121,7 +121,7 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
         factors[RATE_FACTOR] = {"title": "Rate", "levels": labels}
         vary[RATE_FACTOR] = labels
     table = {"name": "results", "title": "Results", "vary": vary, "columns": list(ad_hoc.columns)}
-    found: Fields = {
+    experiment: Fields = {
         "format": 1,
         "name": ad_hoc.command,
         "question": ad_hoc.question,
@@ -132,7 +132,7 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
         "design": _design(load, compares=ad_hoc.compares and not capacity, capacity=capacity),
         **_parts(ad_hoc),
     }
-    return {**found, **_comparison(ad_hoc)} if ad_hoc.compares and not capacity else found
+    return {**experiment, **_comparison(ad_hoc)} if ad_hoc.compares and not capacity else experiment
 
 
 def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities, *, capacity: bool) -> Fields:
@@ -145,7 +145,7 @@ def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities,
         closed |= {"users": users, "operations_per_user": each, "operations_more": more}
     if load.think_ms is not None:
         closed["think_time_ms"] = load.think_ms
-    found: Fields = {
+    workload: Fields = {
         "model": _open(load, load.rate_per_s or 0.0) if paced else closed,
         "pool": {"connections": load.users},
         "threads": load.threads or "auto",
@@ -154,14 +154,14 @@ def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities,
         **ad_hoc.workload,
     }
     if rates:
-        found["models"] = [
+        workload["models"] = [
             {"when": {**where, RATE_FACTOR: rate.label}, "model": _open(load, rate.of(capacities.get(key)))}
             for key, where in _places(ad_hoc)
             for rate in rates
         ]
     if load.timeout_ms is not None:
-        found["timeouts"] = {"request_ms": load.timeout_ms}
-    return found
+        workload["timeouts"] = {"request_ms": load.timeout_ms}
+    return workload
 
 
 def _places(ad_hoc: AdHoc) -> list[tuple[tuple[str, str], Fields]]:
@@ -205,11 +205,11 @@ def _operations(ad_hoc: AdHoc) -> Fields:
     for target in ad_hoc.targets:
         where = {TARGET_FACTOR: target.label} if target.rows else {}
         for row in target.rows:
-            operations += [{**one, "when": {FACTOR: row.name, **where}} for one in row.operations]
+            operations += [{**operation, "when": {FACTOR: row.name, **where}} for operation in row.operations]
     loads: list[Fields] = []
     for number, row in enumerate(ad_hoc.rows, start=1):
         if not any(target.rows for target in ad_hoc.targets):
-            operations += [{**one, "when": {FACTOR: row.name}} for one in row.operations]
+            operations += [{**operation, "when": {FACTOR: row.name}} for operation in row.operations]
         if row.load is not None:
             name = f"load-{number}"
             operations.append({**row.load, "name": name, "weight": 0})
@@ -230,13 +230,13 @@ def _design(load: Load, *, compares: bool, capacity: bool) -> Fields:
     """Requests are counted in whole trials: a slice ends by the clock."""
     if capacity:
         return {"budget": BUDGET, "table_blocks": CAPACITY_REPEATS, "at_rate": NEVER}
-    found: Fields = {
+    design: Fields = {
         "budget": load.budget or (COMPARED_BUDGET if compares else BUDGET),
         "table_blocks": load.blocks,
         "at_rate": load.at_rate or NEVER,
         "rounds": "never" if load.requests is not None else "auto",
     }
-    return {**found, "slice": load.slice} if load.slice is not None and compares else found
+    return {**design, "slice": load.slice} if load.slice is not None and compares else design
 
 
 def _comparison(ad_hoc: AdHoc) -> Fields:
@@ -246,7 +246,7 @@ def _comparison(ad_hoc: AdHoc) -> Fields:
     paced = ad_hoc.load.rate_per_s is not None or bool(ad_hoc.load.rates)
     if ad_hoc.load.rates:
         at[RATE_FACTOR] = [rate.label for rate in ad_hoc.load.rates]
-    one: Fields = {
+    comparison: Fields = {
         "name": "against",
         "question": f"Is {b.label} faster than {a.label}{ad_hoc.load.compared_by}?",
         "between": TARGET_FACTOR,
@@ -255,4 +255,4 @@ def _comparison(ad_hoc: AdHoc) -> Fields:
         "at": at,
         "metric": "response_ns.p99" if paced else "goodput_per_s",
     }
-    return {"comparisons": [one], "primary_metric": one["metric"]}
+    return {"comparisons": [comparison], "primary_metric": comparison["metric"]}

@@ -154,16 +154,17 @@ def _capacities(ad_hoc: "AdHoc", options: RunOptions, output: Output) -> "Capaci
     measured = replace(options, built=experiment_of(ad_hoc), newest_kept=False, quiet=True)
     outcome = _measured(measured, replace(output, json=False), (), (), lambda *_: None).outcome
     _remove(outcome.folder)
-    found: dict[tuple[str, str], float] = {}
+    capacities: dict[tuple[str, str], float] = {}
     for row in (row for table in outcome.analysis.tables for row in table.rows):
-        trials = [one for one in outcome.analysis.trials if one.trial in row.trials]
-        rates = [one.goodput_per_s for one in trials if one.goodput_per_s]  # rates need no bound: also of doubtful ones
+        trials = [trial for trial in outcome.analysis.trials if trial.trial in row.trials]
+        # Rates need no bound: also those of doubtful trials.
+        rates = [trial.goodput_per_s for trial in trials if trial.goodput_per_s]
         if not rates:
             raise UserError(f"--rates: what {row.label} does at full speed is not known; write rates, as 1000..9000")
-        found[str(row.condition[FACTOR]), str(row.condition.get(TARGET_FACTOR, ""))] = median(rates)
+        capacities[str(row.condition[FACTOR]), str(row.condition.get(TARGET_FACTOR, ""))] = median(rates)
         if not options.quiet:
             terminal.remark(f"full speed of {row.label}: {median(rates):,.0f} a second")
-    return found
+    return capacities
 
 
 def _write_files(outcome: "Outcome", output: Output) -> None:
@@ -178,7 +179,7 @@ def _write_files(outcome: "Outcome", output: Output) -> None:
         from loadstone.record.run_files import LATENCY
 
         latency = outcome.folder / LATENCY
-        for name in (one for one in names(latency, outcome.folder) if one.endswith(".hlog")):
+        for name in (name for name in names(latency, outcome.folder) if name.endswith(".hlog")):
             with (
                 os.fdopen(open_file(latency / name, folder=outcome.folder), "rb") as log,
                 Path(f"{output.hdr_prefix}_{name}").open("wb") as copy,

@@ -131,11 +131,11 @@ def _header(text: str) -> tuple[str, str]:
 
 def _expected(text: str) -> Fields:
     """`200`, `2xx`, `200,404`."""
-    found = [part.strip() for part in text.split(",")]
-    wrong = next((part for part in found if not _STATUS.fullmatch(part)), None)
-    if wrong is not None or (len(found) > 1 and any(part.endswith("xx") for part in found)):
+    written = [part.strip() for part in text.split(",")]
+    wrong = next((part for part in written if not _STATUS.fullmatch(part)), None)
+    if wrong is not None or (len(written) > 1 and any(part.endswith("xx") for part in written)):
         raise UserError(f"--expect {text}: no status of HTTP; write for example 200, 2xx, or 200,404")
-    status = [int(part) if part.isdecimal() else part for part in found]
+    status = [int(part) if part.isdecimal() else part for part in written]
     return {"status": status[0] if len(status) == 1 else status}
 
 
@@ -145,10 +145,10 @@ def _body(text: str) -> str:
         return text
     try:
         with Path(text[1:]).open("rb") as file:
-            found = file.read(BODY_MAX_BYTES + 1)
-        if len(found) > BODY_MAX_BYTES:
+            body = file.read(BODY_MAX_BYTES + 1)
+        if len(body) > BODY_MAX_BYTES:
             raise UserError(f"--body {text}: more than 1 MB; use a smaller file")
-        return found.decode()
+        return body.decode()
     except OSError as error:
         raise UserError(f"--body {text}: cannot be read ({error.strerror}); write the text, or @FILE") from None
     except UnicodeDecodeError:

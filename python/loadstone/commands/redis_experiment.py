@@ -171,14 +171,14 @@ def _key_count(keys: KeySpace, documents: OwnDocuments | None, receiving: Receiv
 
 
 def _keys(keys: KeySpace, count: int) -> Fields:
-    found: Fields = {"count": count, "distribution": keys.distribution}
+    space: Fields = {"count": count, "distribution": keys.distribution}
     if keys.zipf is not None:
-        found["zipf_exponent"] = keys.zipf
+        space["zipf_exponent"] = keys.zipf
     if keys.sd is not None:
         if keys.distribution != "gaussian":
             raise UserError("--key-stddev: is for the pattern G:G alone; add --key-pattern G:G")
-        found["gaussian_sd"] = keys.sd / count
-    return found
+        space["gaussian_sd"] = keys.sd / count
+    return space
 
 
 def _targets(asked: RedisAsked, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]:

@@ -140,11 +140,11 @@ def _of_tests(text: str) -> tuple[LoadRow, ...]:
         name = written.strip().lower()
         if name in _REMEDIES:
             raise UserError(f"-t {name}: {_REMEDIES[name]}")
-        for one in _GROUPS.get(name, [name]):
-            if one not in TESTS:
-                hint = nearest(one, TESTS)
+        for test in _GROUPS.get(name, [name]):
+            if test not in TESTS:
+                hint = nearest(test, TESTS)
                 raise UserError(f"-t '{written}': no such test; {hint}known are: {listed(TESTS)}; or --command")
-            rows[one] = TESTS[one]
+            rows[test] = TESTS[test]
     return tuple(rows.values())
 
 
@@ -174,10 +174,10 @@ def _in_file(path: Path) -> list[tuple[int, str]]:
         why = getattr(error, "strerror", None) or "not a text in UTF-8 of at most 1 MB"
         raise UserError(f"--commands {path}: cannot be read ({why}); name a file with a command a line") from None
     lines = [line.strip() for line in text.splitlines()]
-    found = [line for line in lines if line and not line.startswith("#")]
-    if not found or len(found) > LINES_MAX:
-        raise UserError(f"--commands {path}: {len(found)} commands; write 1 to {LINES_MAX}, one a line")
-    split = [(_WEIGHTED.fullmatch(line), line) for line in found]
+    commands = [line for line in lines if line and not line.startswith("#")]
+    if not commands or len(commands) > LINES_MAX:
+        raise UserError(f"--commands {path}: {len(commands)} commands; write 1 to {LINES_MAX}, one a line")
+    split = [(_WEIGHTED.fullmatch(line), line) for line in commands]
     weighted = [(int(match[1]), match[2]) if match else (1, line) for match, line in split]
     if not all(weight for weight, _ in weighted):
         raise UserError(f"--commands {path}: a command has the weight 0; remove its line, or write 1 and more")
@@ -188,12 +188,12 @@ def _of_commands(weighted: Sequence[tuple[int, str]], stores: str | None, key_co
     """One row of all of them. Raises UserError."""
     load = None if stores is None else _ours(stores, key_count)
     built = [(weight, _of_command(_ours(text, key_count), load)) for weight, text in weighted]
-    stored = [one.load for _, one in built if one.load]
-    if any(one != stored[0] for one in stored):
+    stored = [row.load for _, row in built if row.load]
+    if any(row != stored[0] for row in stored):
         raise UserError("--command: these need different things stored before; measure them apart by -t, or add --load")
-    name = ", ".join(dict.fromkeys(one.name for _, one in built))
-    row = mix(name[:60], [(weight, one.operations[0]) for weight, one in built], stored[0] if stored else None)
-    return replace(row, modules=tuple(dict.fromkeys(module for _, one in built for module in one.modules)))
+    name = ", ".join(dict.fromkeys(row.name for _, row in built))
+    row = mix(name[:60], [(weight, row.operations[0]) for weight, row in built], stored[0] if stored else None)
+    return replace(row, modules=tuple(dict.fromkeys(module for _, row in built for module in row.modules)))
 
 
 def _of_command(text: str, load: str | None) -> LoadRow:
@@ -266,9 +266,9 @@ def _sizes_between(text: str) -> list[tuple[int, int]]:
 
 def _sizes_listed(text: str) -> list[tuple[int, int]]:
     """`32:80,1024:20`: 80 of 100 values have 32 bytes."""
-    found = [_RATIO.fullmatch(part.strip()) for part in text.split(",")]
-    sizes = [(int(match[1]), int(match[2])) for match in found if match is not None]
-    good = len(sizes) == len(found) and len(sizes) <= SIZES_MAX and all(size and weight for size, weight in sizes)
+    matches = [_RATIO.fullmatch(part.strip()) for part in text.split(",")]
+    sizes = [(int(match[1]), int(match[2])) for match in matches if match is not None]
+    good = len(sizes) == len(matches) and len(sizes) <= SIZES_MAX and all(size and weight for size, weight in sizes)
     if not good or len({size for size, _ in sizes}) < len(sizes):
         raise UserError(f"--data-size-list {text}: no sizes with weights; write at most {SIZES_MAX}, as 32:80,1024:20")
     return sizes

@@ -63,9 +63,11 @@ def quiet_lines(analysis: Analysis) -> list[str]:
 def verdict_lines(analysis: Analysis) -> list[str]:
     """A line a comparison, and one for each part that a request costs less on one side."""
     lines = []
-    for one in verdicts.all_comparisons(analysis):
-        said = verdicts.by_latency(one.primary) + verdicts.verdict_text(one.primary, quick=False)
-        lines += [f"{verdicts.title(one)}: {line}" for line in (said, *(cost for _, cost in verdicts.cost_lines(one)))]
+    for pair in verdicts.all_comparisons(analysis):
+        said = verdicts.by_latency(pair.primary) + verdicts.verdict_text(pair.primary, quick=False)
+        lines += [
+            f"{verdicts.title(pair)}: {line}" for line in (said, *(cost for _, cost in verdicts.cost_lines(pair)))
+        ]
     return lines
 
 
@@ -102,32 +104,32 @@ def _endpoint_lines(row: Row) -> Iterator[str]:
     """What each server got where replicas are read from, and what they answered late."""
     if not row.endpoints:
         return
-    got = ", ".join(f"{one.name} {fmt.count(one.sent)}" for one in row.endpoints)
+    got = ", ".join(f"{server.name} {fmt.count(server.sent)}" for server in row.endpoints)
     yield f"requests of {fmt.plain(row.label)}: {got}"
-    stale = ", ".join(f"{one.name} {fmt.count(one.stale)}" for one in row.endpoints if one.stale)
+    stale = ", ".join(f"{server.name} {fmt.count(server.stale)}" for server in row.endpoints if server.stale)
     if stale:
         yield f"stale replies of {fmt.plain(row.label)}: {stale}"
 
 
 def _deliveries(row: Row) -> Iterator[str]:
-    found = row.deliveries
-    if found is None:
+    got = row.deliveries
+    if got is None:
         return
-    said = f"deliveries of {fmt.plain(row.label)}: {found.delivered:,} of {found.expected:,}, {found.missing:,} missing"
-    yield f"{said}; {found.disconnected:,} receivers lost their connections" if found.disconnected else said
+    said = f"deliveries of {fmt.plain(row.label)}: {got.delivered:,} of {got.expected:,}, {got.missing:,} missing"
+    yield f"{said}; {got.disconnected:,} receivers lost their connections" if got.disconnected else said
 
 
 def misses_percent(analysis: Analysis, row: Row) -> float | None:
     """Reads that found no key, in the worst of the row's trials, by the server's own count; None where not known."""
     names = set(row.trials)
-    found = [
+    shares = [
         check.measured
         for trial in analysis.trials
         if trial.trial in names
         for check in trial.checks
         if check.name == _HIT_RATE and check.measured is not None
     ]
-    return max(found, default=None)
+    return max(shares, default=None)
 
 
 def _quiet(analysis: Analysis, row: Row) -> str:

@@ -65,7 +65,7 @@ def http_experiment(url: str, work: HttpWork, search: SearchOptions) -> Experime
 
 def _experiment(name: str, question: str, search: SearchOptions, workload: Fields) -> Fields:
     """What both have in common. The one condition is named by its operation."""
-    level = "+".join(one["name"] for one in workload["operations"] if one.get("weight", 1))
+    level = "+".join(operation["name"] for operation in workload["operations"] if operation.get("weight", 1))
     return {
         "format": 1,
         "name": name,
@@ -96,10 +96,10 @@ def _saturate(search: SearchOptions) -> Fields:
         "objective": search.objective,
         "ramp": search.ramp,
     }
-    found = {name: value for name, value in given.items() if value is not None}
+    settings = {name: value for name, value in given.items() if value is not None}
     if search.sweeps is not None:
-        found["sweeps_max"] = search.sweeps
-    return found
+        settings["sweeps_max"] = search.sweeps
+    return settings
 
 
 def _args(row: LoadRow) -> str:
