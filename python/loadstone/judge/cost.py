@@ -60,7 +60,7 @@ def parts_with_cost(trial: TrialRecord) -> dict[str, frozenset[str]]:
     costs = {owner: frozenset(parts - {owner} or parts) for owner, parts in sorted(found.items())}
     if trial.facts.drive is not None and trial.facts.drive.program is not None and DRIVER in trial.cpu_s:
         costs[DRIVER] = frozenset({DRIVER})
-    used_s = {owner: sum(trial.cpu_s[part] for part in parts) for owner, parts in costs.items()}
+    used_s = {owner: sum(trial.cpu_s[part] for part in sorted(parts)) for owner, parts in costs.items()}
     return {owner: parts for owner, parts in costs.items() if used_s[owner] >= LEAST_SHARE * sum(used_s.values())}
 
 
@@ -107,7 +107,7 @@ def _around_trials(spent_ns: Floats, replies: Floats) -> tuple[float | None, flo
 
 
 def _of_trial(trial: TrialRecord, parts: frozenset[str]) -> tuple[float, float]:
-    return _NS * sum(trial.cpu_s.get(part, 0.0) for part in parts), trial.goodput_per_s * trial.duration_s
+    return _NS * sum(trial.cpu_s.get(part, 0.0) for part in sorted(parts)), trial.goodput_per_s * trial.duration_s
 
 
 def _slices(trial: TrialRecord) -> tuple[Slice, ...]:
@@ -118,7 +118,7 @@ def _spent_ns(one: Slice, parts: frozenset[str]) -> float | None:
     """CPU nanoseconds of these parts in a slice; None where one of them was not observed."""
     if parts == {DRIVER}:
         return _NS * one.cpu_s
-    spent = [one.parts[part].cpu_s if part in one.parts else None for part in parts]
+    spent = [one.parts[part].cpu_s if part in one.parts else None for part in sorted(parts)]
     return None if None in spent else _NS * sum(seconds for seconds in spent if seconds is not None)
 
 
@@ -156,7 +156,7 @@ def _common(block: PairBlock) -> Iterator[tuple[str, frozenset[str], frozenset[s
     """The parts that both conditions have, by name; and of what is left the one store of each, and the one
     application."""
     a, b = parts_with_cost(block.a), parts_with_cost(block.b)
-    for name in a.keys() & b.keys():
+    for name in sorted(a.keys() & b.keys()):
         yield name, a.pop(name), b.pop(name)
     kinds = (("store", _stores), ("application", _applications))
     for role, named in kinds:
