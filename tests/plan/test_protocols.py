@@ -15,6 +15,7 @@ WIRE = ROOT / "engine" / "src" / "wire"
 LITERAL = re.compile(rf"\b({'|'.join(PROTOCOLS)})\b")
 MENTIONS = {
     "conduct/contract/hostile.py": "the driver contract plays a server that sends what is none of it",
+    "conduct/contract/mishaps.py": "the driver contract alters plans, and names what it alters",
     "spec/experiment.py": "the default that editors show",
     "commands/saturate_experiment.py": "`loadstone saturate http` is for this one",
     "commands/http_experiment.py": "`loadstone http` is for this one",

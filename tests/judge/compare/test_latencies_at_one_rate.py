@@ -50,5 +50,5 @@ def test_the_verdict_names_the_rate() -> None:
 def test_a_comparison_at_a_rate_of_its_own_stands_in_no_table(synthetic: Any) -> None:
     trials = [synthetic.make_trial().model_copy(update={"group": group}) for group in ("kinds", "users", "at-rate")]
     groups = [SimpleNamespace(name="kinds", fixed_rate=FixedRate()), SimpleNamespace(name="users", fixed_rate=None)]
-    run: Any = SimpleNamespace(plan=SimpleNamespace(groups=groups))
+    run: Any = SimpleNamespace(plan=SimpleNamespace(groups=groups, goals=()))
     assert [trial.group for trial in own_load(run, trials)] == ["users"]
