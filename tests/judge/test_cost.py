@@ -80,7 +80,7 @@ def test_which_parts_have_a_cost(synthetic: Any) -> None:
     kinds = {**REDIS, "app": "subject", "redis.link": "link"}
     observed = dict.fromkeys(["redis-1", "redis-2", "redis", "app-1", "redis.link", "loadstone", "generator"], 0.1)
     made = with_facts(synthetic.make_trial(), kinds=kinds).model_copy(update={"cpu_s": observed})
-    assert parts_with_cost(made) == {"redis": {"redis-1", "redis-2"}, "app": {"app-1"}}
+    assert parts_with_cost(made) == {"redis": ("redis-1", "redis-2"), "app": ("app-1",)}
 
 
 def test_a_difference_in_cost_is_found_where_rates_say_nothing(synthetic: Any) -> None:

@@ -46,7 +46,11 @@ _NS = 1e9
 _DRIVER_KIND = "driver"
 
 
-def parts_with_cost(trial: TrialRecord) -> dict[str, frozenset[str]]:
+Parts = tuple[str, ...]
+"""Parts of a record whose CPU is added up: in their order, so that the last digit of the sum is always the same."""
+
+
+def parts_with_cost(trial: TrialRecord) -> dict[str, Parts]:
     """Server, application or driver -> the parts of the record whose CPU is its own.
 
     Those of the machine, of lines, of loadstone itself and of servers that stand beside it idle are none. The generator
@@ -57,10 +61,10 @@ def parts_with_cost(trial: TrialRecord) -> dict[str, frozenset[str]]:
     for part in trial.cpu_s:
         if (owner := owner_of(part, names)) is not None:
             found.setdefault(owner, set()).add(part)
-    costs = {owner: frozenset(parts - {owner} or parts) for owner, parts in sorted(found.items())}
+    costs = {owner: tuple(sorted(parts - {owner} or parts)) for owner, parts in sorted(found.items())}
     if trial.facts.drive is not None and trial.facts.drive.program is not None and DRIVER in trial.cpu_s:
-        costs[DRIVER] = frozenset({DRIVER})
-    used_s = {owner: sum(trial.cpu_s[part] for part in sorted(parts)) for owner, parts in costs.items()}
+        costs[DRIVER] = (DRIVER,)
+    used_s = {owner: sum(trial.cpu_s[part] for part in parts) for owner, parts in costs.items()}
     return {owner: parts for owner, parts in costs.items() if used_s[owner] >= LEAST_SHARE * sum(used_s.values())}
 
 
@@ -83,7 +87,7 @@ def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
     return found
 
 
-def _of_slices(trials: Sequence[TrialRecord], parts: Sequence[frozenset[str]]) -> list[tuple[float, float]]:
+def _of_slices(trials: Sequence[TrialRecord], parts: Sequence[Parts]) -> list[tuple[float, float]]:
     """CPU nanoseconds and correct replies of each slice; none where a trial has none, or a part was not observed."""
     slices = [
         [(_spent_ns(one, of), float(one.ok)) for one in _slices(trial)] for trial, of in zip(trials, parts, strict=True)
@@ -106,19 +110,19 @@ def _around_trials(spent_ns: Floats, replies: Floats) -> tuple[float | None, flo
     return float(np.exp(found.low)), float(np.exp(found.high))
 
 
-def _of_trial(trial: TrialRecord, parts: frozenset[str]) -> tuple[float, float]:
-    return _NS * sum(trial.cpu_s.get(part, 0.0) for part in sorted(parts)), trial.goodput_per_s * trial.duration_s
+def _of_trial(trial: TrialRecord, parts: Parts) -> tuple[float, float]:
+    return _NS * sum(trial.cpu_s.get(part, 0.0) for part in parts), trial.goodput_per_s * trial.duration_s
 
 
 def _slices(trial: TrialRecord) -> tuple[Slice, ...]:
     return () if trial.facts.drive is None else tuple(trial.facts.drive.slices)
 
 
-def _spent_ns(one: Slice, parts: frozenset[str]) -> float | None:
+def _spent_ns(one: Slice, parts: Parts) -> float | None:
     """CPU nanoseconds of these parts in a slice; None where one of them was not observed."""
-    if parts == {DRIVER}:
+    if parts == (DRIVER,):
         return _NS * one.cpu_s
-    spent = [one.parts[part].cpu_s if part in one.parts else None for part in sorted(parts)]
+    spent = [one.parts[part].cpu_s if part in one.parts else None for part in parts]
     return None if None in spent else _NS * sum(seconds for seconds in spent if seconds is not None)
 
 
@@ -152,7 +156,7 @@ def _settings(part: str, settings: Settings) -> Settings:
     )
 
 
-def _common(block: PairBlock) -> Iterator[tuple[str, frozenset[str], frozenset[str]]]:
+def _common(block: PairBlock) -> Iterator[tuple[str, Parts, Parts]]:
     """The parts that both conditions have, by name; and of what is left the one store of each, and the one
     application."""
     a, b = parts_with_cost(block.a), parts_with_cost(block.b)
@@ -173,9 +177,7 @@ def _applications(trial: TrialRecord) -> set[str]:
     return {name for name, kind in trial.facts.kinds.items() if kind == SUBJECT}
 
 
-def _evidence(
-    blocks: Sequence[PairBlock], of_a: frozenset[str], of_b: frozenset[str], settings: Settings
-) -> Evidence | None:
+def _evidence(blocks: Sequence[PairBlock], of_a: Parts, of_b: Parts, settings: Settings) -> Evidence | None:
     """What the blocks say of the ratio of both costs; None where a part was not observed, or did not work."""
     in_turns = all(_slices(trial) for block in blocks for trial in (block.a, block.b))
     try:
@@ -191,7 +193,7 @@ def _evidence(
         return None
 
 
-def _in_turns(block: PairBlock, of_a: frozenset[str], of_b: frozenset[str]) -> PairSlices:
+def _in_turns(block: PairBlock, of_a: Parts, of_b: Parts) -> PairSlices:
     """CPU nanoseconds over correct replies in the rounds of a block in which both had some. Raises ValueError."""
     a, b = ({one.round: one for one in _slices(trial)} for trial in (block.a, block.b))
     both = [(a[number], b[number]) for number in sorted(a.keys() & b.keys()) if a[number].ok and b[number].ok]
