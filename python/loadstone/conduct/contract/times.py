@@ -65,7 +65,7 @@ def arrivals(lab: Lab) -> str:
         allowed = 2 if kind == "constant" else 6 * due**0.5
         require(abs(offered - due) <= allowed, f"{kind}: {offered} operations arrived, and {due:.0f} are due")
         shown.append(f"{kind} {offered} of {due:.0f}")
-    # The last drive was of Poisson arrivals: their numbers vary as much as their mean.
+    # The last drive was of Poisson arrivals: their numbers vary as much as their mean, more where the machine stalls.
     counts = [
         sum(operation.offered for operation in interval.operations.values())
         for interval in lab.intervals
