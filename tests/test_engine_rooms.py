@@ -38,3 +38,11 @@ def test_only_the_wire_knows_which_protocol_it_is() -> None:
 
 def test_the_wire_does_no_input_or_output() -> None:
     assert [str(path) for path in FILES if room(path) == "wire" and READ_AND_WRITE.search(code(path))] == []
+
+
+def test_the_plan_is_data_and_knows_no_other_room() -> None:
+    """What a plan must be, by its protocol and its endpoints, stands in `reading.rs`."""
+    behaviour = re.compile(r"\bcrate::(?!plan\b|share\b)\w+|\.capabilities\(\)")
+    plan = [path for path in FILES if room(path) == "plan"]
+    assert plan
+    assert {str(path): behaviour.findall(code(path)) for path in plan if behaviour.search(code(path))} == {}

@@ -16,6 +16,7 @@ pub mod machine;
 pub mod net;
 pub mod null_server;
 pub mod plan;
+mod reading;
 pub mod receivers;
 pub mod record;
 pub mod rounds;

@@ -3,16 +3,13 @@
 //! Same names, same defaults, unknown keys are errors. Units stand last in a name.
 
 mod http;
-mod reading;
 mod receivers;
 mod recording;
-mod replicas;
 
 pub use http::{DataFile, DataFormat, DataOrder, HttpExpect, HttpRequest, Method, Status, Statuses};
 pub use receivers::{ReceiverKind, Receivers};
 pub use recording::Recording;
 
-use crate::wire::WireKind;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -396,6 +393,17 @@ pub enum BackEnd {
     Auto,
     Epoll,
     IoUring,
+}
+
+/// The protocols that a plan may name; `wire` says what each can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WireKind {
+    #[default]
+    Resp2,
+    Resp3,
+    Http1,
+    Memcached,
 }
 
 /// One driver's share of one trial.

@@ -23,19 +23,7 @@ pub use error_kind::ErrorKind;
 pub use resp::{Receiving, Taken};
 
 use crate::content::template::{Filling, Part};
-use crate::plan::{Endpoint, Plan, PlanError};
-use serde::Deserialize;
-
-/// The protocols that a plan may name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WireKind {
-    #[default]
-    Resp2,
-    Resp3,
-    Http1,
-    Memcached,
-}
+use crate::plan::{Endpoint, Plan, PlanError, WireKind};
 
 /// What a protocol can do, and what it requires of the thread that drives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,7 @@
 //! in mid-run the node that had it says so (`MOVED`), and the table is corrected for all threads. Only endpoints of
 //! the plan are ever gone to: a redirection to any other address is an error.
 
-use crate::plan::{Endpoint, PlanError};
-use crate::wire::WireKind;
+use crate::plan::{Endpoint, PlanError, WireKind};
 use crc::{CRC_16_XMODEM, Crc, Table};
 use std::sync::atomic::{AtomicU16, Ordering};
 

@@ -15,9 +15,9 @@ pub(super) use sentinel::address;
 
 use super::commands::Commands;
 use super::reply::Reply;
-use super::{Capabilities, Decoded, Expected, Verdict, WireKind, WireOperation};
+use super::{Capabilities, Decoded, Expected, Verdict, WireOperation};
 use crate::content::template::Filling;
-use crate::plan::{Endpoint, Plan, PlanError};
+use crate::plan::{Endpoint, Plan, PlanError, WireKind};
 use command::{framed, write_hello};
 use redirection::ASKING;
 

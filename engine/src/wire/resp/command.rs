@@ -2,8 +2,7 @@
 
 use crate::content::template::{Part, write_integer};
 use crate::content::values::Values;
-use crate::plan::Endpoint;
-use crate::wire::WireKind;
+use crate::plan::{Endpoint, WireKind};
 use crate::wire::command::Command;
 
 /// The command with these arguments; the first is its name. Any arguments can be framed.

@@ -4,9 +4,9 @@ use super::command::{write_argument, write_command, write_hello};
 use super::decoding::{decode, elements, reply};
 use super::{error_text, refusal};
 use crate::content::template::write_integer;
-use crate::plan::{Endpoint, Plan, ReceiverKind, Receivers};
+use crate::plan::{Endpoint, Plan, ReceiverKind, Receivers, WireKind};
+use crate::wire::Decoded;
 use crate::wire::reply::Reply;
-use crate::wire::{Decoded, WireKind};
 
 /// The group that all consumers are of.
 const GROUP: &str = "loadstone";

@@ -1,7 +1,12 @@
-//! Reading a plan, and the limits of its values: the mirror of the `Field(...)` limits in `plan/drive_plan.py`.
+//! Reading a plan: the limits of its values, which mirror the `Field(...)` limits in `plan/drive_plan.py`, and what its
+//! protocol and its endpoints require of it.
 
-use super::{Closed, Distribution, Model, Open, Plan, PlanError, Writes, receivers, recording, replicas};
+mod receivers;
+mod recording;
+mod replicas;
+
 use crate::load::slots::Slots;
+use crate::plan::{Closed, Distribution, Model, Open, Plan, PlanError, Writes};
 use crate::wire;
 
 impl Plan {

@@ -1,6 +1,6 @@
 //! Replicas that get what only reads: what a plan with them must be.
 
-use super::{Plan, PlanError, Writes};
+use crate::plan::{Plan, PlanError, Writes};
 
 /// Checks what replicas require. The error names the field.
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
