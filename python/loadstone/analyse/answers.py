@@ -59,14 +59,16 @@ def _of_quick(run: Run) -> Planned:
     """What `--quick` leaves in of the whole experiment, whatever `--only` names."""
     compared = [comparison for comparison in run.experiment.comparisons if comparison.quick]
     tables = tables_of_mode(run)
-    conditions = [one for table in tables for one in conditions_varied(run.experiment, table.varied(quick=True))]
+    conditions = [
+        condition for table in tables for condition in conditions_varied(run.experiment, table.varied(quick=True))
+    ]
     for one in compared:
         places = one.at if one.quick_at is None else one.quick_at
         conditions += conditions_varied(run.experiment, {**places, one.between: one.levels})
-    effects = [one for one in run.experiment.effects if one.quick]
+    effects = [effect for effect in run.experiment.effects if effect.quick]
     for factorial in effects:
         conditions += conditions_of_effects(run.experiment, factorial)
-    return Planned(conditions, {*(one.name for one in compared), *(one.name for one in effects)}, quick=True)
+    return Planned(conditions, {*(one.name for one in compared), *(effect.name for effect in effects)}, quick=True)
 
 
 def answer_conclusions(

@@ -101,10 +101,10 @@ def look_at(
     )
     pairs = judge_group(case)
     judged, contrasts, _, carried = with_carry_over(case, pairs, judge_contrasts(case, pairs))
-    verdicts = [*(verdict for _, _, verdict in judged), *(one.verdict for one in contrasts)]
+    verdicts = [*(verdict for _, _, verdict in judged), *(contrast.verdict for contrast in contrasts)]
     if any(verdict.carried is not None for verdict in verdicts):
         return LookOutcome(verdicts, decided=False, carried=carried)
-    settled: list[_Judged] = [(one.settings, one.evidence, one.verdict) for one in contrasts]
+    settled: list[_Judged] = [(contrast.settings, contrast.evidence, contrast.verdict) for contrast in contrasts]
     if not contrasts:
         settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in judged]
     if contrasts:

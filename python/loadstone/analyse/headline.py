@@ -33,10 +33,10 @@ def answer_question(
     """A few sentences that open the report: the headline, the effects, the main verdicts of other comparisons, and
     where conditions saturate; and what other goals found.
     """
-    answered = {one.name for one in effects}
+    answered = {effect.name for effect in effects}
     verdicts = _main_verdicts([family for family in families if family.name not in answered])
     first = headline(experiment, tables, families, saturations, quick=quick)
-    parts = [first, *(one.answer for one in effects)]
+    parts = [first, *(effect.answer for effect in effects)]
     parts += [verdicts] if verdicts is not None else []
     parts += [saturations] if saturations is not None and first is not saturations else []
     parts += goals

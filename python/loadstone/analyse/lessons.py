@@ -315,7 +315,7 @@ def _keyed(keyed: Mapping[str, tuple[int, int]], labels: Mapping[str, str]) -> M
 
 def _factors_separated(effects: Sequence[EffectsAnswer], name: str) -> _Found:
     """The effects of factors that the original changed together: caught where they depend on each other."""
-    answer = next((one for one in effects if one.name == name), None)
+    answer = next((effect for effect in effects if effect.name == name), None)
     if answer is None or not answer.terms:
         return "unknown", message("lesson_not_compared")
     known = [term for term in answer.terms if term.verdict.kind in DECIDED]

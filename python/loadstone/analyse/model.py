@@ -194,7 +194,7 @@ class Row(SettledLatencies):
         """What a request costs all parts together; the interval where there is one part."""
         if len(self.costs) == 1:
             return next(iter(self.costs.values()))
-        return Cost(ns=sum(one.ns for one in self.costs.values())) if self.costs else None
+        return Cost(ns=sum(cost.ns for cost in self.costs.values())) if self.costs else None
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """The 95 % interval of its figure, where it has one: of goodput, throughput and a cost."""

@@ -29,7 +29,7 @@ _STALL_REACHES = 2.0
 def saturates(trials: Sequence[TrialRecord]) -> bool:
     """Whether their load was a closed model without think time: latency is users / throughput then."""
     models = [trial.facts.closed for trial in trials]
-    return bool(models) and all(one is not None and not one.think_time_ms for one in models)
+    return bool(models) and all(model is not None and not model.think_time_ms for model in models)
 
 
 def has_a_rate(trials: Sequence[TrialRecord]) -> bool:

@@ -87,7 +87,7 @@ class FixedRate(Goal):
         """Rows not measured yet whose rates are known, as many as `room_s` allow, the shortest measurements first."""
         if self._planned is None:
             return []
-        newest = {one.trial: one for one in history.trials}
+        newest = {trial.trial: trial for trial in history.trials}
         trials = [trial for trial in self._planned.trials if trial.name not in newest]
         rates = [self._planned.fixed.of(capacity_of(trial.condition, newest.values())) for trial in trials]
         known = [(_with_fixed_rate(trial, rate), rate) for trial, rate in zip(trials, rates, strict=True) if rate]

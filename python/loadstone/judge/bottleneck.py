@@ -436,8 +436,8 @@ def _needed_by_parts(found: TrialEvidence) -> dict[str, _CpuNeeded]:
 
 def _typically_needed(trials: Sequence[Mapping[str, _CpuNeeded]]) -> dict[str, _CpuNeeded]:
     """The medians over several trials, of the parts that all of them have."""
-    names = set.intersection(*(set(one) for one in trials)) if trials else set()
+    names = set.intersection(*(set(trial) for trial in trials)) if trials else set()
     return {
-        name: _CpuNeeded(median(one[name].needed for one in trials), median(one[name].waited for one in trials))
+        name: _CpuNeeded(median(trial[name].needed for trial in trials), median(trial[name].waited for trial in trials))
         for name in sorted(names)
     }

@@ -47,7 +47,11 @@ def search_trials(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
 
 def measured_again(trials: Iterable[TrialRecord]) -> tuple[TrialRecord, TrialRecord] | None:
     """A level of the search that was measured once more after its end: its first trial and the later one."""
-    search = [one for one in trials if one.saturation is not None and one.saturation.phase == "search" and one.phases]
+    search = [
+        trial
+        for trial in trials
+        if trial.saturation is not None and trial.saturation.phase == "search" and trial.phases
+    ]
     for later in search:
         step = later.saturation
         if step is not None and step.users is not None and step.users < 2 ** (step.number - 1):
@@ -91,7 +95,7 @@ def sweep_blocks(trials: Iterable[TrialRecord]) -> list[dict[int, TrialRecord]]:
 def sweep_rounds_of(block: Mapping[int, TrialRecord]) -> list[list[int]]:
     """The rounds of each sweep of a block that all its levels were measured in; none of whole trials."""
     trials = list(block.values())
-    size = max((one.saturation.rounds_a_sweep for one in trials if one.saturation), default=0)
+    size = max((trial.saturation.rounds_a_sweep for trial in trials if trial.saturation), default=0)
     if not size:
         return []
     shared = sorted(set.intersection(*(set(slices_of(trial)) for trial in trials)))
@@ -280,7 +284,7 @@ def closed_answer(trials: Sequence[TrialRecord], settings: SaturationSettings) -
 def think_s_of(trials: Sequence[TrialRecord]) -> float:
     """The users' think time, as the plans of the trials have it."""
     models = (trial.facts.closed for trial in trials)
-    return max((one.think_time_ms / 1e3 for one in models if one is not None), default=0.0)
+    return max((model.think_time_ms / 1e3 for model in models if model is not None), default=0.0)
 
 
 def _saturation(
@@ -337,9 +341,11 @@ def _widened(saturation: Saturation, trials: Sequence[TrialRecord]) -> Saturatio
         return saturation
     from_users = TAIL_FROM * saturation.users.value if saturation.kind == "plateau" else saturation.users.value
     tail = [
-        one
-        for one in trials
-        if one.saturation is not None and one.saturation.phase == "sweep" and (one.saturation.users or 0) >= from_users
+        trial
+        for trial in trials
+        if trial.saturation is not None
+        and trial.saturation.phase == "sweep"
+        and (trial.saturation.users or 0) >= from_users
     ]
     bound = bound_over(tail)
     if bound is None or not bound.total:

@@ -16,7 +16,9 @@ def capacity_of(condition: Condition, records: Iterable[TrialRecord]) -> float |
     """
     condition_id = identity(condition)
     used = [
-        one for one in records if identity(one.condition) == condition_id and one.block != WARM_BLOCK and _counts(one)
+        record
+        for record in records
+        if identity(record.condition) == condition_id and record.block != WARM_BLOCK and _counts(record)
     ]
     measured_s = sum(one.duration_s for one in used)
     replied = sum(one.goodput_per_s * one.duration_s for one in used)

@@ -50,7 +50,7 @@ def rate_steps(
     trials: Iterable[TrialRecord], phase: str, required: LatencyObjective, histogram: Histogram
 ) -> list[RateStep]:
     """The finished steps of a phase in their order; of several attempts at one the last counts."""
-    last = {one.trial: one for one in trials if one.saturation is not None and one.saturation.phase == phase}
+    last = {trial.trial: trial for trial in trials if trial.saturation is not None and trial.saturation.phase == phase}
     return [step_of(one, required, histogram) for one in last.values()]
 
 

@@ -55,10 +55,10 @@ class LiveFigures:
         operations = interval.operations.values()
         return cls(
             phase=interval.phase,
-            tps=sum(one.ok for one in operations) / interval.duration_s,
-            p50_ns=max((one.response_ns.p50 for one in operations), default=0) or None,
-            p99_ns=max((one.response_ns.p99 for one in operations), default=0) or None,
-            errors=sum(one.timeouts + sum(one.errors.values()) for one in operations),
+            tps=sum(operation.ok for operation in operations) / interval.duration_s,
+            p50_ns=max((operation.response_ns.p50 for operation in operations), default=0) or None,
+            p99_ns=max((operation.response_ns.p99 for operation in operations), default=0) or None,
+            errors=sum(operation.timeouts + sum(operation.errors.values()) for operation in operations),
             generator_cpu=sum(interval.cpu_s) / interval.duration_s,
         )
 
@@ -160,7 +160,7 @@ def sparkline(figures: list[float]) -> str:
     greatest = max(figures, default=0.0)
     if greatest <= 0:
         return _LEVELS[0] * len(figures)
-    return "".join(_LEVELS[round(one / greatest * (len(_LEVELS) - 1))] for one in figures)
+    return "".join(_LEVELS[round(figure / greatest * (len(_LEVELS) - 1))] for figure in figures)
 
 
 def _errors(errors: int) -> str:

@@ -242,7 +242,7 @@ class RunProgress:
         return self._view.left_text(self._clock())
 
     def _look(self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict]) -> None:
-        refused = any(one.kind in ("invalid", "not_decidable") for one in verdicts)
+        refused = any(verdict.kind in ("invalid", "not_decidable") for verdict in verdicts)
         end = "ended" if reason == "decided" and refused else _ENDS[reason]
         head = f"{fmt.plain(group)}, after {_blocks(blocks, verdicts[0].unit if verdicts else 'block')}: {end}"
         if len(verdicts) == 1:

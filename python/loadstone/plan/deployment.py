@@ -116,7 +116,11 @@ class DeploymentPlanner:
 
     def _stored(self, condition: Condition, servers: Mapping[str, object]) -> Iterator[StoredCount]:
         workload = self._experiment.workload
-        there = {one.name for one in workload.operations if one.weight > 0 and fits(condition, one.when)}
+        there = {
+            operation.name
+            for operation in workload.operations
+            if operation.weight > 0 and fits(condition, operation.when)
+        }
         counted: set[str] = set()
         for index, stored in enumerate(workload.stored):
             if stored.operation not in there or not fits(condition, stored.when):

@@ -148,7 +148,7 @@ def disk_of(trials: Iterable[PlannedTrial], server: str, *, binary_log: bool) ->
 def of_load(plan: Plan, load: Plan | None) -> Footprint:
     """What a plan holds on a Redis at most, with what is stored for it before, and its connections."""
     stored = _of_plans([plan] if load is None else [load, plan])
-    largest = max(_command_bytes(command, plan) for one in plan.operations for command in one.commands)
+    largest = max(_command_bytes(command, plan) for operation in plan.operations for command in operation.commands)
     reply = _document_bytes(plan)
     each = PER_CONNECTION_BYTES + int(GROWTH * plan.pipeline_depth * max(largest, reply))
     return stored + Footprint((plan.pool.connections + plan.receiving) * each)

@@ -82,11 +82,11 @@ def outline(run_plan: RunPlan, experiment: Experiment) -> Outline:
         tables_left_out=[table.name for table, line in tables if line is None],
         comparisons=[
             *(
-                _comparison(groups[one.name], one, quick=run_plan.quick)
-                for one in experiment.comparisons
-                if one.name in groups
+                _comparison(groups[comparison.name], comparison, quick=run_plan.quick)
+                for comparison in experiment.comparisons
+                if comparison.name in groups
             ),
-            *(_effects(groups[one.name], one) for one in experiment.effects if one.name in groups),
+            *(_effects(groups[effect.name], effect) for effect in experiment.effects if effect.name in groups),
         ],
         comparisons_left_out=[name for name in experiment.compared_names if name not in groups],
         crashes=list(_crashes(run_plan, experiment)),
@@ -136,7 +136,7 @@ def _effects(group: Group, effects: Effects) -> ComparisonOutline:
     """What is combined, and how many effects and pairs that makes."""
     conditions = conditions_of(group.pairs)
     levels = [[name, _distinct(condition[name] for condition in conditions)] for name in effects.factors]
-    mains = sum(one.kind == "main" for one in group.contrasts)
+    mains = sum(contrast.kind == "main" for contrast in group.contrasts)
     made = {"mains": mains, "interactions": len(group.contrasts) - mains, "pairs": len(group.pairs)}
     combined = message("plan_effects", levels=levels, conditions=len(group.conditions), **made)
     return ComparisonOutline(effects.name, effects.question, combined, _rules(group), effects.note)
@@ -266,7 +266,7 @@ def _same_keys(plan: Plan) -> Iterator[Message]:
 
 def _nothing_there(plans: Iterable[Plan]) -> Iterator[Message]:
     """Reads of keys that neither `load` nor an operation writes."""
-    names = [one.name for plan in plans if _finds_nothing(plan) for one in plan.operations]
+    names = [operation.name for plan in plans if _finds_nothing(plan) for operation in plan.operations]
     if names:
         yield message("remark.nothing_there", operations=sorted(set(names)))
 
@@ -279,7 +279,7 @@ def _finds_nothing(plan: Plan) -> bool:
 
 def _reads(plan: Plan) -> bool:
     """Whether an operation reads keys of the plan's: others may have been there before."""
-    texts = (text for one in plan.operations for command in one.commands for text in command.args)
+    texts = (text for operation in plan.operations for command in operation.commands for text in command.args)
     return PROTOCOLS[plan.protocol].has_keys and keys_named(texts) > 0 and reads_keys(plan)
 
 
@@ -289,7 +289,7 @@ def _may_write(operation: Operation) -> bool:
 
 def _by_units(run_plan: RunPlan, plans: Mapping[str, Plan]) -> Iterator[Message]:
     for group in run_plan.groups:
-        units = [of_plan(plans[identity(one)]) for one in group.conditions if identity(one) in plans]
+        units = [of_plan(plans[identity(condition)]) for condition in group.conditions if identity(condition) in plans]
         if group.pairs and group.metric == "units_per_s" and units:
             unit, each = unit_of(one.unit for one in units), each_of(dict(one.each) for one in units)
             yield message("remark.by_units", name=group.name, unit=unit, each=each)

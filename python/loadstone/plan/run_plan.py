@@ -205,7 +205,7 @@ class RunPlan:
         at_rate = () if self.at_rate is None else self.at_rate.trials
         saturated = () if self.saturation is None else self.saturation.trials
         asked = (trial for goal in self.goals for trial in goal.trials)
-        return (*self.trials, *at_rate, *saturated, *asked, *(one.trial for one in self.crashes))
+        return (*self.trials, *at_rate, *saturated, *asked, *(crash.trial for crash in self.crashes))
 
     def at_rate_s(self) -> float:
         """Seconds that are kept for what is measured at a fixed rate."""
@@ -238,7 +238,7 @@ class RunPlan:
 
     def crashes_s(self) -> float:
         """A guess at the seconds that all crashes take."""
-        return sum(one.crash.after_s + CRASH_S for one in self.crashes)
+        return sum(crash.crash.after_s + CRASH_S for crash in self.crashes)
 
     def goals_s(self) -> float:
         """The seconds that are kept for goals."""

@@ -146,8 +146,8 @@ def of_plan(plan: Plan) -> ConditionUnits:
 def are_compared_by_units(plans: Iterable[Plan]) -> bool:
     """Whether operations of these conditions are of one kind, and more of it in some than in others."""
     units = [of_plan(plan) for plan in plans]
-    alike = len({one.kinds - {""} for one in units if one.kinds != {""}}) <= 1
-    return alike and len({round(one.per_operation, 9) for one in units}) > 1
+    alike = len({unit.kinds - {""} for unit in units if unit.kinds != {""}}) <= 1
+    return alike and len({round(unit.per_operation, 9) for unit in units}) > 1
 
 
 def unit_of(units: Iterable[str]) -> str:
@@ -158,7 +158,7 @@ def unit_of(units: Iterable[str]) -> str:
 
 def each_of(of_plans: Iterable[Mapping[str, int]]) -> list[list[Any]]:
     """Operations and how many units each is, the most first."""
-    each = {name: count for one in of_plans for name, count in one.items()}
+    each = {name: count for plan in of_plans for name, count in plan.items()}
     return [[name, each[name]] for name in sorted(each, key=lambda name: (-each[name], name))]
 
 

@@ -123,13 +123,13 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
         trials=tuple(map(_planned_line, run_plan.trials)),
         crashes=tuple(
             CrashLine(
-                name=one.crash.name,
-                trial=one.trial.name,
-                condition=one.trial.condition,
-                number=one.crash.number,
-                plan_sha256=_fingerprint(one.trial, one.crash),
+                name=crash.crash.name,
+                trial=crash.trial.name,
+                condition=crash.trial.condition,
+                number=crash.crash.number,
+                plan_sha256=_fingerprint(crash.trial, crash.crash),
             )
-            for one in run_plan.crashes
+            for crash in run_plan.crashes
         ),
         at_rate=None if run_plan.at_rate is None else _at_rate_line(run_plan.at_rate),
         saturation=None

@@ -52,7 +52,7 @@ def short_text(verdict: Verdict) -> str:
 
 def cost_lines(comparison: Comparison) -> Iterator[tuple[Verdict, str]]:
     """Each cost that is decided, with what a request costs, the cheaper side first: `...: 11 µs against 16 µs`."""
-    for one in (one for one in comparison.costs if one.kind in DECIDED):
+    for one in (cost for cost in comparison.costs if cost.kind in DECIDED):
         first, second = (one.a, one.b) if one.winner == "a" else (one.b, one.a)
         yield one, f"{verdict_text(one, quick=False)}: {typical(one, first)} against {typical(one, second)}"
 
@@ -123,7 +123,7 @@ def ratio(verdict: Verdict) -> str:
 
 def units(comparisons: Sequence[Comparison]) -> str:
     """What is counted of the comparisons: `blocks`, `rounds`, or both."""
-    return " or ".join(sorted({f"{one.primary.unit}s" for one in comparisons})) or "blocks"
+    return " or ".join(sorted({f"{comparison.primary.unit}s" for comparison in comparisons})) or "blocks"
 
 
 def stalls(verdict: Verdict) -> str:

@@ -130,7 +130,7 @@ def _lessons(experiment: Experiment) -> None:
         if lesson.kind == "comparison" and lesson.name not in names:
             problem = f"'{lesson.name}' is no comparison; {nearest(lesson.name, names)}comparisons are: {listed(names)}"
             raise experiment.source.error((*at, "name"), problem)
-        effects = [one.name for one in experiment.effects]
+        effects = [effect.name for effect in experiment.effects]
         if lesson.kind == "apart" and lesson.name not in effects:
             problem = f"'{lesson.name}' names no effects; effects are: {listed(effects) if effects else 'none'}"
             raise experiment.source.error((*at, "name"), problem)

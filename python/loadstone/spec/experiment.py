@@ -532,7 +532,7 @@ class Experiment(SpecPart):
     @property
     def compared_names(self) -> list[str]:
         """What comparisons and effects are called: of either the pairs have verdicts under that name."""
-        return [*(one.name for one in self.comparisons), *(one.name for one in self.effects)]
+        return [*(comparison.name for comparison in self.comparisons), *(effect.name for effect in self.effects)]
 
     def manifest(self, word: str) -> Path:
         """The manifest that a word means: of a built-in subject, or a path. Raises ValueError with what helps."""

@@ -118,7 +118,7 @@ def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, d
 
 def _form(models: Iterable[type[BaseModel]], key: str) -> str:
     """How the value of a key is written, with the key, in quotes; empty where the model has no example of it."""
-    forms = (getattr(one, "FORMS", {}).get(key) for one in models)
+    forms = (getattr(model, "FORMS", {}).get(key) for model in models)
     return next((f"for example `{key}: {form}`" for form in forms if form), "")
 
 

@@ -68,7 +68,10 @@ def with_carry_over(
     """Pairs and effects as judged; where something carries over, none has a verdict but INVALID by `NOT_OF_SLICES`."""
     if case.design.rounds is None:
         return Findings(list(judged), list(contrasts))
-    claims = [*map(_of_pair, judged), *(_Claim(one.verdict, one.settings, one.weights) for one in contrasts)]
+    claims = [
+        *map(_of_pair, judged),
+        *(_Claim(contrast.verdict, contrast.settings, contrast.weights) for contrast in contrasts),
+    ]
     verdicts, check, why = _verdicts(case, claims)
     return Findings(
         [(pair, evidence, found) for (pair, evidence, _), found in zip(judged, verdicts, strict=False)],
@@ -87,7 +90,7 @@ def _verdicts(case: GroupCase, claims: Sequence[_Claim]) -> tuple[list[Verdict],
     """The verdicts that hold beside what carries over, the check on that, and what it is."""
     slices = slices_in_time(case.blocks, case.judged, case.design.metric)
     carried = _of_all(case, slices)
-    biases = [_of_claim(slices, one) for one in claims]
+    biases = [_of_claim(slices, claim) for claim in claims]
     sure = [bias for bias in biases if bias is not None and bias.p_value < CARRY_ALPHA]
     share = _busiest_while_paused(case.blocks, case.judged)
     if carried is not None and carried.warn:
@@ -102,7 +105,7 @@ def _verdicts(case: GroupCase, claims: Sequence[_Claim]) -> tuple[list[Verdict],
         waiting = [_waiting(one, bias, case.carried_before) for one, bias in zip(claims, biases, strict=True)]
         return [_steady(case, *both) for both in zip(claims, waiting, strict=True)], check, None
     why = message("carried_into_slices", shift=shift) if shift is not None else message("carried_by_cpu", share=share)
-    return [_without(one, why, case.design.longer_s) for one in claims], check, why
+    return [_without(claim, why, case.design.longer_s) for claim in claims], check, why
 
 
 def _of_all(case: GroupCase, slices: SlicesInTime) -> CarryOver | None:

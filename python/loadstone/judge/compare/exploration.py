@@ -45,7 +45,7 @@ class Explored:
     @property
     def listed(self) -> list[str]:
         """The metrics that have a verdict of their own."""
-        return [one.metric for one in self.verdicts]
+        return [verdict.metric for verdict in self.verdicts]
 
     def refuse(self, check: CheckResult, metric: str) -> None:
         self.refused.setdefault(check.name, (check, []))[1].append(metric)

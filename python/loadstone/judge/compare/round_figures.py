@@ -79,7 +79,7 @@ def contrast_slices(
 
 def _in_common(conditions: Sequence[Mapping[int, Turn]]) -> list[list[Turn]]:
     """The slices of all conditions, round by round."""
-    numbers = sorted(set.intersection(*(set(one) for one in conditions)))
+    numbers = sorted(set.intersection(*(set(condition) for condition in conditions)))
     return [[slices[number] for slices in conditions] for number in numbers]
 
 
@@ -127,11 +127,11 @@ def slices_in_time(group: GroupBlocks, judged: Sequence[int], metric: str) -> Sl
 
 def _log_halves(turns: Sequence[Turn]) -> list[float] | None:
     """Of correct replies, whatever decides: what reaches into a slice shows in both kinds of rate."""
-    halves = [one.slice.ok_first_half for one in turns]
+    halves = [turn.slice.ok_first_half for turn in turns]
     if None in halves:
         return None
     first = np.array(halves, dtype=np.float64)
-    second = np.array([one.slice.ok for one in turns], dtype=np.float64) - first
+    second = np.array([turn.slice.ok for turn in turns], dtype=np.float64) - first
     halves_s = np.ones(len(turns))
     changes: list[float] = (log_rates(second, halves_s) - log_rates(first, halves_s)).tolist()
     return changes
@@ -140,7 +140,7 @@ def _log_halves(turns: Sequence[Turn]) -> list[float] | None:
 def _in_turn(conditions: Sequence[Mapping[int, Turn]]) -> list[tuple[int, Turn]]:
     """The slices of all conditions in the order of time, with the numbers of their conditions."""
     turns = []
-    for number in sorted(set.intersection(*(set(one) for one in conditions)) if conditions else ()):
+    for number in sorted(set.intersection(*(set(condition) for condition in conditions)) if conditions else ()):
         of_round = [(place, slices[number]) for place, slices in enumerate(conditions)]
         turns += sorted(of_round, key=_position)
     return turns
@@ -154,12 +154,12 @@ def _done(turns: Sequence[Turn], metric: str) -> tuple[Floats, Floats]:
     """What the metric is a ratio of, of each slice: see `pair_slices`."""
     count = _COUNTED.get(metric)
     if count is None:
-        ended = np.array([max(1, one.slice.ended or 0) for one in turns], dtype=np.float64)
-        return np.array([one.slice.response_sum_ns or 0 for one in turns], dtype=np.float64), ended
-    done = np.array([count(one.slice) for one in turns], dtype=np.float64)
-    long_s = np.array([one.slice.end_s - one.slice.begin_s for one in turns], dtype=np.float64)
+        ended = np.array([max(1, turn.slice.ended or 0) for turn in turns], dtype=np.float64)
+        return np.array([turn.slice.response_sum_ns or 0 for turn in turns], dtype=np.float64), ended
+    done = np.array([count(turn.slice) for turn in turns], dtype=np.float64)
+    long_s = np.array([turn.slice.end_s - turn.slice.begin_s for turn in turns], dtype=np.float64)
     if metric == _UNITS:  # an operation of ten keys is ten: as if a tenth of the time had brought it
-        long_s /= np.array([one.units_per_operation for one in turns])
+        long_s /= np.array([turn.units_per_operation for turn in turns])
     return done, long_s
 
 

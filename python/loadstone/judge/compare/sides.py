@@ -76,14 +76,14 @@ def effect_sides(experiment: Experiment, design: Contrast) -> list[tuple[str, st
 def effect_names(experiment: Experiment, contrasts: Iterable[Contrast]) -> list[str]:
     """What effects are called: `cluster-2 against one`; an interaction by both of its factors, with `x` between."""
     return [
-        " x ".join(f"{level} against {reference}" for reference, level in effect_sides(experiment, one))
-        for one in contrasts
+        " x ".join(f"{level} against {reference}" for reference, level in effect_sides(experiment, contrast))
+        for contrast in contrasts
     ]
 
 
 def names_shown(experiment: Experiment, group: GroupDesign) -> list[str]:
     """What a look at a group names: its pairs and main effects. An interaction has no faster side, which needs room."""
-    mains = [one for one in group.contrasts if one.kind == "main"]
+    mains = [contrast for contrast in group.contrasts if contrast.kind == "main"]
     return [*pair_names(experiment, group.name, group.pairs), *effect_names(experiment, mains)]
 
 

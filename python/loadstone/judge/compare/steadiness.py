@@ -92,5 +92,5 @@ def _moving(case: GroupCase, blocks: Sequence[_Block], weights: Mapping[str, flo
 def _name(case: GroupCase, blocks: Sequence[_Block], key: str, weights: Mapping[str, float]) -> str:
     """A condition by what differs between those of the claim."""
     conditions = [blocks[0][one].condition for one in weights]
-    apart = [name for name in conditions[0] if len({str(one.get(name)) for one in conditions}) > 1]
+    apart = [name for name in conditions[0] if len({str(condition.get(name)) for condition in conditions}) > 1]
     return condition_label(case.experiment, blocks[0][key].condition, apart)

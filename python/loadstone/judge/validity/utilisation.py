@@ -138,17 +138,17 @@ def _of(evidence: TrialEvidence, cpus: Sequence[int]) -> CpuUse | None:
     In a phase of less than half a second the kernel's ticks say nothing, and only who else ran is known.
     """
     figures = [evidence.facts.seen.get(f"cpu{cpu}", {}) for cpu in cpus]
-    ticks = all("busy" in one and "stolen" in one for one in figures)
-    if not figures or not (ticks or all("others" in one for one in figures)):
+    ticks = all("busy" in figure and "stolen" in figure for figure in figures)
+    if not figures or not (ticks or all("others" in figure for figure in figures)):
         return None
     return CpuUse(
         number=len(cpus),
-        busy=fmean(_share(one, "busy") for one in figures) if ticks else None,
-        stolen=fmean(_share(one, "stolen") for one in figures),
-        others=fmean(_share(one, "others") for one in figures),
-        worst_stolen=max(_share(one, "stolen") for one in figures),
-        worst_others=max(_share(one, "others") for one in figures),
-        observed=all("others" in one for one in figures),
+        busy=fmean(_share(figure, "busy") for figure in figures) if ticks else None,
+        stolen=fmean(_share(figure, "stolen") for figure in figures),
+        others=fmean(_share(figure, "others") for figure in figures),
+        worst_stolen=max(_share(figure, "stolen") for figure in figures),
+        worst_others=max(_share(figure, "others") for figure in figures),
+        observed=all("others" in figure for figure in figures),
     )
 
 
@@ -312,15 +312,15 @@ def _median(members: Sequence[Busy]) -> Busy:
     first = members[0]
     return Busy(
         kind=first.kind,
-        share=median(one.share for one in members),
-        cores=median(one.cores for one in members),
+        share=median(member.share for member in members),
+        cores=median(member.cores for member in members),
         cpus=first.cpus,
         processes=first.processes,
-        disk=median(one.disk for one in members),
-        throttled=median(one.throttled for one in members),
-        waiting=_medians([one.waiting for one in members]),
-        pooled=_medians([one.pooled for one in members]),
-        filled=_medians([one.filled for one in members]),
+        disk=median(member.disk for member in members),
+        throttled=median(member.throttled for member in members),
+        waiting=_medians([member.waiting for member in members]),
+        pooled=_medians([member.pooled for member in members]),
+        filled=_medians([member.filled for member in members]),
     )
 
 

@@ -43,9 +43,9 @@ def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
         for condition in table_conditions(experiment, table):
             conditions.setdefault(identity(condition), condition)
             tables.setdefault(identity(condition), []).append(table.name)
-    crashed = [one for crash in experiment.crashes for one in conditions_varied(experiment, crash.vary)]
+    crashed = [condition for crash in experiment.crashes for condition in conditions_varied(experiment, crash.vary)]
     saturated = () if experiment.saturation is None else conditions_varied(experiment, experiment.saturation.vary)
-    asked = [one for goal in experiment.goals for one in conditions_varied(experiment, goal.vary)]
+    asked = [condition for goal in experiment.goals for condition in conditions_varied(experiment, goal.vary)]
     for condition in (*_every_condition(experiment), *crashed, *saturated, *asked):
         conditions.setdefault(identity(condition), condition)
     return tuple(
@@ -68,7 +68,7 @@ def select(
     rows = rows_of_mode(experiment, quick=quick, as_published=as_published)
     pairs = pairs_of_mode(experiment, only=only, quick=quick, as_published=as_published)
     compared = {identity(condition) for several in pairs.values() for condition in conditions_of(several)}
-    meant = [one for one in all_conditions(experiment) if has_levels(one.condition, only)]
+    meant = [condition for condition in all_conditions(experiment) if has_levels(condition.condition, only)]
     chosen = tuple(one for one in meant if one.identity in rows or one.identity in compared)
     if not chosen:
         raise UserError(_nothing_left(only, len(meant), quick=quick, as_published=as_published))

@@ -63,9 +63,9 @@ def why_whole_trials(
         return of_parts
     if (name := _writes_on(parts)) is not None:
         return message("whole_trials.writes_on", server=name)
-    if len({one.plan.phases.warm_up_s for one in parts}) > 1:
+    if len({part.plan.phases.warm_up_s for part in parts}) > 1:
         return message("whole_trials.warm_up")
-    return next(filter(None, (why_whole_plan(one.plan) for one in parts)), None) or _of_memory(parts, memory_bytes)
+    return next(filter(None, (why_whole_plan(part.plan) for part in parts)), None) or _of_memory(parts, memory_bytes)
 
 
 def _of_memory(parts: Sequence[Parts], memory_bytes: int | None) -> Message | None:
@@ -111,28 +111,28 @@ def why_whole_plan(plan: Plan) -> Message | None:
 
 def processes_of(parts: Sequence[Parts]) -> Processes:
     """What stands behind these conditions; servers are started again where that is cheap, and nothing is lost by it."""
-    subjects = any(one.deployment.subjects for one in parts)
+    subjects = any(part.deployment.subjects for part in parts)
     if not subjects and not _servers_differ(parts):
         return "shared"
     if subjects:
         return "once" if _servers_differ(parts) or _subjects_differ(parts) else "shared"
-    cheap = all(_starts_at_once(server) for one in parts for server in one.deployment.servers.values())
-    return "restarted" if cheap and not any(one.deployment.data for one in parts) else "once"
+    cheap = all(_starts_at_once(server) for part in parts for server in part.deployment.servers.values())
+    return "restarted" if cheap and not any(part.deployment.data for part in parts) else "once"
 
 
 def _servers_differ(parts: Iterable[Parts]) -> bool:
     """Whether not all of them have the same servers."""
-    return len({repr(one.deployment.servers) for one in parts}) > 1
+    return len({repr(part.deployment.servers) for part in parts}) > 1
 
 
 def _subjects_differ(parts: Iterable[Parts]) -> bool:
     """Whether not all of them have the same applications."""
-    return len({repr(one.deployment.subjects) for one in parts}) > 1
+    return len({repr(part.deployment.subjects) for part in parts}) > 1
 
 
 def _writes_on(parts: Sequence[Parts]) -> str | None:
     """A server of ours that not all have, and that goes on writing to the disk: its name; None if there is none."""
-    every = [{_key(name, server) for name, server in one.deployment.servers.items()} for one in parts]
+    every = [{_key(name, server) for name, server in part.deployment.servers.items()} for part in parts]
     common = set.intersection(*every)
     for one in parts:
         for name, server in one.deployment.servers.items():
@@ -238,8 +238,8 @@ def _fit(deck: Sequence[Condition], made: Mapping[str, Parts]) -> bool:
     if len(deck) > CONDITIONS_MAX:
         return False
     parts = [made[identity(condition)] for condition in deck]
-    stored = sum((of_load(one.plan, one.load) for one in parts), Footprint())
-    return stored.bytes <= TOGETHER_BYTES_MAX and sum(one.plan.pool.connections for one in parts) <= CONNECTIONS_MAX
+    stored = sum((of_load(part.plan, part.load) for part in parts), Footprint())
+    return stored.bytes <= TOGETHER_BYTES_MAX and sum(part.plan.pool.connections for part in parts) <= CONNECTIONS_MAX
 
 
 def table_groups(

@@ -209,8 +209,10 @@ def blocks_of(group: Group) -> range:
 
 
 def _declared(experiment: Experiment) -> dict[str, Comparison | Effects]:
-    comparisons: dict[str, Comparison | Effects] = {one.name: one for one in experiment.comparisons}
-    return comparisons | {one.name: one for one in experiment.effects}
+    comparisons: dict[str, Comparison | Effects] = {
+        comparison.name: comparison for comparison in experiment.comparisons
+    }
+    return comparisons | {effect.name: effect for effect in experiment.effects}
 
 
 def _compared(
@@ -276,7 +278,7 @@ def _metric(
 
 def _rounds_of(design: DesignOfMode, parts: Sequence[Parts], pairs: int) -> Rounds:
     """The rounds of conditions with these parts: slices of a length for them, blocks for as many starts as are had."""
-    application = any(one.deployment.subjects for one in parts)
+    application = any(part.deployment.subjects for part in parts)
     usual_s, settle_s = (APPLICATION_SLICE_S, APPLICATION_SETTLE_S) if application else (SLICE_S, SETTLE_S)
     shortest_s = SHORTEST_APPLICATION_SLICE_S if application else SHORTEST_SLICE_S
     slice_s = _shortened(usual_s if design.slice_s is None else design.slice_s, design.length_share, shortest_s)

@@ -74,7 +74,7 @@ def make_run_plan(
     mode = Mode(quick=quick, as_published=as_published, scale=_scale(experiment, scale, quick=quick))
     levels = chosen_levels(experiment, only or {})
     planner = WorkloadPlanner(experiment, mode, cpus, cpu_count)
-    made = {one.identity: _parts(planner, one, seed) for one in all_conditions(experiment)}
+    made = {condition.identity: _parts(planner, condition, seed) for condition in all_conditions(experiment)}
     crashes = plan_crashes(experiment, mode, seed, levels, made.__getitem__)
     chosen = select(experiment, only=levels, quick=quick, as_published=as_published)
     pairs = pairs_of_mode(experiment, only=levels, quick=quick, as_published=as_published)
@@ -92,8 +92,8 @@ def make_run_plan(
     saturation = _saturation(experiment, mode, seed, levels, chosen, planner, made)
     goals = tuple(_goals(experiment, mode, seed, levels, made))
     rows = [one.condition for one in measured_by_rate if one.identity in printed]
-    measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
-    measured += [] if saturation is None else [one.condition for one in saturation.trials]
+    measured = [one.condition for one in chosen] + [crash.trial.condition for crash in crashes]
+    measured += [] if saturation is None else [trial.condition for trial in saturation.trials]
     measured += [trial.condition for goal in goals for trial in goal.trials]
     check_started_by_user(experiment, measured)
 
@@ -243,7 +243,7 @@ def _with_needed_modules(run_plan: RunPlan) -> RunPlan:
     trials = run_plan.every_trial
     if not any(settings.get("modules") for trial in trials for settings in trial.servers.values()):
         return run_plan
-    counts = {(one.crash.server, one.crash.count) for one in run_plan.crashes if one.crash.count is not None}
+    counts = {(crash.crash.server, crash.crash.count) for crash in run_plan.crashes if crash.crash.count is not None}
     used = {need for trial in trials for need in _used(trial)} | {
         (server, module) for server, count in counts for module in _modules([count])
     }
@@ -251,11 +251,13 @@ def _with_needed_modules(run_plan: RunPlan) -> RunPlan:
     return replace(
         run_plan,
         trials=tuple(_cut(trial, used) for trial in run_plan.trials),
-        crashes=tuple(replace(one, trial=_cut(one.trial, used)) for one in run_plan.crashes),
-        at_rate=None if at_rate is None else replace(at_rate, trials=tuple(_cut(one, used) for one in at_rate.trials)),
+        crashes=tuple(replace(crash, trial=_cut(crash.trial, used)) for crash in run_plan.crashes),
+        at_rate=None
+        if at_rate is None
+        else replace(at_rate, trials=tuple(_cut(trial, used) for trial in at_rate.trials)),
         saturation=None
         if saturation is None
-        else replace(saturation, trials=tuple(_cut(one, used) for one in saturation.trials)),
+        else replace(saturation, trials=tuple(_cut(trial, used) for trial in saturation.trials)),
         goals=tuple(replace(goal, trials=tuple(_cut(trial, used) for trial in goal.trials)) for goal in run_plan.goals),
         longer=tuple(
             replace(stage, trials=tuple(_cut(trial, used) for trial in stage.trials)) for stage in run_plan.longer
@@ -344,7 +346,9 @@ def _saturation(
 def _goals(experiment: Experiment, mode: Mode, seed: int, only: Only, made: Mapping[str, Parts]) -> Iterator[GoalPlan]:
     """Each goal that the mode asks and of which a condition is left. The original asked none."""
     for goal in experiment.goals:
-        conditions = [one for one in conditions_varied(experiment, goal.vary) if has_levels(one, only)]
+        conditions = [
+            condition for condition in conditions_varied(experiment, goal.vary) if has_levels(condition, only)
+        ]
         if mode.as_published or (mode.quick and not goal.quick) or not conditions:
             continue
         trials = tuple(

@@ -56,7 +56,7 @@ def effects_chart(answer: EffectsAnswer, family: Family) -> Chart | None:
         width=_WIDTH,
         height=_HEIGHT,
     )
-    ratios = "; ".join(f"{one.name} {verdicts.ratio(one.verdict)}" for one in answer.terms)
+    ratios = "; ".join(f"{term.name} {verdicts.ratio(term.verdict)}" for term in answer.terms)
     return make(
         "effects",
         "Every combination",

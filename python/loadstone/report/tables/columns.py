@@ -400,8 +400,8 @@ def most_telling(analysis: Analysis, number: int) -> list[Row]:
     rows = different_rows(analysis)
     sides = {
         identity(side.condition)
-        for one in verdicts.all_comparisons(analysis)
-        for side in (one.primary.a, one.primary.b)
+        for comparison in verdicts.all_comparisons(analysis)
+        for side in (comparison.primary.a, comparison.primary.b)
     }
     ranks: dict[int, list[int]] = {}
     for place, row in enumerate(rows):

@@ -69,7 +69,11 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     saturated = _fitting(list(saturations(analysis.saturations, short=True)), console, room)
     room -= sum(_height(console, part) for part in saturated)
     # The pairs that effects rest on stand in the report.
-    pairs = (one for one in verdicts.all_comparisons(analysis) if one.name not in {e.name for e in analysis.effects})
+    pairs = (
+        comparison
+        for comparison in verdicts.all_comparisons(analysis)
+        if comparison.name not in {e.name for e in analysis.effects}
+    )
     judged = sorted(pairs, key=_says_little)
     compared = _verdicts(judged, console, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)), room)
     room -= sum(_height(console, part) for part in compared)
@@ -209,7 +213,7 @@ def _verdicts(judged: Sequence[Comparison], console: Console, lines_max: int, ro
 def _placed(judged: Sequence[Comparison]) -> Text | None:
     """That nothing but the placement on CPUs was compared."""
     warnings = (warning for one in judged for warning in one.warnings)
-    placed = next((one for one in warnings if one.kind == "bound_by_shared_cpu"), None)
+    placed = next((warning for warning in warnings if warning.kind == "bound_by_shared_cpu"), None)
     return None if placed is None else Text(f"  {fmt.sentence(placed)}", "yellow")
 
 
@@ -308,7 +312,9 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
     if analysis.complete and not figures:
         return NextStep(_why(message("next_doctor")), f"{own_command()} doctor")
-    open_ones = [one for one in verdicts.all_comparisons(analysis) if one.leading.kind == "undecided"]
+    open_ones = [
+        comparison for comparison in verdicts.all_comparisons(analysis) if comparison.leading.kind == "undecided"
+    ]
     if folder is not None and not analysis.complete:
         return NextStep(_why(message("next_resume")), _command(given, resume=folder))
     if folder is not None and (minutes := _more_minutes(analysis, open_ones)) is not None:

@@ -101,7 +101,7 @@ class PairSlices:
     @classmethod
     def joined(cls, blocks: Sequence["PairSlices"]) -> "PairSlices":
         """Those of several blocks, one after the other; at least one."""
-        return cls(*(np.concatenate([getattr(one, name) for one in blocks]) for name in _FIELDS))
+        return cls(*(np.concatenate([getattr(block, name) for block in blocks]) for name in _FIELDS))
 
 
 def must_give_rates(done: Floats, seconds: Floats, name: str) -> None:
@@ -185,5 +185,7 @@ class ContrastSlices:
     @classmethod
     def joined(cls, blocks: Sequence["ContrastSlices"]) -> "ContrastSlices":
         """Those of several blocks, one after the other; at least one, all with the same weights."""
-        done, seconds = (np.concatenate([getattr(one, name) for one in blocks], axis=1) for name in ("done", "seconds"))
+        done, seconds = (
+            np.concatenate([getattr(block, name) for block in blocks], axis=1) for name in ("done", "seconds")
+        )
         return cls(done, seconds, blocks[0].weights)
