@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.bounds import files
-from loadstone.bounds.files import read_bytes, read_json, read_text, why
+from loadstone.bounds.files import load_json, read_bytes, read_json, read_text, why
 from loadstone.errors import UserError
 from loadstone.record import lines
 from loadstone.record.lines import LineReader
@@ -134,3 +134,12 @@ def test_a_file_of_lines_that_is_larger_than_what_is_read_is_left(tmp_path: Path
         file.truncate(lines.FILE_MAX_BYTES + 1)
     with pytest.raises(UserError, match=r"samples\.jsonl: 2,147 MB, and at most 2,147 MB are read; keep a copy"):
         list(LineReader(tmp_path / "samples.jsonl"))
+
+
+@pytest.mark.parametrize("number", ["1" * 21, "-" + "9" * 400])
+def test_a_number_that_64_bits_cannot_hold_is_refused(number: str) -> None:
+    """A float cannot be made of hundreds of digits: what divides such a time would be a defect."""
+    with pytest.raises(ValueError, match="too many digits"):
+        load_json(b'{"at": %s}' % number.encode())
+    held = {"at": 2**64 - 1, "text": number}
+    assert load_json(json.dumps(held).encode()) == held

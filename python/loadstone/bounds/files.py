@@ -17,6 +17,9 @@ LARGEST_BYTES = 512 * 1024 * 1024
 VALUES_MAX = 5_000_000
 """Of a JSON text: an empty list takes 2 bytes in a file, and 60 in memory."""
 CHUNK_BYTES = 1 << 20
+DIGITS_MAX = 20
+"""Of a whole number in a JSON text: as many as 64 bits have. Of hundreds of digits a float cannot be made."""
+_LONG = re.compile(rb"\d{%d}" % (DIGITS_MAX + 1))
 _HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 
 
@@ -84,16 +87,26 @@ def read_json(path: Path, largest_bytes: int = LARGEST_BYTES) -> Any:
     return load_json(read_own_bytes(path, largest_bytes))
 
 
+def _short(digits: str) -> int:
+    if len(digits.lstrip("-")) > DIGITS_MAX:
+        raise ValueError("a number in it has too many digits")
+    return int(digits)
+
+
 def load_json(text: bytes) -> Any:
     """What a JSON text in UTF-8 holds, see also `whole`.
 
     Raises:
-        ValueError: it is not JSON, nests too deeply, holds `NaN` or `Infinity`, or more values than any file of ours.
+        ValueError: it is not JSON, nests too deeply, holds `NaN` or `Infinity`, a number of more digits than 64 bits
+            have, or more values than any file of ours.
     """
     if len(text) > VALUES_MAX and sum(map(text.count, (b",", b"[", b"{"))) > VALUES_MAX:
         raise ValueError(f"it holds more than {VALUES_MAX:,} values")
     try:
-        value = json.loads(text.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
+        long = _LONG.search(text) is not None  # to look at every number would take as long again
+        value = json.loads(
+            text.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite, parse_int=_short if long else None
+        )
         return whole(value) if _HALF.search(text) else value
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
