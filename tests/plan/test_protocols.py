@@ -26,7 +26,7 @@ MENTIONS = {
     "secrecy/text.py": "the scheme that has its name",
 }
 """Who names a protocol all the same, beside the declarations of software, and for what."""
-ENUM = (ROOT / "engine" / "src" / "wire.rs").read_text().split("pub enum WireKind")[1].split("}")[0]
+ENUM = (ROOT / "engine" / "src" / "plan.rs").read_text().split("pub enum WireKind")[1].split("}")[0]
 KINDS = re.findall(r"^    ([A-Z]\w+),$", ENUM, re.M)
 DECLARED = [path for path in WIRE.glob("*.rs") if "follows_versions:" in path.read_text()]
 """The protocols' own files."""
