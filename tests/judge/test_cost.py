@@ -61,7 +61,11 @@ def test_a_cost_is_cpu_over_correct_replies(synthetic: Any) -> None:
 
 def test_a_slice_without_a_reply_costs_too(synthetic: Any) -> None:
     trial = in_slices(synthetic, [{"redis": 0.01}] * 10, [1_000] * 9 + [0])
-    assert costs_of([trial])["redis"].ns == pytest.approx(1e8 / 9_000)
+    cost = costs_of([trial])["redis"]
+    assert cost.ns == pytest.approx(1e8 / 9_000)
+    assert cost.low_ns is not None
+    assert cost.high_ns is not None
+    assert cost.low_ns < cost.ns < cost.high_ns
 
 
 def test_whole_trials_have_a_cost_and_no_interval(synthetic: Any) -> None:
@@ -71,9 +75,13 @@ def test_whole_trials_have_a_cost_and_no_interval(synthetic: Any) -> None:
     assert cost.low_ns is None
 
 
-def test_a_part_that_a_slice_did_not_observe_is_taken_of_the_whole_trial(synthetic: Any) -> None:
-    trial = in_slices(synthetic, [{"redis": 0.01}] * 9 + [{"redis": None}], [1_000] * 10)
-    assert costs_of([trial])["redis"].ns == pytest.approx(1e9 / (trial.goodput_per_s * trial.duration_s))
+@pytest.mark.parametrize("last", [{"redis": None}, {}])
+def test_a_part_that_slices_did_not_observe_has_no_cost(synthetic: Any, last: dict[str, float | None]) -> None:
+    """A server elsewhere reports its CPU itself, but for all conditions that take turns on it together."""
+    trial = in_slices(synthetic, [{"redis": 0.01}] * 9 + [last], [1_000] * 10)
+    assert costs_of([trial]) == {}
+    whole: TrialRecord = with_facts(synthetic.make_trial(), kinds=REDIS).model_copy(update={"cpu_s": {"redis": 2.0}})
+    assert costs_of([whole, trial]) == {}
 
 
 def test_which_parts_have_a_cost(synthetic: Any) -> None:
@@ -81,6 +89,32 @@ def test_which_parts_have_a_cost(synthetic: Any) -> None:
     observed = dict.fromkeys(["redis-1", "redis-2", "redis", "app-1", "redis.link", "loadstone", "generator"], 0.1)
     made = with_facts(synthetic.make_trial(), kinds=kinds).model_copy(update={"cpu_s": observed})
     assert parts_with_cost(made) == {"redis": ("redis-1", "redis-2"), "app": ("app-1",)}
+
+
+@pytest.mark.parametrize(
+    ("observed", "counted"),
+    [
+        (["redis", "redis-replica-1", "redis-replica-2"], {"redis": ("redis", "redis-replica-1", "redis-replica-2")}),
+        (["redis", "redis-1", "redis-replica-1"], {"redis": ("redis-1", "redis-replica-1")}),
+        (["app", "app-worker-1", "app-worker-2"], {"app": ("app",)}),
+        (["app-1", "app-1-worker-1", "app-2", "app-2-worker-1"], {"app": ("app-1", "app-2")}),
+        (["app-worker-1", "app-worker-2"], {"app": ("app-worker-1", "app-worker-2")}),
+    ],
+)
+def test_each_process_counts_once(synthetic: Any, observed: list[str], counted: dict[str, tuple[str, ...]]) -> None:
+    made = with_facts(synthetic.make_trial(), kinds={**REDIS, "app": "subject"})
+    assert parts_with_cost(made.model_copy(update={"cpu_s": dict.fromkeys(observed, 0.1)})) == counted
+
+
+def test_a_node_that_one_trial_did_not_observe_leaves_no_verdict(synthetic: Any) -> None:
+    whole: TrialRecord = with_facts(synthetic.make_trial(), kinds=REDIS)
+    both, one = (
+        whole.model_copy(update={"cpu_s": dict.fromkeys(nodes, 1.0)}) for nodes in (["redis-1", "redis-2"], ["redis-1"])
+    )
+    blocks = [PairBlock(1, both, both), *(PairBlock(number, both, one) for number in range(2, 14))]
+    settings = Settings(metric="goodput_per_s", names=("json", "hash"))
+    compared = Pair({"a": both.condition, "b": both.condition}, tuple(blocks), settings)  # type: ignore[arg-type]
+    assert compare_costs(compared, started_anew=False) == []
 
 
 def test_a_difference_in_cost_is_found_where_rates_say_nothing(synthetic: Any) -> None:
@@ -115,6 +149,15 @@ def test_an_interval_holds_what_another_start_would_show(synthetic: Any) -> None
     anew = pair(in_slices(synthetic, a, [1_000] * ROUNDS), in_slices(synthetic, b, [1_000] * ROUNDS))
     (of_blocks,) = compare_costs(anew, started_anew=True)
     assert of_blocks.low == pytest.approx(math.log(0.8))
+
+
+def test_slices_that_disagree_with_their_sum_leave_it_open(synthetic: Any) -> None:
+    """Most slices of the second cost less, and one in eight so much more that all together cost more."""
+    spent = [{"redis": 0.2 if number % 8 == 7 else 0.004} for number in range(2 * ROUNDS)]
+    usual = in_slices(synthetic, [{"redis": 0.01}] * 2 * ROUNDS, [1_000] * 2 * ROUNDS)
+    mixed = in_slices(synthetic, spent, [1_000] * 2 * ROUNDS)
+    (verdict,) = judged(usual, mixed)
+    assert (verdict.kind, verdict.winner) == ("undecided", None)
 
 
 def test_too_few_rounds_leave_it_open(synthetic: Any) -> None:

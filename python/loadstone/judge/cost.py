@@ -35,8 +35,8 @@ over six pairs of five runs of json-documents, without what their slices explain
 START_Z = 2.58
 """By so many of them the interval reaches beyond that of the slices, in quadrature: 99 times in 100."""
 LEVEL_SHARE = 0.2
-"""Of the level of the rates' verdicts: those by cost mislead at most once in 100 families, so that both together keep
-to 5 in 100."""
+"""Of the level of the rates' verdicts: those by the cost of one part mislead at most once in 100 families, beside the 5
+in 100 of rates."""
 MARGIN = 0.05
 """A smaller difference in cost does not matter."""
 TRIALS_ALPHA = 0.05
@@ -61,23 +61,34 @@ def parts_with_cost(trial: TrialRecord) -> dict[str, Parts]:
     for part in trial.cpu_s:
         if (owner := owner_of(part, names)) is not None:
             found.setdefault(owner, set()).add(part)
-    costs = {owner: tuple(sorted(parts - {owner} or parts)) for owner, parts in sorted(found.items())}
+    costs = {owner: _processes(owner, parts) for owner, parts in sorted(found.items())}
     if trial.facts.drive is not None and trial.facts.drive.program is not None and DRIVER in trial.cpu_s:
         costs[DRIVER] = (DRIVER,)
     used_s = {owner: sum(trial.cpu_s[part] for part in parts) for owner, parts in costs.items()}
     return {owner: parts for owner, parts in costs.items() if used_s[owner] >= LEAST_SHARE * sum(used_s.values())}
 
 
+def _processes(owner: str, parts: set[str]) -> Parts:
+    """The parts of an owner whose CPU is added up, each process once: of a cluster its nodes, without what they report
+    together under its name; a primary and its replicas; of an application without its workers, who are in its tree."""
+    alone = {part for part in parts if "-worker-" not in part.removeprefix(owner)} or parts
+    nodes = {part for part in alone if part.removeprefix(f"{owner}-").isdecimal()}
+    return tuple(sorted(alone - {owner} if nodes else alone))
+
+
 def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
     """What a correct reply of a condition cost each part, over its trials; parts that one of them lacks are left out.
 
-    From slices where all trials were measured in turns, else from whole trials.
+    From slices where all trials were measured in turns, else from whole trials. What the driver did not observe in
+    slices has no cost: its CPU is known for all conditions together that take turns.
     """
     by_trial = [parts_with_cost(trial) for trial in trials]
     common = [name for name in (by_trial[0] if by_trial else {}) if all(name in parts for parts in by_trial)]
     found = {}
     for name in common:
         parts = [of_trial[name] for of_trial in by_trial]
+        if not all(_is_observed(trial, of) for trial, of in zip(trials, parts, strict=True)):
+            continue
         of_slices = _of_slices(trials, parts)
         figures = of_slices if of_slices else [_of_trial(trial, of) for trial, of in zip(trials, parts, strict=True)]
         spent_ns, replies = (np.array(values, dtype=np.float64) for values in zip(*figures, strict=True))
@@ -87,18 +98,22 @@ def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
     return found
 
 
+def _is_observed(trial: TrialRecord, parts: Parts) -> bool:
+    """Whether every slice has the CPU of these parts; of a trial without slices it is that of the trial."""
+    return all(_spent_ns(one, parts) is not None for one in _slices(trial))
+
+
 def _of_slices(trials: Sequence[TrialRecord], parts: Sequence[Parts]) -> list[tuple[float, float]]:
-    """CPU nanoseconds and correct replies of each slice; none where a trial has none, or a part was not observed."""
-    slices = [
-        [(_spent_ns(one, of), float(one.ok)) for one in _slices(trial)] for trial, of in zip(trials, parts, strict=True)
-    ]
-    known = [(spent, replies) for some in slices for spent, replies in some if spent is not None]
-    return known if all(slices) and len(known) == sum(map(len, slices)) else []
+    """CPU nanoseconds and correct replies of each slice; none where a trial has no slices."""
+    if not all(map(_slices, trials)):
+        return []
+    turns = ((one, of) for trial, of in zip(trials, parts, strict=True) for one in _slices(trial))
+    return [(_spent_ns(one, of) or 0.0, float(one.ok)) for one, of in turns]
 
 
 def _around_slices(spent_ns: Floats, replies: Floats) -> tuple[float | None, float | None]:
-    """The interval of a row that was measured in turns; what a slice without a reply took is in the figure alone."""
-    row = row_rate(spent_ns[replies > 0], replies[replies > 0])
+    """The interval of a row that was measured in turns."""
+    row = row_rate(spent_ns, replies)
     return row.low, row.high
 
 
@@ -111,7 +126,8 @@ def _around_trials(spent_ns: Floats, replies: Floats) -> tuple[float | None, flo
 
 
 def _of_trial(trial: TrialRecord, parts: Parts) -> tuple[float, float]:
-    return _NS * sum(trial.cpu_s.get(part, 0.0) for part in parts), trial.goodput_per_s * trial.duration_s
+    """CPU nanoseconds and correct replies. Raises KeyError where a part was not observed."""
+    return _NS * sum(trial.cpu_s[part] for part in parts), trial.goodput_per_s * trial.duration_s
 
 
 def _slices(trial: TrialRecord) -> tuple[Slice, ...]:
@@ -141,8 +157,14 @@ def compare_costs(pair: Pair, started_anew: bool) -> list[Verdict]:
         settings = _settings(name, pair.settings)
         evidence = _evidence(pair.used, of_a, of_b, settings)
         if evidence is not None and evidence.estimate is not None:
-            found.append(verdict_of(evidence if started_anew else _of_next_start(evidence), settings))
+            found.append(_verdict(evidence if started_anew else _of_next_start(evidence), settings))
     return sorted(found, key=lambda verdict: -(verdict.a.typical or 0.0))
+
+
+def _verdict(evidence: Evidence, settings: Settings) -> Verdict:
+    """The verdict by one cost; UNDECIDED where the typical slice and all slices together disagree on who is cheaper."""
+    found = verdict_of(evidence, settings)
+    return found.model_copy(update={"kind": "undecided", "winner": None}) if found.kind == "mixed" else found
 
 
 def _settings(part: str, settings: Settings) -> Settings:
@@ -189,7 +211,7 @@ def _evidence(blocks: Sequence[PairBlock], of_a: Parts, of_b: Parts, settings: S
         if settings.unit == "block":
             return start_evidence(turns, settings)
         return round_evidence(PairSlices.joined(turns), settings)
-    except (ValueError, ZeroDivisionError):
+    except (KeyError, ValueError, ZeroDivisionError):
         return None
 
 
