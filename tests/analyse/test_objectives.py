@@ -311,3 +311,19 @@ def test_a_latency_that_misses_by_what_may_be_the_generators_own_is_not_said_to_
     assert line == "set, 1 kB: 'p99 > 600us': cannot be decided: of 1 ms at most 500 us is the generator's own"
     assert ": missed: 1.00 ms" in lines("p99 > 400us", row)[0]
     assert lines("p99 > 2ms", row) == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "by_cost", "leads"),
+    [
+        ("goodput_per_s", "undecided", "faster", "cpu_ns.redis"),
+        ("goodput_per_s", "faster", "faster", "goodput_per_s"),
+        ("goodput_per_s", "undecided", "undecided", "goodput_per_s"),
+        ("response_ns.p99", "undecided", "faster", "response_ns.p99"),
+    ],
+)
+def test_a_cost_answers_where_a_rate_is_open(metric: str, kind: str, by_cost: str, leads: str) -> None:
+    """Of a latency it says nothing."""
+    compared = comparison(-30, 30, kind=kind, metric=metric)
+    cost = compared.primary.model_copy(update={"kind": by_cost, "metric": "cpu_ns.redis", "role": "cost"})
+    assert compared.model_copy(update={"costs": [cost]}).leading.metric == leads

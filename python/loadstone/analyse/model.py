@@ -11,6 +11,7 @@ from loadstone.goals.registry import read_answer
 from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
 from loadstone.judge.bottleneck import Part as Part
+from loadstone.judge.metrics import is_rate
 from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
@@ -272,12 +273,12 @@ class Comparison(Piece):
 
     @property
     def leading(self) -> Verdict:
-        """What answers the question: the primary verdict, or the one by cost where that alone is decided.
+        """What answers the question: the primary verdict, or the one by cost where a rate is open and that is decided.
 
-        Of several parts the one that a request costs most decides.
+        Of several parts the one that a request costs most decides. A cost does not say which side has lower latencies.
         """
         dearest = next(iter(self.costs), None)
-        open_ = self.primary.kind in ("undecided", "not_decidable")
+        open_ = self.primary.kind in ("undecided", "not_decidable") and is_rate(self.primary.metric)
         return dearest if open_ and dearest is not None and dearest.kind in DECIDED else self.primary
 
     @property
