@@ -115,6 +115,10 @@ class Address:
         host = self.host or "127.0.0.1"
         if "://" in host:
             raise UserError(f"-h {host.partition('://')[0]}://...: a host has no scheme; write the URL without -h")
+        if any(letter in host for letter in "@/?#"):
+            raise UserError(
+                "-h: a host has no login, no path and no options; write a URL without -h, or the login as -a"
+            )
         return f"redis://{f'[{host}]' if host.count(':') > 1 else host}:{self.port or 6379}"
 
 
