@@ -36,7 +36,6 @@ class Prepared:
 def prepare(options: RunOptions) -> Prepared:
     """Plan the run, and check all that needs no start: what loads quickly first. Raises UserError."""
     experiment = requested_experiment(options)
-    _check_goals(experiment)
     cpu_count = usable_cpus()
     run_plan = requested_plan(experiment, options, place(cpu_count).generator_cpus, cpu_count)
     if options.resume is not None:
@@ -58,9 +57,11 @@ def requested_experiment(options: RunOptions) -> Experiment:
     learn_environment()
     give_files(options.secret_files)
     sets = (*options.set, *_driver(options), *_at_rate(options))
-    return override(
+    experiment = override(
         options.built or find(options.experiment), sets=sets, servers=options.servers, subjects=options.subjects
     )
+    _check_goals(experiment)
+    return experiment
 
 
 def _driver(options: RunOptions) -> tuple[str, ...]:

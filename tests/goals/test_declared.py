@@ -17,8 +17,11 @@ from loadstone.errors import UserError
 from loadstone.goals import registry
 from loadstone.goals.budget import Budget
 from loadstone.goals.goal import Asked, Done, History, Judged, Measure, TimeLeft, Turn
+from loadstone.options import RunOptions
+from loadstone.overview import describe_experiment
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import GoalPlan
+from loadstone.prepare import prepare
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.loading import load_experiment
 
@@ -66,6 +69,14 @@ def test_a_mistake_names_the_field(before: str, after: str, said: str) -> None:
         registry.check_goals(experiment(TINY + GOALS.replace(before, after)))
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_kind_that_nobody_knows_is_refused_before_it_is_shown_or_run(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(TINY + GOALS.replace("first_slow", "third_slow"))
+    options = RunOptions(experiment=str(tmp_path / "x.yaml"))
+    for asked in (describe_experiment, prepare):
+        with pytest.raises(UserError, match=r"goals\.0\.kind: 'third_slow' is not known"):
+            asked(options)
 
 
 def test_its_conditions_are_planned_and_its_time_is_kept() -> None:
