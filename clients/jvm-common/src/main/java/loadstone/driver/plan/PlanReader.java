@@ -9,8 +9,17 @@ import com.google.gson.JsonDeserializer;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
+import com.google.gson.TypeAdapter;
+import com.google.gson.TypeAdapterFactory;
+import com.google.gson.reflect.TypeToken;
+import com.google.gson.stream.JsonReader;
+import com.google.gson.stream.JsonWriter;
+import java.io.IOException;
+import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
+import java.util.HashSet;
 import java.util.Locale;
+import java.util.Set;
 import loadstone.driver.plan.Plan.Closed;
 import loadstone.driver.plan.Plan.Model;
 import loadstone.driver.plan.Plan.Open;
@@ -18,8 +27,19 @@ import loadstone.driver.plan.Plan.Open;
 /** Reads a plan from JSON, and refuses by the name of the field what drivers on the JVM cannot do. */
 public final class PlanReader {
   private static final int MOST_USERS = 10_000;
+  /** Members that stand in no record: they are checked by themselves, or mean nothing to a driver on the JVM. */
+  private static final Set<String> BESIDE = Set.of(
+      "format", "threads", "cpus", "back_end", "acknowledged", "data", "recording", "pipeline_depth", "unix_path",
+      "slots", "base_path", "secret_headers", "cert_file", "key_file", "kind", "operations_more", "requests",
+      "reply_max_bytes");
   private static final Gson GSON = new GsonBuilder()
       .setFieldNamingPolicy(FieldNamingPolicy.LOWER_CASE_WITH_UNDERSCORES)
+      .registerTypeAdapterFactory(new TypeAdapterFactory() {
+        @Override
+        public <T> TypeAdapter<T> create(Gson gson, TypeToken<T> type) {
+          return type.getRawType().isRecord() ? whole(gson, type, gson.getDelegateAdapter(this, type)) : null;
+        }
+      })
       .registerTypeHierarchyAdapter(Enum.class, (JsonDeserializer<Object>) PlanReader::choice)
       .registerTypeAdapter(Model.class, (JsonDeserializer<Model>) PlanReader::model)
       .create();
@@ -47,7 +67,42 @@ public final class PlanReader {
     return plan;
   }
 
+  /** Reads a record, and refuses a member that it does not know, and one that is missing and cannot be null. */
+  private static <T> TypeAdapter<T> whole(Gson gson, TypeToken<T> type, TypeAdapter<T> reads) {
+    return new TypeAdapter<>() {
+      @Override
+      public T read(JsonReader in) throws IOException {
+        JsonElement written = gson.getAdapter(JsonElement.class).read(in);
+        if (written.isJsonNull()) {
+          return null;
+        }
+        JsonObject object = written.getAsJsonObject();
+        Set<String> unknown = new HashSet<>(object.keySet());
+        unknown.removeAll(BESIDE);
+        for (RecordComponent component : type.getRawType().getRecordComponents()) {
+          String name = component.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
+          if (component.getType().isPrimitive() && (object.get(name) == null || object.get(name).isJsonNull())) {
+            throw new JsonParseException(name + ": is missing");
+          }
+          unknown.remove(name);
+        }
+        if (!unknown.isEmpty()) {
+          throw new JsonParseException(unknown.iterator().next() + ": this driver does not know it");
+        }
+        return reads.fromJsonTree(object);
+      }
+
+      @Override
+      public void write(JsonWriter out, T value) {
+        throw new UnsupportedOperationException("plans are read");
+      }
+    };
+  }
+
   private static void requireDrivable(JsonObject plan) throws Refused {
+    if (plan.get("format") == null || plan.get("format").getAsInt() != 1) {
+      throw new Refused("format", "this driver reads format 1");
+    }
     without(plan, "", "data", "a data file is for HTTP");
     without(plan, "", "recording", "a recording is sent again by the native engine alone");
     without(plan, "", "acknowledged", "true: this driver does not report which writes were acknowledged");
