@@ -158,6 +158,20 @@ def test_slices_that_disagree_with_their_sum_leave_it_open(synthetic: Any) -> No
     mixed = in_slices(synthetic, spent, [1_000] * 2 * ROUNDS)
     (verdict,) = judged(usual, mixed)
     assert (verdict.kind, verdict.winner) == ("undecided", None)
+    assert text(verdict.said).endswith("; most slices say so, and all slices together the opposite")
+
+
+@pytest.mark.parametrize(("last_s", "kind"), [(0.01, "faster"), (0.004, "undecided")])
+def test_what_still_gets_cheaper_has_no_verdict_yet(synthetic: Any, last_s: float, kind: str) -> None:
+    """Processes that were started once: a JVM compiles, and asks its server differently, until it is warm."""
+    warming = [{"redis": seconds} for seconds in np.linspace(0.01, last_s, ROUNDS)]
+    a = in_slices(synthetic, warming, [1_000] * ROUNDS)
+    b = in_slices(synthetic, [{"redis": 0.8 * used["redis"]} for used in warming], [1_000] * ROUNDS)
+    (verdict,) = judged(a, b, started_once=True)
+    assert (verdict.kind, verdict.estimate) == (kind, pytest.approx(math.log(0.8)))
+    assert ("; it still moved by 1" in text(verdict.said)) is (kind == "undecided")
+    (verdict,) = judged(a, b)
+    assert verdict.kind == "faster", "a server that both conditions share is no matter of it"
 
 
 def test_too_few_rounds_leave_it_open(synthetic: Any) -> None:

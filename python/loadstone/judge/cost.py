@@ -17,14 +17,17 @@ import numpy as np
 
 from loadstone.drive.outcome import Slice
 from loadstone.judge.compare.pairs import Pair, PairBlock
-from loadstone.judge.statistics.decision import verdict_of
+from loadstone.judge.compare.steadiness import AGAIN, RISE_MIN, SHIFT_MIN
+from loadstone.judge.statistics.decision import not_steady, verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
 from loadstone.judge.statistics.rounds.row_rate import row_rate
-from loadstone.judge.statistics.rounds.slices import PairSlices
+from loadstone.judge.statistics.rounds.slices import PairSlices, log_rates
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
+from loadstone.judge.statistics.trend_test import trend
 from loadstone.judge.verdict import COST, Cost, Verdict
+from loadstone.message import Message, message
 from loadstone.record.facts import DRIVER, HOST, LINK, owner_of
 from loadstone.record.part_kinds import SUBJECT, stores_of
 from loadstone.record.trial import TrialRecord
@@ -157,14 +160,25 @@ def compare_costs(pair: Pair, started_anew: bool) -> list[Verdict]:
         settings = _settings(name, pair.settings)
         evidence = _evidence(pair.used, of_a, of_b, settings)
         if evidence is not None and evidence.estimate is not None:
-            found.append(_verdict(evidence if started_anew else _of_next_start(evidence), settings))
+            verdict = verdict_of(evidence if started_anew else _of_next_start(evidence), settings)
+            why = _doubt(verdict, pair.used, of_a, of_b)
+            found.append(verdict if why is None else not_steady(verdict, why))
     return sorted(found, key=lambda verdict: -(verdict.a.typical or 0.0))
 
 
-def _verdict(evidence: Evidence, settings: Settings) -> Verdict:
-    """The verdict by one cost; UNDECIDED where the typical slice and all slices together disagree on who is cheaper."""
-    found = verdict_of(evidence, settings)
-    return found.model_copy(update={"kind": "undecided", "winner": None}) if found.kind == "mixed" else found
+def _doubt(verdict: Verdict, blocks: Sequence[PairBlock], of_a: Parts, of_b: Parts) -> Message | None:
+    """Why a difference is none yet: all slices together do not agree; or processes that were started once still got
+    cheaper from round to round, or their ratio moved, by so much that this may be all of it (see `steadiness`)."""
+    if verdict.kind == "mixed":
+        return message("cost_mixed")
+    if not verdict.started_once or verdict.low is None or verdict.high is None:
+        return None
+    slices = PairSlices.joined([_in_turns(block, of_a, of_b) for block in blocks])
+    sides = (log_rates(slices.done_a, slices.seconds_a), log_rates(slices.done_b, slices.seconds_b))
+    fall, shift = max(-(trend(side) or 0.0) for side in sides), abs(trend(slices.log_ratios) or 0.0)
+    lead = max(verdict.low, -verdict.high, 0.0)
+    moves = (fall > RISE_MIN and lead < AGAIN * fall) or (shift > SHIFT_MIN and lead < AGAIN * shift)
+    return message("cost_moving", moved=max(fall, shift)) if moves else None
 
 
 def _settings(part: str, settings: Settings) -> Settings:

@@ -260,7 +260,8 @@ class Verdict(Piece):
             return message("cost_less", winner=self.winner_name, part=part, less=ends[0], low=ends[1], high=ends[2])
         if self.kind == "equivalent":
             return message("cost_equivalent", part=part, margin=self.log_margin)
-        return message("cost_open", part=part, ratio=None if self.low is None else self._ratio())
+        why = {} if self.unsteady is None else {"why": self.unsteady}
+        return message("cost_open", part=part, ratio=None if self.low is None else self._ratio(), **why)
 
     def after_look(self, look: LookVerdict, number: int | None) -> Self:
         """The verdict with what a look during the run had decided, where that is open at the end; else as it is.

@@ -132,8 +132,8 @@ def _several_cost_less(winner: str, part: str, least: float, most: float) -> str
     return f"{winner} COSTS {part} {shares} LESS CPU a request"
 
 
-def _cost_open(part: str, ratio: str | None) -> str:
-    return f"which costs {part} less CPU is UNDECIDED{'' if ratio is None else f': {ratio}'}"
+def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
+    return f"which costs {part} less CPU is UNDECIDED{'' if ratio is None else f': {ratio}'}{why and f'; {why}'}"
 
 
 VERDICTS: dict[str, str | Callable[..., str]] = {
@@ -153,6 +153,10 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "costs_less": _several_cost_less,
     "cost_equivalent": lambda part, margin: f"both COST {part} THE SAME CPU a request within {percent_text(margin)}",
     "cost_open": _cost_open,
+    "cost_mixed": "most slices say so, and all slices together the opposite",
+    "cost_moving": lambda moved: (
+        f"it still moved by {percent_text(moved)} from the first to the last round; warm up for longer"
+    ),
     "verdict_then": _then,
     "verdict_no_interval": lambda blocks, blocks_min, unit="block": (
         f"no interval from {_blocks_text(blocks, unit)}, at least {blocks_min} are needed"
