@@ -1,6 +1,6 @@
 """A goal that an experiment declares under `goals`: a kind with its settings, what it measures, and its answer.
 
-To add one: a file with a `DeclaredGoal`, and a line in `KINDS` of the registry.
+To add one: a file with a `DeclaredGoal`, and a line in `DECLARED` of the registry.
 """
 
 from abc import abstractmethod
