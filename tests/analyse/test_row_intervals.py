@@ -5,8 +5,9 @@ from types import ModuleType
 import pytest
 from tests.changed_facts import with_drive
 
-from loadstone.analyse.tables import rate_interval, typical_interval
+from loadstone.analyse.tables import rate_interval
 from loadstone.judge.compare.round_figures import row_slices
+from loadstone.judge.statistics.signed_rank import typical_interval
 from loadstone.record.trial import TrialRecord
 
 

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import binom
 from tests.changed_facts import with_facts
 
-from loadstone.analyse.tables import make_tables, published_columns, published_figure, typical_interval
+from loadstone.analyse.tables import make_tables, published_columns, published_figure
+from loadstone.judge.statistics.signed_rank import typical_interval
 from loadstone.judge.validity.checks import judge_trial
 from loadstone.record.facts import AvgMax
 from loadstone.record.reading import Run, read_run

@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from loadstone.analyse.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
 from loadstone.analyse.model import MachineSpeed, ResultTable, Row, SettledLatencies
@@ -30,7 +28,7 @@ from loadstone.judge.compare.round_figures import row_slices
 from loadstone.judge.compare.trend import rise_over, rise_within
 from loadstone.judge.cost import costs_of
 from loadstone.judge.statistics.rounds.row_rate import row_rate
-from loadstone.judge.statistics.signed_rank import signed_rank
+from loadstone.judge.statistics.signed_rank import typical_interval
 from loadstone.judge.validity.bounds import GAIN, bound_over
 from loadstone.judge.validity.checks import BOUNDS, counted_reasons, failed_checks, forbidding
 from loadstone.judge.validity.standing_still import server_stalls
@@ -46,7 +44,6 @@ from loadstone.spec.levels import Condition, identity, is_level
 
 Ends = tuple[float, float] | None
 """Both ends of an interval; None: too few for one."""
-INTERVAL_ALPHA = 0.05
 """Rows describe: each interval holds the typical figure 95 times in 100 for itself."""
 APART_MAX = 0.25
 """Trials of a row without an interval whose rates differ by more than this share make it suspect. J: on a shared
@@ -221,20 +218,6 @@ def rate_interval(trials: Sequence[TrialRecord], metric: Literal["goodput_per_s"
     except ValueError:
         return None
     return None if found.low is None or found.high is None else (found.low, found.high)
-
-
-def typical_interval(rates: Sequence[float]) -> Ends:
-    """The 95 % interval of the typical rate of a trial; None from fewer than 6 trials.
-
-    The signed-rank interval of the logarithms (`statistics.signed_rank`): trials are the replicates, since
-    the seconds within one are not independent.
-    """
-    if not rates or min(rates) <= 0:
-        return None
-    found = signed_rank(np.log(np.asarray(rates, dtype=np.float64)), INTERVAL_ALPHA)
-    if found.low is None or found.high is None:
-        return None
-    return float(np.exp(found.low)), float(np.exp(found.high))
 
 
 def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[Message]:

@@ -11,20 +11,22 @@ the same. Its interval is that of the next start of the servers: see `START_SD`.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from statistics import median
 
 import numpy as np
 
 from loadstone.drive.outcome import Slice
 from loadstone.judge.compare.pairs import Pair, PairBlock
-from loadstone.judge.compare.steadiness import AGAIN, RISE_MIN, SHIFT_MIN
+from loadstone.judge.compare.round_figures import slices_of
+from loadstone.judge.compare.steadiness import RISE_MIN, SHIFT_MIN, lead_of, may_explain
 from loadstone.judge.statistics.decision import not_steady, verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
 from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.rounds.slices import PairSlices, log_rates
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.statistics.signed_rank import Floats, signed_rank
+from loadstone.judge.statistics.signed_rank import Floats, typical_interval
 from loadstone.judge.statistics.trend_test import trend
 from loadstone.judge.verdict import COST, Cost, Verdict
 from loadstone.message import Message, message
@@ -42,7 +44,6 @@ LEVEL_SHARE = 0.2
 in 100 of rates."""
 MARGIN = 0.05
 """A smaller difference in cost does not matter."""
-TRIALS_ALPHA = 0.05
 LEAST_SHARE = 0.02
 """What takes less of the CPU that a condition used is no part of its cost: a server that stands beside it idle."""
 _NS = 1e9
@@ -87,54 +88,40 @@ def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
     """
     by_trial = [parts_with_cost(trial) for trial in trials]
     common = [name for name in (by_trial[0] if by_trial else {}) if all(name in parts for parts in by_trial)]
-    found = {}
+    in_turns = all(map(slices_of, trials))
+    costs = {}
     for name in common:
-        parts = [of_trial[name] for of_trial in by_trial]
-        if not all(_is_observed(trial, of) for trial, of in zip(trials, parts, strict=True)):
+        each = [(trial, parts[name]) for trial, parts in zip(trials, by_trial, strict=True)]
+        of_slices = [figures for trial, parts in each if (figures := _of_slices(trial, parts)) is not None]
+        if len(of_slices) < len(trials):
             continue
-        of_slices = _of_slices(trials, parts)
-        figures = of_slices if of_slices else [_of_trial(trial, of) for trial, of in zip(trials, parts, strict=True)]
+        figures = list(chain(*of_slices)) if in_turns else [_of_trial(trial, parts) for trial, parts in each]
         spent_ns, replies = (np.array(values, dtype=np.float64) for values in zip(*figures, strict=True))
         if replies.sum() and spent_ns.all():
-            low, high = _around_slices(spent_ns, replies) if of_slices else _around_trials(spent_ns, replies)
-            found[name] = Cost(ns=float(spent_ns.sum() / replies.sum()), low_ns=low, high_ns=high)
-    return found
+            costs[name] = Cost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns))
+    return costs
 
 
-def _is_observed(trial: TrialRecord, parts: Parts) -> bool:
-    """Whether every slice has the CPU of these parts; of a trial without slices it is that of the trial."""
-    return all(_spent_ns(one, parts) is not None for one in _slices(trial))
+def _of_slices(trial: TrialRecord, parts: Parts) -> list[tuple[float, float]] | None:
+    """CPU nanoseconds and correct replies of each slice; None where one of them was not observed."""
+    slices = slices_of(trial).values()
+    figures = [(spent, float(one.ok)) for one in slices if (spent := _spent_ns(one, parts)) is not None]
+    return figures if len(figures) == len(slices) else None
 
 
-def _of_slices(trials: Sequence[TrialRecord], parts: Sequence[Parts]) -> list[tuple[float, float]]:
-    """CPU nanoseconds and correct replies of each slice; none where a trial has no slices."""
-    if not all(map(_slices, trials)):
-        return []
-    turns = ((one, of) for trial, of in zip(trials, parts, strict=True) for one in _slices(trial))
-    return [(_spent_ns(one, of) or 0.0, float(one.ok)) for one, of in turns]
-
-
-def _around_slices(spent_ns: Floats, replies: Floats) -> tuple[float | None, float | None]:
-    """The interval of a row that was measured in turns."""
-    row = row_rate(spent_ns, replies)
-    return row.low, row.high
-
-
-def _around_trials(spent_ns: Floats, replies: Floats) -> tuple[float | None, float | None]:
-    """The interval of the typical whole trial, from six trials on."""
-    found = signed_rank(np.log(spent_ns / np.maximum(replies, 1)), TRIALS_ALPHA)
-    if found.low is None or found.high is None:
-        return None, None
-    return float(np.exp(found.low)), float(np.exp(found.high))
+def _ends(spent_ns: Floats, replies: Floats, in_turns: bool) -> dict[str, float | None]:
+    """The interval of a row that was measured in turns, or of the typical whole trial."""
+    if in_turns:
+        row = row_rate(spent_ns, replies)
+        low, high = row.low, row.high
+    else:
+        low, high = typical_interval(spent_ns / np.maximum(replies, 1)) or (None, None)
+    return {"low_ns": low, "high_ns": high}
 
 
 def _of_trial(trial: TrialRecord, parts: Parts) -> tuple[float, float]:
     """CPU nanoseconds and correct replies. Raises KeyError where a part was not observed."""
     return _NS * sum(trial.cpu_s[part] for part in parts), trial.goodput_per_s * trial.duration_s
-
-
-def _slices(trial: TrialRecord) -> tuple[Slice, ...]:
-    return () if trial.facts.drive is None else tuple(trial.facts.drive.slices)
 
 
 def _spent_ns(one: Slice, parts: Parts) -> float | None:
@@ -155,29 +142,45 @@ def compare_costs(pair: Pair, started_anew: bool) -> list[Verdict]:
     """
     if pair.refusal is not None or not pair.used:
         return []
-    found = []
+    in_turns = all(slices_of(trial) for block in pair.used for trial in (block.a, block.b))
+    costs = []
     for name, of_a, of_b in _common(pair.used[0]):
         settings = _settings(name, pair.settings)
-        evidence = _evidence(pair.used, of_a, of_b, settings)
-        if evidence is not None and evidence.estimate is not None:
+        try:
+            turns = [_in_turns(block, of_a, of_b) for block in pair.used] if in_turns else []
+            evidence = _of_turns(turns, settings) if in_turns else _of_trials(pair.used, of_a, of_b, settings)
+        except (KeyError, ValueError, ZeroDivisionError):  # a part was not observed, or did not work
+            continue
+        if evidence.estimate is not None:
             verdict = verdict_of(evidence if started_anew else _of_next_start(evidence), settings)
-            why = _doubt(verdict, pair.used, of_a, of_b)
-            found.append(verdict if why is None else not_steady(verdict, why))
-    return sorted(found, key=lambda verdict: -(verdict.a.typical or 0.0))
+            why = _doubt(verdict, turns)
+            costs.append(verdict if why is None else not_steady(verdict, why))
+    return sorted(costs, key=lambda verdict: -(verdict.a.typical or 0.0))
 
 
-def _doubt(verdict: Verdict, blocks: Sequence[PairBlock], of_a: Parts, of_b: Parts) -> Message | None:
+def _of_turns(turns: Sequence[PairSlices], settings: Settings) -> Evidence:
+    if settings.unit == "block":
+        return start_evidence(turns, settings)
+    return round_evidence(PairSlices.joined(turns), settings)
+
+
+def _of_trials(blocks: Sequence[PairBlock], of_a: Parts, of_b: Parts, settings: Settings) -> Evidence:
+    pairs = [(_of_trial(block.a, of_a), _of_trial(block.b, of_b)) for block in blocks]
+    a, b = ([spent / replies for spent, replies in side] for side in zip(*pairs, strict=True))
+    return replace(block_evidence(a, b, settings), typical=(median(a), median(b)))
+
+
+def _doubt(verdict: Verdict, turns: Sequence[PairSlices]) -> Message | None:
     """Why a difference is none yet: all slices together do not agree; or processes that were started once still got
     cheaper from round to round, or their ratio moved, by so much that this may be all of it (see `steadiness`)."""
     if verdict.kind == "mixed":
         return message("cost_mixed")
-    if not verdict.started_once or verdict.low is None or verdict.high is None:
+    if not turns or not verdict.started_once or verdict.low is None or verdict.high is None:
         return None
-    slices = PairSlices.joined([_in_turns(block, of_a, of_b) for block in blocks])
+    slices, lead = PairSlices.joined(turns), lead_of(verdict)
     sides = (log_rates(slices.done_a, slices.seconds_a), log_rates(slices.done_b, slices.seconds_b))
     fall, shift = max(-(trend(side) or 0.0) for side in sides), abs(trend(slices.log_ratios) or 0.0)
-    lead = max(verdict.low, -verdict.high, 0.0)
-    moves = (fall > RISE_MIN and lead < AGAIN * fall) or (shift > SHIFT_MIN and lead < AGAIN * shift)
+    moves = may_explain(fall, RISE_MIN, lead) or may_explain(shift, SHIFT_MIN, lead)
     return message("cost_moving", moved=max(fall, shift)) if moves else None
 
 
@@ -213,25 +216,9 @@ def _applications(trial: TrialRecord) -> set[str]:
     return {name for name, kind in trial.facts.kinds.items() if kind == SUBJECT}
 
 
-def _evidence(blocks: Sequence[PairBlock], of_a: Parts, of_b: Parts, settings: Settings) -> Evidence | None:
-    """What the blocks say of the ratio of both costs; None where a part was not observed, or did not work."""
-    in_turns = all(_slices(trial) for block in blocks for trial in (block.a, block.b))
-    try:
-        if not in_turns:
-            pairs = [(_of_trial(block.a, of_a), _of_trial(block.b, of_b)) for block in blocks]
-            a, b = ([spent / replies for spent, replies in side] for side in zip(*pairs, strict=True))
-            return replace(block_evidence(a, b, settings), typical=(median(a), median(b)))
-        turns = [_in_turns(block, of_a, of_b) for block in blocks]
-        if settings.unit == "block":
-            return start_evidence(turns, settings)
-        return round_evidence(PairSlices.joined(turns), settings)
-    except (KeyError, ValueError, ZeroDivisionError):
-        return None
-
-
 def _in_turns(block: PairBlock, of_a: Parts, of_b: Parts) -> PairSlices:
     """CPU nanoseconds over correct replies in the rounds of a block in which both had some. Raises ValueError."""
-    a, b = ({one.round: one for one in _slices(trial)} for trial in (block.a, block.b))
+    a, b = slices_of(block.a), slices_of(block.b)
     both = [(a[number], b[number]) for number in sorted(a.keys() & b.keys()) if a[number].ok and b[number].ok]
     spent_a, spent_b = [_spent_ns(one, of_a) for one, _ in both], [_spent_ns(one, of_b) for _, one in both]
     if None in spent_a or None in spent_b:

@@ -52,16 +52,21 @@ def unsteady(case: GroupCase, verdict: Verdict, weights: Mapping[str, float]) ->
         return None
     judged = [case.blocks.trials[number] for number in case.judged]
     blocks = [block for block in judged if not any(forbidding(block[key]) for key in weights)]
-    lead = _lead(verdict)
+    lead = lead_of(verdict)
     taken = _taken(blocks, weights, lead) if verdict.kind != "undecided" else None
     return taken or _moving(case, blocks, weights, lead)
 
 
-def _lead(verdict: Verdict) -> float:
+def lead_of(verdict: Verdict) -> float:
     """How far from no difference the interval begins."""
     low = -math.inf if verdict.low is None else verdict.low
     high = math.inf if verdict.high is None else verdict.high
     return max(low, -high, 0.0)
+
+
+def may_explain(moved: float, least: float, lead: float) -> bool:
+    """Whether what moved by more than `least` may be all of a difference, if it moves as much again."""
+    return moved > least and lead < AGAIN * moved
 
 
 def _taken(blocks: Sequence[_Block], weights: Mapping[str, float], lead: float) -> Message | None:
@@ -83,10 +88,10 @@ def _moving(case: GroupCase, blocks: Sequence[_Block], weights: Mapping[str, flo
     faster = 1 if rate else -1  # less time is faster
     rises = {key: faster * (trend(one) or 0.0) for key, one in zip(weights, slices.logs, strict=True)}
     rising = max(rises, key=lambda key: rises[key])
-    if rises[rising] > RISE_MIN and lead < AGAIN * rises[rising]:
+    if may_explain(rises[rising], RISE_MIN, lead):
         return message("verdict_still_rising", name=_name(case, blocks, rising, weights), rise=rises[rising])
     shift = abs(trend(slices.log_ratios) or 0.0)
-    return message("verdict_still_moving", shift=shift) if shift > SHIFT_MIN and lead < AGAIN * shift else None
+    return message("verdict_still_moving", shift=shift) if may_explain(shift, SHIFT_MIN, lead) else None
 
 
 def _name(case: GroupCase, blocks: Sequence[_Block], key: str, weights: Mapping[str, float]) -> str:

@@ -6,6 +6,7 @@ Random order within a block makes the signs fair coins, so the level under no di
 whatever the drift or the tails. All functions work along the last axis.
 """
 
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+INTERVAL_ALPHA = 0.05
 
 
 class RankInterval(NamedTuple):
@@ -99,3 +101,17 @@ def signed_rank(log_ratios: Floats, alpha: float) -> RankInterval:
         high=walsh[..., ends[1]] if k else None,
         p_value=p_value(walsh, blocks),
     )
+
+
+def typical_interval(figures: Sequence[float] | Floats) -> tuple[float, float] | None:
+    """The 95 % interval of the typical figure of a trial, such as its rate; None from fewer than 6 trials.
+
+    The signed-rank interval of the logarithms: trials are the replicates, since the seconds within one are not
+    independent.
+    """
+    if not len(figures) or min(figures) <= 0:
+        return None
+    found = signed_rank(np.log(np.asarray(figures, dtype=np.float64)), INTERVAL_ALPHA)
+    if found.low is None or found.high is None:
+        return None
+    return float(np.exp(found.low)), float(np.exp(found.high))
