@@ -22,7 +22,7 @@ from tests.users_cluster import PASSWORD, TheirCluster, resharded
 
 FIGURES = r"\d+\.\d\d requests per second(?: \[\d+, \d+\])?(?: \(up to \+\d+ %\))?, p50=\d+\.\d{3} msec"
 """Of a row that other programs on the machine did not spoil."""
-VERDICT = "FASTER|EQUIVALENT|UNDECIDED|MIXED|NOT DECIDABLE|INVALID"
+VERDICT = "FASTER|EQUIVALENT|UNDECIDED|MIXED|NOT DECIDABLE|INVALID|COSTS|THE SAME CPU"
 DONE = (0, 3)
 """Measured; on a machine that others keep busy the checks may refuse the figures."""
 
