@@ -88,21 +88,20 @@ def test_no_runs_is_a_remark(lab: Lab) -> None:
     assert "there is no run in runs" in done.err
 
 
-def test_the_tutorials_experiments_can_be_planned(tmp_path: Path) -> None:
-    texts = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(), re.DOTALL)
-    experiments = [text for text in texts if text.startswith("format:")]
-    (manifest,) = [text for text in texts if text not in experiments]
-    (tmp_path / "subject.yaml").write_text(f"name: shop\nrun: {{command: start-it}}\n{manifest}")
-    (tmp_path / "schema.sql").write_text("CREATE TABLE article (id BIGINT PRIMARY KEY)")
-    assert read_manifest(tmp_path)[0].tables == {"mariadb": "schema.sql"}
+def test_the_experiments_of_the_pages_can_be_planned(tmp_path: Path) -> None:
+    pages = [(ROOT / "docs" / name).read_text() for name in ("tutorial.md", "subjects.md")]
+    texts = [text for page in pages for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    experiments = [text for text in texts if "\nquestion: " in text]
+    (manifest,) = [text for text in texts if "\nbuild:" in text]
+    (tmp_path / "subject.yaml").write_text(manifest)
+    assert read_manifest(tmp_path)[0].name == "shop"
     plans = {}
     for text in experiments:
         (tmp_path / "experiment.yaml").write_text(text)
         plan = make_run_plan(load_experiment(tmp_path / "experiment.yaml"))
         plans[plan.experiment] = plan
     assert {trial.plan.pipeline_depth for trial in plans["pipeline"].trials} == {1, 16}
-    caches = {trial.subjects["shop"].environment["CACHE_SECONDS"] for trial in plans["front-page"].trials}
-    assert caches == {"0", "10"}
+    assert {trial.condition["users"] for trial in plans["shop"].trials} == {10, 50, 200}
 
 
 def test_links_in_the_documents_lead_somewhere() -> None:
