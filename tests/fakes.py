@@ -45,6 +45,7 @@ from loadstone.record.crash import CrashRecord
 from loadstone.record.facts import Ceiling
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
+from loadstone.record.trial import TrialRecord
 from loadstone.software.metric import by_name
 from loadstone.spec.experiment import Experiment
 
@@ -334,12 +335,16 @@ class FakeLive:
 
     intervals: list[Interval] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
+    trials: list[TrialRecord] = field(default_factory=list)
 
     def observe(self, interval: Interval) -> None:
         self.intervals.append(interval)
 
     def sample(self, samples: Iterable[Sample]) -> None:
         self.samples.extend(samples)
+
+    def recorded(self, trial: TrialRecord) -> None:
+        self.trials.append(trial)
 
 
 class FakeMonitor:

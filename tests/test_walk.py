@@ -17,7 +17,7 @@ NEW = re.compile(r"(?<=/)x(?=[./])")
 MUST_TOUCH = {
     "a study": {"docs/studies.md", "README.md", "README.ko.md"},
     "a server": {"registry.py", "software/x/", "docs/containers.md", "tests/contract/test_metrics.py"},
-    "a monitor": {"software/x/monitor.py", "software/x/metrics.py", "tests/live/test_prometheus.py"},
+    "a monitor": {"software/x/monitor.py", "software/x/metrics.py", "tests/contract/test_metrics.py"},
     "a metric": {"software/x/metrics.py", "docs/metrics.md"},
     "a check": {"judge/validity/checks.py", "report/text/english/checks.py", "tests/examples/frozen/"},
     "a goal": {"goals/x.py", "goals/registry.py"},

@@ -313,6 +313,19 @@ def test_a_latency_that_misses_by_what_may_be_the_generators_own_is_not_said_to_
     assert lines("p99 > 2ms", row) == []
 
 
+@pytest.mark.parametrize("of", ["own", "at_rate"])
+def test_a_latency_that_does_not_repeat_misses_only_by_its_whole_interval(of: str) -> None:
+    why = {"p99": as_written("one slice made it")}
+    figures: dict[str, Any] = {"response_ns": quantiles(p99=6 * MS), "unsettled": why, "doubted": ["p99"]}
+    figures |= {"latencies_doubted": True, "response_interval_ns": {"p99": (MS, 40.0 * MS)}}
+    row = make_row(**figures) if of == "own" else make_row(at_rate=at_rate(**figures))
+    assert lines("p99 > 5ms", row) == ["set, 1 kB: 'p99 > 5ms': cannot be decided: one slice made it"]
+    assert "missed: 6.00 ms" in lines("p99 > 500us", row)[0]
+    assert lines("p99 > 500us", row)[0].endswith("(suspect)")
+    assert lines("p99 > 50ms", row) == []
+    assert not lines("p50 > 1ms", row)[0].endswith("(suspect)"), "another quantile may hold"
+
+
 @pytest.mark.parametrize(
     ("metric", "kind", "by_cost", "leads"),
     [

@@ -7,6 +7,7 @@ from loadstone.analyse.analysis import Analysis
 from loadstone.analyse.objectives import missed, parse_objective, require_measured, require_relative
 from loadstone.errors import UserError
 from loadstone.goals.saturate_types import SaturationAnswer
+from loadstone.judge.verdict import Cost
 from loadstone.report.text.sentences import text
 
 
@@ -91,6 +92,21 @@ def test_the_open_model_has_a_capacity_and_no_users() -> None:
     assert line.endswith("cannot be decided: rates were offered, not users; name the capacity instead")
 
 
+def test_a_cost_is_that_of_the_level_nearest_to_the_point() -> None:
+    found = plateau()
+    near = min(found.points, key=lambda point: abs((point.users or 0) - 10.8))
+    costs = {point.users: {"redis": Cost(ns=1e6), "app": Cost(ns=1e6)} for point in found.points}
+    costs[near.users] = {"redis": Cost(ns=8e3, low_ns=7.5e3, high_ns=8.5e3), "app": Cost(ns=4e3)}
+    measured = [point.model_copy(update={"costs": costs[point.users]}) for point in found.points]
+    answer = found.model_copy(update={"points": measured})
+    assert lines("cpu redis > 9us", answer) == []
+    assert lines("cpu redis > 7us", answer) == ["get: 'cpu redis > 7us': missed: 8.00 us [7.50 us, 8.50 us]"]
+    assert lines("cpu > 9us", answer) == ["get: 'cpu > 9us': missed: 12.0 us"]
+    assert lines("cpu mariadb > 9us", answer)[0].endswith("cannot be decided: there is no such figure")
+    assert lines("cpu > 9us", found)[0].endswith("cannot be decided: there is no such figure")
+    assert lines("cpu > 20us", at_least().model_copy(update={"points": measured}))[0].endswith("missed: 2.00 ms")
+
+
 def test_each_condition_is_judged() -> None:
     assert len(lines("saturation < 100", plateau(), at_least(), none())) == 3
 
@@ -103,6 +119,7 @@ def test_what_a_run_will_not_have_is_refused_before_it_starts() -> None:
     with pytest.raises(UserError, match="no figure but saturation points"):
         require_measured([row], rows=False, points=True)
     require_measured([row], rows=False, points=False)
+    require_measured([parse_objective("cpu redis > 20us")], rows=False, points=True)
     with pytest.raises(UserError, match="single condition"):
         require_relative([point])
     assert lines("saturation < 20") == [

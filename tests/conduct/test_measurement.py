@@ -8,15 +8,20 @@ import pytest
 
 from loadstone.conduct.block import observe_block
 from loadstone.conduct.drive_watch import DriveWatch
-from loadstone.conduct.measurement import PreparedTrial
+from loadstone.conduct.measurement import LiveAt, PreparedTrial
 from loadstone.deploy.ledger import Made, Place, Traces
 from loadstone.errors import DriveFailed, LoadstoneError, ServerGone, UserError
+from loadstone.judge.verdict import Cost
 from loadstone.plan.block import Block
 from loadstone.plan.operations import HttpRequest, Operation
 from loadstone.plan.required import StoredCount
+from loadstone.plan.run_plan import WARM_BLOCK
+from loadstone.plan.saturation_settings import SaturationStep
 from loadstone.record.observation import Drive, Observation
+from loadstone.record.trial import CheckResult, TrialRecord
 
-from ..fakes import DONE, FakeSubject
+from ..changed_facts import with_facts
+from ..fakes import DONE, FakeProgress, FakeSubject
 from .fake_rig import FakeRig, ignored
 
 Open = Callable[..., FakeRig]
@@ -48,6 +53,40 @@ def observed(rig: FakeRig, operation: str = "set", **changes: Any) -> tuple[Prep
     steps, planned = rig.measurement, replace(rig.planned(operation), **changes)
     with steps.prepare(planned, rig.parts.need(planned)) as prepared, prepared.room:
         return prepared, observe_block(steps, Block.alone(planned), [prepared], ignored)[0]
+
+
+class Exporter:
+    """Keeps what it was shown."""
+
+    def __init__(self) -> None:
+        self.costs: dict[str, dict[str, Cost]] = {}
+
+    def cost(self, condition: str, costs: dict[str, Cost]) -> None:
+        self.costs[condition] = costs
+
+
+def test_an_exporter_is_shown_what_a_request_cost_in_the_trials_that_count(synthetic: Any) -> None:
+    exporter = Exporter()
+    live = LiveAt(FakeProgress(), exporter, lambda condition: str(condition["operation"]))  # type: ignore[arg-type]
+    made = with_facts(synthetic.make_trial(), kinds={"redis": "redis", "generator": "driver"}).model_copy(
+        update={"condition": {"operation": "get"}, "checks": []}
+    )
+    replies = made.goodput_per_s * made.duration_s
+    failed = CheckResult(name="errors", verdict="invalid", measured=None, limit=None, unit="")
+
+    def trial(redis_s: float, **changes: Any) -> TrialRecord:
+        return made.model_copy(update={"cpu_s": {"redis": redis_s}, **changes})
+
+    live.recorded(trial(1.0))
+    for left_out in (trial(9.0, block=WARM_BLOCK), trial(9.0, checks=[failed])):
+        live.recorded(left_out)
+    live.recorded(with_facts(trial(9.0), rate_share=0.5))
+    live.recorded(trial(3.0))
+    live.recorded(trial(4.0, saturation=SaturationStep(phase="sweep", users=16)))
+    live.recorded(trial(5.0, saturation=SaturationStep(phase="bisect", rate_per_s=1000.4)))
+    assert {name: costs["redis"].ns for name, costs in exporter.costs.items()} == pytest.approx(
+        {"get": 2e9 / replies, "get, 16 users": 4e9 / replies, "get, 1000 a second": 5e9 / replies}
+    )
 
 
 def drive(rig: FakeRig, prepared: PreparedTrial, on_interval: Any = ignored, *, monitored: bool = True) -> Drive:

@@ -15,34 +15,23 @@ from typing import Any
 import pytest
 from hdrh.histogram import HdrHistogram
 from prometheus_client.parser import text_string_to_metric_families
+from tests.contract.test_metrics import MONITORS
 
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval, IntervalOperation, Latency, Phase
 from loadstone.errors import UserError
+from loadstone.judge.verdict import Cost
 from loadstone.live import prometheus
 from loadstone.live.prometheus import MONITORED_COUNTERS, NOT_EXPOSED, SERIES, STALE_S, LiveExporter
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.drive_plan import Plan
-from loadstone.software.host.generator import GeneratorMonitor
-from loadstone.software.host.monitor import HostMonitor
-from loadstone.software.host.others import OthersMonitor
 from loadstone.software.host.processes import ProcessMonitor
-from loadstone.software.jvm.monitor import JvmMonitor
-from loadstone.software.mariadb.monitor import MariaDbMonitor
-from loadstone.software.memcached.monitor import MemcachedMonitor
-from loadstone.software.node.monitor import NodeMonitor
-from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.redis.local import EmbeddedSettings
-from loadstone.software.redis.monitor import RedisMonitor
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana-dashboard.json"
-MONITORS = (
-    *(HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor),
-    *(RedisMonitor, MemcachedMonitor, MariaDbMonitor, PostgresqlMonitor, JvmMonitor, NodeMonitor),
-)
 SHOWN = ("mariadb_", "postgresql_", "jvm_", "pool_", "tomcat_")
 TOLD = {metric for monitor in MONITORS for metric in monitor.METRICS}
 TIMES_NS = (1_000_000, 2_500_000, 2_500_000, 40_000_000)
@@ -177,6 +166,22 @@ def test_gauges_of_what_is_over_are_left_out_and_counters_stay(exporter: LiveExp
     assert {"loadstone_process_cpu_seconds_total", "loadstone_requests_total"} <= names
 
 
+def test_what_a_request_costs_each_part_is_told_by_condition_and_stays(exporter: LiveExporter, clock: Clock) -> None:
+    exporter.cost("get", {"redis": Cost(ns=6_000)})
+    exporter.cost("set, 16 users", {"redis": Cost(ns=8_000, low_ns=7_500, high_ns=8_500), "app": Cost(ns=9e4)})
+    exporter.cost("get", {"redis": Cost(ns=5_000)})
+    clock.now_s += STALE_S + 1
+
+    def told(name: str, condition: str, part: str = "redis") -> float | None:
+        return figure(exporter, f"request_cpu_{name}", condition=condition, part=part)
+
+    assert told("seconds", "get") == pytest.approx(5e-6), "over all trials so far"
+    assert told("low_seconds", "get") is None
+    names = ("seconds", "low_seconds", "high_seconds")
+    assert [told(name, "set, 16 users") for name in names] == pytest.approx([8e-6, 7.5e-6, 8.5e-6])
+    assert told("seconds", "set, 16 users", "app") == pytest.approx(9e-5)
+
+
 def test_names_stand_for_metrics_that_monitors_tell_and_follow_the_conventions() -> None:
     assert set(SERIES) <= TOLD
     for series in SERIES.values():
@@ -189,7 +194,8 @@ def test_names_stand_for_metrics_that_monitors_tell_and_follow_the_conventions()
         for metric, series in SERIES.items()
     }
     assert len(kinds) == len(helps), "the same labels for all of a name"
-    assert not {series.name for series in SERIES.values()} & {*prometheus.COUNTERS, *prometheus.GAUGES}
+    ours = {*prometheus.COUNTERS, *prometheus.GAUGES, *prometheus.COSTS}
+    assert not {series.name for series in SERIES.values()} & ours
 
 
 def test_every_metric_is_exposed_or_stands_elsewhere() -> None:
@@ -237,6 +243,7 @@ def queries() -> list[str]:
 def test_the_dashboard_names_only_figures_and_labels_that_exist(exporter: LiveExporter) -> None:
     exporter.observe(interval())
     exporter.sample(everything())
+    exporter.cost("get", {"redis": Cost(ns=6_000)})
     labels: dict[str, set[str]] = {}
     for name, pairs in scraped(exporter):
         labels.setdefault(name, set()).update(label for label, _ in pairs)
@@ -375,6 +382,7 @@ class Prometheus:
 def test_a_real_prometheus_scrapes_it_and_answers_the_dashboard(exporter: LiveExporter, tmp_path: Path) -> None:
     exporter.observe(interval(ok=4))
     exporter.sample(everything())
+    exporter.cost("get", {"redis": Cost(ns=6_000)})
     server = Prometheus(tmp_path, exporter)
     try:
         server.await_answer('loadstone_requests_total{operation="get",outcome="ok"} == 4')

@@ -12,6 +12,7 @@ from tests.report.saturations import KINDS, plateau
 
 from loadstone.analyse.model import Analysis
 from loadstone.goals.saturate_types import SaturationAnswer
+from loadstone.judge.verdict import Cost
 from loadstone.report import saturation_view as view
 from loadstone.report.charts.chart import draw
 from loadstone.report.charts.chart_list import charts_of
@@ -120,6 +121,21 @@ def test_every_format_has_it(saturated: Analysis, tmp_path: Path) -> None:
     found = json.loads((tmp_path / "analysis.json").read_text())["saturations"]
     assert found[0]["message"]["text"].startswith("SATURATES at")
     assert (tmp_path / "charts" / "get-saturation.svg").is_file()
+
+
+def test_each_level_has_what_a_request_costs(saturated: Analysis, tmp_path: Path) -> None:
+    answer = plateau()
+    first, *others = answer.points
+    costs = {"redis": Cost(ns=30_000, low_ns=29_000, high_ns=31_000), "app": Cost(ns=90_000)}
+    points = [first.model_copy(update={"costs": costs}), *others]
+    told = saturated.model_copy(update={"saturations": [answer.model_copy(update={"points": points})]})
+    write_report(told, tmp_path, ("html", "md", "csv"))
+    for name in ("report.html", "report.md"):
+        assert "redis 30 µs + app 90 µs" in (tmp_path / name).read_text()
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "saturation.csv").read_text())))
+    ends = [rows[0][f"cpu_redis_a_request{end}_ns"] for end in ("", "_low", "_high")]
+    assert ends == ["30000.0", "29000.0", "31000.0"]
+    assert (rows[0]["cpu_app_a_request_low_ns"], rows[1]["cpu_redis_a_request_ns"]) == ("", "")
 
 
 @pytest.mark.parametrize("verbose", [False, True])

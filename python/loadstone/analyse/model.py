@@ -12,7 +12,7 @@ from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
 from loadstone.judge.bottleneck import Part as Part
 from loadstone.judge.metrics import is_rate
-from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict
+from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict, cost_of_all
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
 from loadstone.record.look import Reason
@@ -193,9 +193,7 @@ class Row(SettledLatencies):
     @property
     def cost(self) -> Cost | None:
         """What a request costs all parts together; the interval where there is one part."""
-        if len(self.costs) == 1:
-            return next(iter(self.costs.values()))
-        return Cost(ns=sum(cost.ns for cost in self.costs.values())) if self.costs else None
+        return cost_of_all(self.costs)
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """The 95 % interval of its figure, where it has one: of goodput, throughput and a cost."""

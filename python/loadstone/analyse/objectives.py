@@ -11,7 +11,7 @@ from loadstone.analyse.model import Analysis, AtRate, Comparison, Row
 from loadstone.errors import UserError
 from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.metrics import figure, is_rate
-from loadstone.judge.verdict import COST, Verdict
+from loadstone.judge.verdict import COST, Cost, Verdict, cost_of_all
 from loadstone.message import Message, message
 from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
@@ -204,10 +204,10 @@ def require_measured(objectives: Iterable[Objective], *, rows: bool, points: boo
                 f"--fail-if '{objective.text}': this run looks for no saturation point; use it with "
                 "`loadstone saturate`, or with an experiment that has `load: saturate` or `saturation`"
             )
-        if not objective.of_point and points and not rows:
+        if not objective.of_point and points and not rows and not objective.metric.startswith(COST):
             raise UserError(
                 f"--fail-if '{objective.text}': this run has no figure but saturation points; "
-                f"write for example '{_POINT_EXAMPLES[_CAPACITY]}', and give a latency with --objective"
+                f"write for example '{_POINT_EXAMPLES[_CAPACITY]}' or 'cpu > 20us', and give a latency with --objective"
             )
 
 
@@ -226,6 +226,9 @@ def missed(objectives: Sequence[Objective], analysis: Analysis) -> list[Message]
             found = [_missed_by_point(objective, point) for point in points]
         else:
             found = [_missed_by(objective, row) for row in rows.values() if objective.is_about(row.condition)]
+            if objective.metric.startswith(COST) and not rows:
+                points = [one for one in analysis.saturations if objective.is_about(one.condition)]
+                found = [_missed_by_cost(objective, point) for point in points]
         lines += [line for line in found if line is not None]
         if not found:
             lines.append(_about_nothing(objective, "point" if objective.of_point else "condition"))
@@ -270,9 +273,9 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
         return message("objective_quantile_unmeasurable", name=name, objective=text, why=why)
     if not objective.broken(found):
         return None
-    if (own := _may_be_ours(objective, row, found)) is not None:
-        return message("objective_quantile_unmeasurable", name=name, objective=text, why=own)
-    suspect = row.verdict == "suspect" and not metric.startswith(COST)
+    if (why := _may_be_ours(objective, row, found) or _does_not_repeat(objective, row)) is not None:
+        return message("objective_quantile_unmeasurable", name=name, objective=text, why=why)
+    suspect = (row.verdict == "suspect" and not metric.startswith(COST)) or _is_doubted(objective, row)
     if metric == _ERRORS:
         return message("objective_missed_errors", name=name, objective=text, failed_share=found, suspect=suspect)
     low, high = row.interval(metric) or (None, None)
@@ -292,6 +295,28 @@ def _missed_by_point(objective: Objective, answer: SaturationAnswer) -> Message 
     if all(broken):
         return message("objective_missed_point", name=name, objective=text, **found)
     return message("objective_beyond_point", name=name, objective=text, **found) if any(broken) else None
+
+
+def _missed_by_cost(objective: Objective, answer: SaturationAnswer) -> Message | None:
+    """The line about what a request costs at the level nearest to a saturation point; without a point, at the highest
+    load. None if it keeps the objective."""
+    name, text, metric = answer.label or _levels(answer.condition), objective.text, objective.metric
+    nearest = answer.at_the_point
+    cost = None if nearest is None else _cost_of(nearest.costs, metric)
+    if cost is None:
+        return message("objective_no_figure", name=name, objective=text)
+    if not objective.broken(cost.ns):
+        return None
+    return message(
+        "objective_missed",
+        name=name,
+        objective=text,
+        metric=metric,
+        value=cost.ns,
+        low=cost.low_ns,
+        high=cost.high_ns,
+        suspect=False,
+    )
 
 
 def _levels(condition: Mapping[str, Level]) -> str:
@@ -318,8 +343,8 @@ def _missed_at_rate(objective: Objective, name: str, at_rate: AtRate) -> Message
         return message("objective_quantile_unmeasurable", name=name, objective=text, why=why)
     if not objective.broken(found):
         return None
-    if (own := _may_be_ours(objective, at_rate, found)) is not None:
-        return message("objective_quantile_unmeasurable", name=name, objective=text, why=own)
+    if (unsure := _may_be_ours(objective, at_rate, found) or _does_not_repeat(objective, at_rate)) is not None:
+        return message("objective_quantile_unmeasurable", name=name, objective=text, why=unsure)
     return message(
         "objective_missed_at_rate",
         name=name,
@@ -327,7 +352,7 @@ def _missed_at_rate(objective: Objective, name: str, at_rate: AtRate) -> Message
         metric=objective.metric,
         value=found,
         rate_per_s=at_rate.rate_per_s,
-        suspect=at_rate.verdict == "suspect",
+        suspect=at_rate.verdict == "suspect" or _is_doubted(objective, at_rate),
     )
 
 
@@ -340,14 +365,35 @@ def _may_be_ours(objective: Objective, source: Row | AtRate, found: float) -> Me
     return message("objective_may_be_ours", figure_ns=found, own_ns=found - least)
 
 
+def _does_not_repeat(objective: Objective, source: Row | AtRate) -> Message | None:
+    """Why a response time does not describe the condition, where its interval does not miss the objective as a whole:
+    one slice made it, or the slices do not agree."""
+    kind, _, quantile = objective.metric.partition(".")
+    why = source.unsettled.get(quantile) if kind == "response_ns" else None
+    low, high = source.response_interval_ns.get(quantile, (0.0, None))
+    missed_by_all = objective.broken(low) and objective.broken(math.inf if high is None else high)
+    return None if missed_by_all else why
+
+
+def _is_doubted(objective: Objective, source: Row | AtRate) -> bool:
+    """Whether a check, or what was measured apart, doubts this response time."""
+    kind, _, quantile = objective.metric.partition(".")
+    return kind == "response_ns" and source.latencies_doubted and quantile in (source.doubted or (quantile,))
+
+
 def _figure_of(row: Row, metric: str) -> float | None:
     if metric == _ERRORS:
         return _share_failed(row)
     if not metric.startswith(COST):
         return figure(row, metric)
-    part = metric.removeprefix(COST)
-    cost = row.costs.get(part) if part else row.cost
+    cost = _cost_of(row.costs, metric)
     return None if cost is None else cost.ns
+
+
+def _cost_of(costs: Mapping[str, Cost], metric: str) -> Cost | None:
+    """Of the part that the metric names; without one of all parts."""
+    part = metric.removeprefix(COST)
+    return costs.get(part) if part else cost_of_all(costs)
 
 
 def _share_failed(row: Row) -> float | None:

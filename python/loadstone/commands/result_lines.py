@@ -86,7 +86,7 @@ def further_lines(analysis: Analysis, table: ResultTable) -> Iterator[str]:
     for row in table.rows:
         misses = misses_percent(analysis, row)
         if misses:
-            yield f"reads of {fmt.plain(row.label)} that found nothing (misses): {misses:.2f} %"
+            yield f"reads of {fmt.plain(row.label)} that found no key (misses): {misses:.2f} %"
         yield from _deliveries(row)
         sent_on = ", ".join(f"{kind} {fmt.count(count)}" for kind, count in row.redirections.items() if count)
         if sent_on:

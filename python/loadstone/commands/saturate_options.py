@@ -113,7 +113,8 @@ class PointResults(Results):
         Option(
             "--fail-if",
             metavar="OBJECTIVE",
-            help="Status 1 if it holds or cannot be decided, e.g. 'saturation < 20' (users) or 'capacity < 50k/s'. "
+            help="Status 1 if it holds or cannot be decided, e.g. 'saturation < 20' (users), "
+            "'capacity < 50k/s' or 'cpu redis > 9us' (a request). "
             "Repeatable.",
             panel=RESULTS,
         ),

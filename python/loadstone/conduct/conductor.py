@@ -116,7 +116,10 @@ class Conductor:
     def _written(self, writers: Sequence[TrialWriter], records: Sequence[TrialRecord]) -> list[TrialRecord]:
         """The records, judged and on the disk. Raises Interrupted, before any, where the user requested a stop."""
         self.measurement.require_going_on()
-        return [writer.finish(judge_trial(record)) for writer, record in zip(writers, records, strict=True)]
+        written = [writer.finish(judge_trial(record)) for writer, record in zip(writers, records, strict=True)]
+        for record in written:
+            self.measurement.live.recorded(record)
+        return written
 
 
 def _failed(prepared: Sequence[PreparedTrial], error: LoadstoneError, started_unix_ns: int) -> list[TrialRecord]:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from loadstone import registry
 from loadstone.conduct.driven_plan import on_endpoints, targets_of, with_spin
@@ -17,12 +17,16 @@ from loadstone.deploy.placement import Placement
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import Interval
 from loadstone.errors import Interrupted, ServerGone
+from loadstone.judge.cost import costs_of
+from loadstone.judge.validity.checks import forbidding
 from loadstone.live.progress import RunProgress
 from loadstone.live.prometheus import LiveExporter
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.plan.drive_plan import Plan
-from loadstone.plan.run_plan import PlannedTrial
+from loadstone.plan.run_plan import WARM_BLOCK, PlannedTrial
+from loadstone.record.trial import TrialRecord
+from loadstone.spec.levels import Condition, identity
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,9 @@ class LiveAt:
 
     progress: RunProgress
     exporter: LiveExporter | None = None
+    name_of: Callable[[Condition], str] = identity
+    """What a condition is called."""
+    _trials: dict[str, list[TrialRecord]] = field(default_factory=dict)
 
     def observe(self, interval: Interval) -> None:
         """An interval ended."""
@@ -45,6 +52,18 @@ class LiveAt:
         self.progress.sample(samples)
         if self.exporter is not None:
             self.exporter.sample(samples)
+
+    def recorded(self, trial: TrialRecord) -> None:
+        """A trial was judged: the exporter is shown each that a row is made from, and each step of a saturation."""
+        if self.exporter is None or trial.block == WARM_BLOCK or trial.facts.rate_share is not None:
+            return
+        if not forbidding(trial):
+            name, step = self.name_of(trial.condition), trial.saturation
+            load = "" if step is None else f"{step.users} users" if step.users else f"{step.rate_per_s:.0f} a second"
+            condition = ", ".join(filter(None, (name, load)))
+            trials = self._trials.setdefault(condition, [])
+            trials.append(trial)
+            self.exporter.cost(condition, costs_of(trials))
 
 
 @dataclass

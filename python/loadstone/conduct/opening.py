@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -32,6 +33,7 @@ from loadstone.live.prometheus import LiveExporter
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.options import RunOptions
+from loadstone.plan.labels import label_of
 from loadstone.prepare import Prepared
 from loadstone.record.environment import capture
 from loadstone.record.folder import RunFolder, new_directory
@@ -102,7 +104,7 @@ def opened(
         add_programs(drivers, run.run_plan, context)
         first = start_parts(parts, run.run_plan)
         folder = held.enter_context(_open_folder(options, run, first, path, others, drivers))
-        shown = LiveAt(progress, live)
+        shown = LiveAt(progress, live, partial(label_of, run.experiment))
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, seams.monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
         yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement))

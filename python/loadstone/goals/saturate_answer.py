@@ -20,6 +20,7 @@ from loadstone.goals.saturate_types import (
 )
 from loadstone.judge.bottleneck import Bottleneck, bottleneck_of, typical_load
 from loadstone.judge.closed_saturation import ClosedAnswer, closed_answer, failed_share, search_trials
+from loadstone.judge.cost import costs_of
 from loadstone.judge.open_saturation import RateStep, rate_answer
 from loadstone.judge.statistics.ramp_reading import RampStep as Step
 from loadstone.judge.statistics.ramp_reading import by_eye, kneedle, moving_average
@@ -187,6 +188,7 @@ def _point(
         high=max(rates, default=0.0),
         response_ns=_response(run, trials),
         cpu=_cpu(trials),
+        costs=costs_of(trials),
         errors=_failed(trials),
         sweeps=len(rates),
         verdict=_verdict(trials),

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from loadstone.judge.bottleneck import Bottleneck
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import Cost, Piece
 from loadstone.message import Recorded
 from loadstone.record.trial import Quantiles, TrialVerdict
 from loadstone.spec.levels import Level
@@ -40,6 +40,8 @@ class SaturationPoint(Piece):
     """Over all sweeps; None where its histograms cannot be read."""
     cpu: dict[str, float]
     """CPU of each part as a share of one core."""
+    costs: dict[str, Cost] = {}
+    """Server, application, client library -> its CPU time for one correct reply; of those that were observed."""
     errors: float
     """Share of wrong or missing replies, timeouts among them."""
     sweeps: int = 0
@@ -166,3 +168,12 @@ class SaturationAnswer(Piece):
     """None where none was given."""
     ramp: RampAnswer | None = None
     """None where none was driven."""
+
+    @property
+    def at_the_point(self) -> SaturationPoint | None:
+        """What was measured nearest to the saturation point, by users or rate; without one, at the highest load."""
+        point = self.users if self.model == "closed" else self.per_s
+        loads = [(one.users or one.rate_per_s or 0.0, one) for one in self.points]
+        if point is None:
+            return max(loads, key=lambda load: load[0], default=(0.0, None))[1]
+        return min(loads, key=lambda load: abs(load[0] - point.value), default=(0.0, None))[1]

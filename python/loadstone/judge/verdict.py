@@ -1,6 +1,7 @@
 """What a verdict is as data: one metric of a pair, its two sides, its blocks, and what bounds its figures."""
 
 import math
+from collections.abc import Mapping
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -70,6 +71,13 @@ class Cost(Piece):
     ns: float
     low_ns: float | None = None
     high_ns: float | None = None
+
+
+def cost_of_all(costs: Mapping[str, Cost]) -> Cost | None:
+    """What a request costs all parts together; the interval where there is one part."""
+    if len(costs) == 1:
+        return next(iter(costs.values()))
+    return Cost(ns=sum(cost.ns for cost in costs.values())) if costs else None
 
 
 COST = "cpu_ns."

@@ -4,7 +4,7 @@ import threading
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from loadstone import registry
 from loadstone.drive.outcome import Interval, IntervalOperation
 from loadstone.errors import UserError
+from loadstone.judge.verdict import Cost
 from loadstone.observe.sample import Sample
 from loadstone.record.histogram import decode
 from loadstone.secrecy.known_secrets import hide
@@ -44,6 +45,12 @@ GAUGES = {
     "phase": "1 for the phase that the load is in",
 }
 RESPONSES = "Response time of correct replies, from the intended moment to the last byte"
+COSTS = {
+    "request_cpu_seconds": "CPU time of a part for one correct reply of a condition, over its trials so far",
+    "request_cpu_low_seconds": "Lower end of its 95 % interval",
+    "request_cpu_high_seconds": "Upper end of its 95 % interval",
+}
+"""What the run has found so far: unlike a gauge it stays true until there is more of it."""
 Labels = tuple[tuple[str, str], ...]
 Key = tuple[str, Labels]
 SERIES: dict[str, Series] = {
@@ -93,6 +100,7 @@ class LiveExporter(Collector):
         self._reported: dict[Key, float] = {}
         """Counters as monitors tell them."""
         self._responses: dict[str, _Responses] = defaultdict(_Responses)
+        self._costs: dict[Key, float] = {}
         exposed = CollectorRegistry()
         exposed.register(self)
         try:
@@ -144,17 +152,27 @@ class LiveExporter(Collector):
                 else:
                     self._gauge(series.name, labels, sample.value * series.scale)
 
+    def cost(self, condition: str, costs: Mapping[str, Cost]) -> None:
+        """Take what a request of a condition cost each part, over its trials so far."""
+        with self._lock:
+            for part, cost in costs.items():
+                labels = (("condition", condition), ("part", part))
+                for name, ns in zip(COSTS, (cost.ns, cost.low_ns, cost.high_ns), strict=True):
+                    if ns is not None:
+                        self._costs[name, labels] = ns / 1e9
+
     def collect(self) -> Iterator[Metric]:
         """All figures as they are; called for each scrape."""
         with self._lock:
             oldest_s = self._clock() - STALE_S
             gauges = {key: value for key, (value, reported_s) in self._gauges.items() if reported_s >= oldest_s}
+            gauges |= self._costs
             counters = {**self._counters, **self._reported}
             responses = [
                 (name, observed.below.tolist(), observed.count, observed.sum_s)
                 for name, observed in self._responses.items()
             ]
-        helps = {series.name: series.help for series in SERIES.values()} | COUNTERS | GAUGES
+        helps = {series.name: series.help for series in SERIES.values()} | COUNTERS | GAUGES | COSTS
         yield from _families(CounterMetricFamily, counters, helps)
         yield from _families(GaugeMetricFamily, gauges, helps)
         times = HistogramMetricFamily(f"{NAMESPACE}_response_seconds", RESPONSES, labels=["operation"])

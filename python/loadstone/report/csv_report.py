@@ -4,12 +4,12 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone import registry
 from loadstone.analyse.model import Analysis, AtRate, Comparison, ResultTable, Row
 from loadstone.goals.saturate_types import Estimated, SaturationAnswer, SaturationPoint
-from loadstone.judge.verdict import Verdict
+from loadstone.judge.verdict import Cost, Verdict
 from loadstone.record.facts import HOST
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.trial import Quantiles
@@ -53,9 +53,10 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     rows = [row for table in analysis.tables for row in table.rows]
     parts = list(dict.fromkeys(part for row in rows for part in row.cpu_share))
     original = list(dict.fromkeys(key for row in rows for key in row.published_columns))
+    costed = list(dict.fromkeys(part for row in rows for part in row.costs))
     known = _factors(analysis)
     lines = [
-        {**_cells(table, row, known, parts), **_of_study(analysis, row, original)}
+        {**_cells(table, row, known, parts), **_cost_cells(row.costs, costed), **_of_study(analysis, row, original)}
         for table in analysis.tables
         for row in table.rows
     ]
@@ -136,6 +137,15 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
         "bottleneck_evidence": fmt.sentence(row.bottleneck.message) if row.bottleneck else "",
         "unmeasurable": "; ".join(f"{name}: {fmt.sentence(why)}" for name, why in row.unmeasurable.items()),
         "reasons": " ".join(map(fmt.sentence, row.reasons)),
+    }
+
+
+def _cost_cells(costs: Mapping[str, Cost], parts: Sequence[str]) -> dict[str, Cell]:
+    """What a request costs each part, with both ends of the interval."""
+    return {
+        f"cpu_{part}_a_request{end}_ns": getattr(costs.get(part), f"{end}_ns".strip("_"), None)
+        for part in parts
+        for end in ("", "_low", "_high")
     }
 
 
@@ -352,6 +362,7 @@ def _combination_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
 def _saturation_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
     """Every level of every condition; of one without levels its answer alone."""
     parts = part_names(analysis.saturations)
+    costed = list(dict.fromkeys(name for one in analysis.saturations for point in one.points for name in point.costs))
     for answer in analysis.saturations:
         points: list[SaturationPoint | None] = [*answer.points] or [None]
         for point in points:
@@ -366,6 +377,7 @@ def _saturation_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
                 **{f"response_{name}_ns": getattr(response, name, None) for name in ("mean", "p50", "p99")},
                 "errors_share": None if point is None else point.errors,
                 **{f"cpu_{part}_share_of_core": None if point is None else point.cpu.get(part) for part in parts},
+                **_cost_cells({} if point is None else point.costs, costed),
                 "verdict": "" if point is None else point.verdict,
                 "reasons": "" if point is None else " ".join(map(fmt.sentence, point.reasons)),
             }

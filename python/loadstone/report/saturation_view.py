@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from loadstone.goals.saturate_types import Estimated, SaturationAnswer, SaturationPoint
 from loadstone.message import Message, message
 from loadstone.report import format as fmt
+from loadstone.report.tables.column import cost_text
 from loadstone.report.text.sentences import text
 from loadstone.spec.saturation_spec import latency_objective
 
@@ -218,16 +219,28 @@ def point_headers(answer: SaturationAnswer) -> list[str]:
     """Columns of the table of points."""
     load = "users" if answer.model == "closed" else "offered a second"
     parts = [f"{fmt.plain(part)} CPU" for part in part_names([answer])]
-    return [load, "a second", "sweeps from .. to", *(name for _, name in LATENCIES), "errors", *parts]
+    cost = ["CPU a request"] if _has_costs(answer) else []
+    spread = ["sweeps from .. to"] if _has_sweeps(answer) else []
+    return [load, "a second", *spread, *(name for _, name in LATENCIES), "errors", *parts, *cost]
 
 
 def point_cells(answer: SaturationAnswer, point: SaturationPoint) -> list[str]:
     """One line of it."""
     load = fmt.count(point.users) if point.users is not None else fmt.rate(point.rate_per_s)
-    spread = f"{fmt.rate(point.low)} .. {fmt.rate(point.high)}" if point.sweeps > 1 else fmt.NONE
+    ends = f"{fmt.rate(point.low)} .. {fmt.rate(point.high)}" if point.sweeps > 1 else fmt.NONE
+    spread = [ends] if _has_sweeps(answer) else []
     latencies = [fmt.duration(getattr(point.response_ns, field, None)) for field, _ in LATENCIES]
     cpu = [fmt.percent(point.cpu.get(part)) for part in part_names([answer])]
-    return [load, fmt.rate(point.per_s), spread, *latencies, fmt.percent(point.errors), *cpu]
+    cost = [cost_text(point.costs, ends=False) or fmt.NONE] if _has_costs(answer) else []
+    return [load, fmt.rate(point.per_s), *spread, *latencies, fmt.percent(point.errors), *cpu, *cost]
+
+
+def _has_sweeps(answer: SaturationAnswer) -> bool:
+    return any(point.sweeps > 1 for point in answer.points)
+
+
+def _has_costs(answer: SaturationAnswer) -> bool:
+    return any(point.costs for point in answer.points)
 
 
 def ramp_lines(answer: SaturationAnswer) -> list[str]:
