@@ -8,7 +8,7 @@ import pytest
 from loadstone.analyse.model import Analysis, AtRate, Comparison, ResultTable, Row
 from loadstone.analyse.objectives import Objective, metric_of, missed, missed_ratios, parse_objective
 from loadstone.errors import UserError
-from loadstone.judge.verdict import Side, Verdict
+from loadstone.judge.verdict import Cost, Side, Verdict
 from loadstone.message import as_written
 from loadstone.record.trial import CheckResult, Quantiles
 from loadstone.report.text.sentences import text
@@ -340,3 +340,21 @@ def test_a_cost_answers_where_a_rate_is_open(metric: str, kind: str, by_cost: st
     compared = comparison(-30, 30, kind=kind, metric=metric)
     cost = compared.primary.model_copy(update={"kind": by_cost, "metric": "cpu_ns.redis", "role": "cost"})
     assert compared.model_copy(update={"costs": [cost]}).leading.metric == leads
+
+
+@pytest.mark.parametrize(
+    ("objective", "figure"),
+    [
+        ("cpu > 20us", "30.0 us [29.0 us, 31.0 us]"),
+        ("cpu client > 20us", "25.0 us"),
+        ("cpu generator > 20us", "25.0 us"),
+    ],
+)
+def test_cpu_is_that_of_all_parts_or_of_one_by_the_name_that_reports_give_it(objective: str, figure: str) -> None:
+    costs = {"generator": Cost(ns=25_000), "redis": Cost(ns=5_000)}
+    row = make_row(costs=costs, whole_cost=Cost(ns=30_000, low_ns=29_000, high_ns=31_000))
+    (line,) = lines(objective, row)
+    assert ": missed: " in line, line
+    assert figure in line
+    assert lines("cpu redis > 20us", row) == []
+    assert "cannot be decided" in lines("cpu spring > 20us", row)[0]

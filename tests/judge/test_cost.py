@@ -8,7 +8,7 @@ import pytest
 from tests.changed_facts import with_drive, with_facts
 
 from loadstone.judge.compare.pairs import Pair, PairBlock
-from loadstone.judge.cost import START_SD, START_Z, compare_costs, costs_of, parts_with_cost
+from loadstone.judge.cost import START_SD, START_Z, compare_costs, costs_of, parts_with_cost, whole_cost
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
 from loadstone.record.trial import CheckResult, TrialRecord
@@ -73,6 +73,27 @@ def test_whole_trials_have_a_cost_and_no_interval(synthetic: Any) -> None:
     cost = costs_of([made])["redis"]
     assert cost.ns == pytest.approx(2e9 / (made.goodput_per_s * made.duration_s))
     assert cost.low_ns is None
+
+
+def test_all_parts_together_have_an_interval_of_their_sum_and_stand_in_the_order_of_the_way(synthetic: Any) -> None:
+    """Where one part takes what the other saves, the sum is steadier than its parts."""
+    rng = np.random.default_rng(7)
+    moved = rng.uniform(-0.004, 0.004, ROUNDS)
+    spent: list[dict[str, float | None]] = [{"redis": 0.01 + one, "spring": 0.05 - one} for one in moved]
+    kinds = {**REDIS, "spring": "subject"}
+    trials = [in_slices(synthetic, spent, [1_000] * ROUNDS, kinds=kinds)]
+    costs = costs_of(trials)
+    assert list(costs) == ["spring", "redis"]
+    whole = whole_cost(trials, costs)
+    assert whole is not None
+    assert whole.ns == pytest.approx(60_000)
+    assert whole.ns == pytest.approx(sum(cost.ns for cost in costs.values()))
+    assert whole.low_ns is not None
+    assert whole.high_ns is not None
+    widest = max((cost.high_ns or 0) - (cost.low_ns or 0) for cost in costs.values())
+    assert whole.low_ns <= whole.ns <= whole.high_ns
+    assert whole.high_ns - whole.low_ns < widest / 10
+    assert whole_cost([], {}) is None
 
 
 @pytest.mark.parametrize("last", [{"redis": None}, {}])

@@ -12,7 +12,7 @@ from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
 from loadstone.judge.bottleneck import Part as Part
 from loadstone.judge.metrics import is_rate
-from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict, cost_of_all
+from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict, cost_of_all, cost_of_part
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
 from loadstone.record.look import Reason
@@ -130,6 +130,8 @@ class Row(SettledLatencies):
     """CPU of each part as a share of one core in the measure phase."""
     costs: dict[str, Cost] = {}
     """Server, application, client library -> its CPU time for one correct reply; of those that were observed."""
+    whole_cost: Cost | None = None
+    """What all of `costs` take together, with the interval of their sum; None where there are none."""
     published: float | None
     """The original's figure for this condition, in the published set's metric."""
     unmeasurable: dict[str, Recorded]
@@ -192,12 +194,16 @@ class Row(SettledLatencies):
 
     @property
     def cost(self) -> Cost | None:
-        """What a request costs all parts together; the interval where there is one part."""
-        return cost_of_all(self.costs)
+        """What a request costs all parts together."""
+        return self.whole_cost or cost_of_all(self.costs)
+
+    def cost_of(self, part: str) -> Cost | None:
+        """What a request costs a part, by its name or as reports call it; without a name all of them."""
+        return cost_of_part(self.costs, part) if part else self.cost
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """The 95 % interval of its figure, where it has one: of goodput, throughput and a cost."""
-        cost = self.costs.get(metric.removeprefix(COST)) if metric.startswith(COST) else None
+        cost = self.cost_of(metric.removeprefix(COST)) if metric.startswith(COST) else None
         if cost is not None and cost.low_ns is not None and cost.high_ns is not None:
             return cost.low_ns, cost.high_ns
         known = {"goodput_per_s": self.goodput_interval, "throughput_per_s": self.throughput_interval}

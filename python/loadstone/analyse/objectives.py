@@ -11,7 +11,7 @@ from loadstone.analyse.model import Analysis, AtRate, Comparison, Row
 from loadstone.errors import UserError
 from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.metrics import figure, is_rate
-from loadstone.judge.verdict import COST, Cost, Verdict, cost_of_all
+from loadstone.judge.verdict import COST, Cost, Verdict, cost_of_all, cost_of_part
 from loadstone.message import Message, message
 from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
@@ -386,14 +386,14 @@ def _figure_of(row: Row, metric: str) -> float | None:
         return _share_failed(row)
     if not metric.startswith(COST):
         return figure(row, metric)
-    cost = _cost_of(row.costs, metric)
+    cost = row.cost_of(metric.removeprefix(COST))
     return None if cost is None else cost.ns
 
 
 def _cost_of(costs: Mapping[str, Cost], metric: str) -> Cost | None:
     """Of the part that the metric names; without one of all parts."""
     part = metric.removeprefix(COST)
-    return costs.get(part) if part else cost_of_all(costs)
+    return cost_of_part(costs, part) if part else cost_of_all(costs)
 
 
 def _share_failed(row: Row) -> float | None:

@@ -26,7 +26,7 @@ from loadstone.judge.bottleneck import bottleneck_of
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import row_slices
 from loadstone.judge.compare.trend import rise_over, rise_within
-from loadstone.judge.cost import costs_of
+from loadstone.judge.cost import costs_of, whole_cost
 from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.signed_rank import typical_interval
 from loadstone.judge.validity.bounds import GAIN, bound_over
@@ -99,7 +99,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     head["reasons"] = _reasons(trials, bound)
     if not used or refusal_of(trials) is not None:
         return _empty_row({**head, "bound": bound, "errors": _errors(trials)}, "invalid" if trials else "missing")
-    latencies = merged_latencies(run, used)
+    latencies, costs = merged_latencies(run, used), costs_of(used)
     waited = some_waited(used)
     response = time_of_all_users(used) if waited else latencies.response
     goodput = _rate([trial.goodput_per_s for trial in used], used)
@@ -127,7 +127,8 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         pool_wait_ns=None if waited else _pool_wait(used),
         errors=_errors(used),
         cpu_share=_cpu_share(used, elapsed_s),
-        costs=costs_of(used),
+        costs=costs,
+        whole_cost=whole_cost(used, costs),
         unmeasurable=no_quantiles() if waited else unmeasurable(response, used),
         blocks=len(used),
         slices=_slices(used),

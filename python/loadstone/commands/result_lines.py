@@ -213,7 +213,7 @@ def _cells(analysis: Analysis, row: Row) -> list[str]:
 
 
 def _cells_of_cost(cost: Cost | None) -> list[str]:
-    """CPU a request of all parts, in microseconds; the interval where it is of one part."""
+    """CPU a request of all parts, in microseconds, and its interval."""
     if cost is None:
         return [""] * 3
     return ["" if ns is None else f"{ns / 1e3:.3f}" for ns in (cost.ns, cost.low_ns, cost.high_ns)]

@@ -9,7 +9,7 @@ the same. Its interval is that of the next start of the servers: see `START_SD`.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from statistics import median
@@ -84,29 +84,59 @@ def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
     """What a correct reply of a condition cost each part, over its trials; parts that one of them lacks are left out.
 
     From slices where all trials were measured in turns, else from whole trials. What the driver did not observe in
-    slices has no cost: its CPU is known for all conditions together that take turns.
+    slices has no cost: its CPU is known for all conditions together that take turns. In the order in which a request
+    meets them: client library, application, servers.
     """
-    by_trial = [parts_with_cost(trial) for trial in trials]
-    common = [name for name in (by_trial[0] if by_trial else {}) if all(name in parts for parts in by_trial)]
+    costs = {name: _cost(trials, [parts]) for name, parts in _common_parts(trials).items()}
+    return {name: cost for name, cost in costs.items() if cost is not None}
+
+
+def whole_cost(trials: Sequence[TrialRecord], costs: Mapping[str, Cost]) -> Cost | None:
+    """What a correct reply cost all parts of `costs_of` together, with the interval of their sum; None for no part."""
+    if len(costs) <= 1:
+        return next(iter(costs.values()), None)
+    parts = _common_parts(trials)
+    return _cost(trials, [parts[name] for name in costs])
+
+
+def _common_parts(trials: Sequence[TrialRecord]) -> dict[str, list[Parts]]:
+    """Owner -> its parts in each trial, of those that all trials have."""
+    each = [parts_with_cost(trial) for trial in trials]
+    common = [name for name in (each[0] if each else {}) if all(name in parts for parts in each)]
+    kinds = trials[0].facts.kinds if trials else {}
+    common.sort(key=lambda name: (name != DRIVER, kinds.get(name) != SUBJECT))
+    return {name: [parts[name] for parts in each] for name in common}
+
+
+def _cost(trials: Sequence[TrialRecord], owners: Sequence[Sequence[Parts]]) -> Cost | None:
+    """The cost of owners together, each given by its parts in each trial; None where they were not observed."""
     in_turns = all(map(slices_of, trials))
-    costs = {}
-    for name in common:
-        each = [(trial, parts[name]) for trial, parts in zip(trials, by_trial, strict=True)]
-        of_slices = [figures for trial, parts in each if (figures := _of_slices(trial, parts)) is not None]
-        if len(of_slices) < len(trials):
-            continue
-        figures = list(chain(*of_slices)) if in_turns else [_of_trial(trial, parts) for trial, parts in each]
-        spent_ns, replies = (np.array(values, dtype=np.float64) for values in zip(*figures, strict=True))
-        if replies.sum() and spent_ns.all():
-            costs[name] = Cost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns))
-    return costs
+    each = list(zip(trials, zip(*owners, strict=True), strict=True))
+    of_slices = [figures for trial, parts in each if (figures := _of_slices(trial, parts)) is not None]
+    if len(of_slices) < len(trials):
+        return None
+    figures = list(chain(*of_slices)) if in_turns else [_together(trial, parts) for trial, parts in each]
+    spent_ns, replies = (np.array(values, dtype=np.float64) for values in zip(*figures, strict=True))
+    if not replies.sum() or not spent_ns.all():
+        return None
+    return Cost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns))
 
 
-def _of_slices(trial: TrialRecord, parts: Parts) -> list[tuple[float, float]] | None:
+def _of_slices(trial: TrialRecord, owners: Sequence[Parts]) -> list[tuple[float, float]] | None:
     """CPU nanoseconds and correct replies of each slice; None where one of them was not observed."""
-    slices = slices_of(trial).values()
-    figures = [(spent, float(one.ok)) for one in slices if (spent := _spent_ns(one, parts)) is not None]
-    return figures if len(figures) == len(slices) else None
+    found = []
+    for one in slices_of(trial).values():
+        spent = [_spent_ns(one, parts) for parts in owners]
+        if None in spent:
+            return None
+        found.append((sum(ns for ns in spent if ns is not None), float(one.ok)))
+    return found
+
+
+def _together(trial: TrialRecord, owners: Sequence[Parts]) -> tuple[float, float]:
+    """CPU nanoseconds of owners together, and correct replies. Raises KeyError where a part was not observed."""
+    figures = [_of_trial(trial, parts) for parts in owners]
+    return sum(spent for spent, _ in figures), figures[0][1]
 
 
 def _ends(spent_ns: Floats, replies: Floats, in_turns: bool) -> dict[str, float | None]:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS
 from loadstone.message import Message, message
+from loadstone.record.facts import DRIVER
 from loadstone.record.look import LookVerdict
 from loadstone.record.look import VerdictKind as VerdictKind
 from loadstone.record.trial import CheckResult
@@ -78,6 +79,11 @@ def cost_of_all(costs: Mapping[str, Cost]) -> Cost | None:
     if len(costs) == 1:
         return next(iter(costs.values()))
     return Cost(ns=sum(cost.ns for cost in costs.values())) if costs else None
+
+
+def cost_of_part(costs: Mapping[str, Cost], part: str) -> Cost | None:
+    """What a request costs a part, by its name; reports call the program that makes the load the client."""
+    return costs.get(part, costs.get(DRIVER) if part == "client" else None)
 
 
 COST = "cpu_ns."

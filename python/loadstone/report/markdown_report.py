@@ -62,6 +62,9 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
         yield from _family(
             family, [chart for chart in charts if chart.family == family.name and chart.kind != "effects"], anchors
         )
+    for chart in charts:
+        if chart.kind == "cost":
+            yield from (f"## {chart.heading}", "", *picture(chart))
     yield from ("## Results", "")
     if analysis.published_source:
         yield from (f"Published figures: {sentence(analysis.published_source)}. They are context, not a target.", "")

@@ -9,6 +9,7 @@ from loadstone.analyse.model import Analysis
 from loadstone.report.charts.blocks_chart import blocks_chart
 from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.checks_chart import checks_chart
+from loadstone.report.charts.cost_chart import cost_chart
 from loadstone.report.charts.effects_chart import effects_chart
 from loadstone.report.charts.forest import forest_chart
 from loadstone.report.charts.latency import latency_chart
@@ -27,7 +28,7 @@ def drawn(charts: list[Chart]) -> list[Chart]:
 
 
 def charts_of(analysis: Analysis) -> list[Chart]:
-    """The pictures for which there are data: of effects, saturations, families, tables, the time line, the checks.
+    """The pictures for which there are data: effects, saturations, families, costs, tables, the time line, checks.
 
     No two share a name.
     """
@@ -57,6 +58,7 @@ def _all_of(analysis: Analysis) -> Iterator[Chart | None]:
         yield from (saturation_chart(answer), ramp_chart(answer))
     for family in analysis.families:
         yield from (forest_chart(family), blocks_chart(family, analysis))
+    yield cost_chart(analysis)
     for table in analysis.tables:
         yield from (rate_chart(table, analysis), latency_chart(table, analysis))
     yield from (timeline_chart(analysis), checks_chart(analysis))

@@ -168,3 +168,9 @@ def duration_axis(title: str, lengths_ns: Sequence[float], **more: Any) -> alt.A
         labelOverlap=True,
         **more,
     )
+
+
+def length_axis(title: str, count: int) -> alt.Axis:
+    """A linear axis of nanoseconds from 0, about `count` ticks."""
+    label = f"datum.value === 0 ? '0' : {_DURATION_LABEL}"
+    return alt.Axis(title=title, labelExpr=label, tickCount=count, labelOverlap=True)

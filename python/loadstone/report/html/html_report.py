@@ -118,6 +118,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "saturation_heading": saturation_view.heading(),
         "verdicts": opening,
         "main": main and {**main, "picture": first and figure(first)},
+        "costs": next((figure(chart) for chart in charts if chart.kind == "cost"), None),
         "hints": hints(analysis),
         "effects": [effects_view(answer, charts) for answer in analysis.effects],
         "families": [family_view(family, charts, anchors) for family in analysis.families],

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from loadstone.analyse.model import AtRate, Row
 from loadstone.judge.verdict import Cost
 from loadstone.report import format as fmt
+from loadstone.report.text.english.figures import part_text
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def latency(name: str) -> Callable[[Row], float | None]:
 def cost_text(costs: Mapping[str, Cost], *, ends: bool = True) -> str:
     """CPU a request: `7.9 µs [7.8, 8.0]` of one part, `spring 94 µs + redis 4.0 µs` of several; empty for none."""
     if len(costs) != 1:
-        return " + ".join(f"{fmt.plain(part)} {fmt.duration(one.ns)}" for part, one in costs.items())
+        return " + ".join(f"{fmt.plain(part_text(part))} {fmt.duration(one.ns)}" for part, one in costs.items())
     (one,) = costs.values()
     around = None if one.low_ns is None or not ends else (one.low_ns, one.high_ns)
     return f"{fmt.duration(one.ns)}{fmt.around(one.ns, around)}"

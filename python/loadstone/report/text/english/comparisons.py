@@ -6,7 +6,7 @@ from typing import Any
 
 from loadstone.figures import check_figure, digits, slice_text
 from loadstone.percents import difference_text, is_times, less_text, percent_text, ratio_text, times_text
-from loadstone.report.text.english.figures import metric_text
+from loadstone.report.text.english.figures import metric_text, part_text
 
 AS_FAST = "times as fast"
 _LONGEST = 80
@@ -124,16 +124,17 @@ def _forecast(blocks: int, spread: float, effect: float, unit: str = "block") ->
 
 
 def _costs_less(winner: str, part: str, less: float, low: float | None, high: float | None) -> str:
-    return f"{winner} COSTS {part} {less_text(less, low, high)} LESS CPU a request"
+    return f"{winner} COSTS {part_text(part)} {less_text(less, low, high)} LESS CPU a request"
 
 
 def _several_cost_less(winner: str, part: str, least: float, most: float) -> str:
     shares = f"{less_text(-least).removesuffix(' %')} to {less_text(-most)}"
-    return f"{winner} COSTS {part} {shares} LESS CPU a request"
+    return f"{winner} COSTS {part_text(part)} {shares} LESS CPU a request"
 
 
 def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
-    return f"which costs {part} less CPU is UNDECIDED{'' if ratio is None else f': {ratio}'}{why and f'; {why}'}"
+    said = f"which costs {part_text(part)} less CPU is UNDECIDED"
+    return f"{said}{'' if ratio is None else f': {ratio}'}{why and f'; {why}'}"
 
 
 VERDICTS: dict[str, str | Callable[..., str]] = {
@@ -151,7 +152,9 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict_decided_before": "{said}; {before}",
     "cost_less": _costs_less,
     "costs_less": _several_cost_less,
-    "cost_equivalent": lambda part, margin: f"both COST {part} THE SAME CPU a request within {percent_text(margin)}",
+    "cost_equivalent": lambda part, margin: (
+        f"both COST {part_text(part)} THE SAME CPU a request within {percent_text(margin)}"
+    ),
     "cost_open": _cost_open,
     "cost_mixed": "most slices say so, and all slices together the opposite",
     "cost_moving": lambda moved: (

@@ -90,13 +90,18 @@ def is_rate(metric: str) -> bool:
     return metric in _RATES
 
 
+def part_text(part: str) -> str:
+    """What a part of a cost is called: a generator has one where it is the program of a client library."""
+    return "client" if part == "generator" else part
+
+
 def metric_text(metric: str) -> str:
     """What the figure counts: `correct replies a second`, `P99 of the response time`."""
     if metric in _RATES:
         return _RATES[metric]
     kind, _, quantile = metric.partition(".")
     if kind == "cpu_ns":
-        return f"CPU a request of {quantile}" if quantile else "CPU a request"
+        return f"CPU a request of {part_text(quantile)}" if quantile else "CPU a request"
     return f"{_QUANTILES.get(quantile, quantile)} of the {_LATENCIES.get(kind, kind)}"
 
 

@@ -1,0 +1,210 @@
+"""Where a request's CPU goes: a bar a condition, a colour a part, the interval of the whole through its end."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import altair as alt
+
+from loadstone.analyse.model import Analysis, Comparison, Row
+from loadstone.judge.verdict import COST, Cost, Side
+from loadstone.report import format as fmt
+from loadstone.report import verdicts
+from loadstone.report.charts import theme
+from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
+from loadstone.report.tables.columns import most_telling
+from loadstone.report.text.english.figures import listed, part_text, several, whole_percent
+from loadstone.report.trust import different_rows
+from loadstone.spec.levels import identity
+
+_ROWS_MAX = 24
+_REACH = 1.25
+"""So many times the dearest request an interval is drawn up to."""
+_FIGURE_PX, _LETTER_PX = 40, 6.3
+"""Room after the longest bar: at least, and for each letter of the longest figure."""
+_NAMES_NARROW = 34
+"""Pixels for the name and the figure above a bar on a narrow screen."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A condition's bar: what a request costs each part, in the order of the way."""
+
+    name: str
+    costs: dict[str, Cost]
+    whole: Cost | None
+    """With its interval; None where only the parts are known."""
+    invalid: bool = False
+
+    @property
+    def ns(self) -> float:
+        return sum(cost.ns for cost in self.costs.values())
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The interval of all parts together."""
+        if self.whole is None or self.whole.low_ns is None or self.whole.high_ns is None:
+            return None
+        return self.whole.low_ns, self.whole.high_ns
+
+    @property
+    def figure(self) -> str:
+        """`7.9 µs [7.8, 8.0]`, of several parts `94 µs + 4.0 µs = 98 µs [96, 100]`."""
+        said = f"{fmt.duration(self.ns)}{fmt.around(self.ns, self.ends)}{' invalid' if self.invalid else ''}"
+        sums = " + ".join(fmt.duration(cost.ns) for cost in self.costs.values())
+        return f"{sums} = {said}" if len(self.costs) > 1 else said
+
+
+def cost_chart(analysis: Analysis) -> Chart | None:
+    """What a request costs each part: of the conditions that are compared, then of others that say most.
+
+    None where no part was observed.
+    """
+    requests = _requests(analysis)
+    if not requests:
+        return None
+    top = _REACH * max(one.ns for one in requests)
+    parts = _parts(requests)
+    wholes = [_whole(one, top) for one in requests]
+    return make(
+        "cost",
+        "Where a request's CPU goes" if len(parts) > 1 else f"CPU a request of {parts[0]}",
+        _caption(analysis, requests, wholes),
+        _spoken(requests, parts),
+        _picture(wholes, parts),
+        {"parts": [piece for one in requests for piece in _pieces(one)], "wholes": wholes},
+        narrow=_picture(wholes, parts, narrow=True),
+    )
+
+
+def _requests(analysis: Analysis) -> list[_Request]:
+    """Compared conditions first, also those that no table has; no two have one name."""
+    every = {identity(row.condition): row for row in different_rows(analysis)}
+    found: dict[str, _Request] = {}
+    for comparison in verdicts.all_comparisons(analysis):
+        for side in (comparison.primary.a, comparison.primary.b):
+            key = identity(side.condition)
+            if key not in found and (bar := _of_row(every[key]) if key in every else _of_side(comparison, side)):
+                found[key] = bar
+    for row in most_telling(analysis, _ROWS_MAX):
+        if (key := identity(row.condition)) not in found and row.costs:
+            found[key] = _of_row(row)
+    tables = {identity(row.condition): fmt.plain(table.title) for table in analysis.tables for row in table.rows}
+    many = Counter(one.name for one in found.values())
+    return [
+        replace(one, name=f"{one.name} ({tables.get(key, 'compared')})") if many[one.name] > 1 else one
+        for key, one in list(found.items())[:_ROWS_MAX]
+        if one.costs
+    ]
+
+
+def _parts(requests: list[_Request]) -> list[str]:
+    """In the order in which requests meet them, whichever condition has which."""
+    after: dict[str, int] = {}
+    for one in requests:
+        for place, part in enumerate(one.costs):
+            after[part] = max(after.get(part, 0), len(one.costs) - place)
+    return list(dict.fromkeys(part_text(part) for part in sorted(after, key=lambda part: -after[part])))
+
+
+def _of_row(row: Row) -> _Request:
+    return _Request(fmt.plain(row.label) or "this run", row.costs, row.cost, row.verdict == "invalid")
+
+
+def _of_side(comparison: Comparison, side: Side) -> _Request:
+    """A condition that no table has: what its rounds cost, typically."""
+    judged = [(one.metric.removeprefix(COST), one.a if one.a.name == side.name else one.b) for one in comparison.costs]
+    costs = {part: Cost(ns=one.typical) for part, one in judged if one.typical}
+    return _Request(", ".join(filter(None, (fmt.plain(side.name), fmt.plain(comparison.place)))), costs, None)
+
+
+def _pieces(request: _Request) -> Values:
+    """A piece of the bar for each part, from left to right."""
+    end, found = 0.0, []
+    for part, cost in request.costs.items():
+        begin, end = end, end + cost.ns
+        share = "" if len(request.costs) == 1 else whole_percent(cost.ns / request.ns)
+        ends = None if cost.low_ns is None else (cost.low_ns, cost.high_ns)
+        said = {part_text(part): f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}", "share": share}
+        piece = {"condition": request.name, "part": part_text(part), "begin": begin, "end": end}
+        found.append({**piece, "invalid": request.invalid, "tip": tip(condition=request.name, **said)})
+    return found
+
+
+def _whole(request: _Request, top: float) -> dict[str, Any]:
+    """The bar's end: its figure, and the interval of the sum, cut where it would make all others flat."""
+    low, high = request.ends or (None, None)
+    return {
+        "condition": request.name,
+        "end": max(request.ns, min(high or 0.0, top)),
+        "low": low,
+        "high": None if high is None else min(high, top),
+        "cut": high is not None and high > top,
+        "figure": request.figure,
+    }
+
+
+def _caption(analysis: Analysis, requests: list[_Request], wholes: Values) -> str:
+    sentences = ["CPU time, user and system, of one correct reply."]
+    if any(len(one.costs) > 1 for one in requests):
+        sentences.append("A bar's pieces stand in the order of its sum.")
+    if any(one["low"] is not None for one in wholes):
+        sentences.append("The thin line is the 95 % interval of the whole bar.")
+    if any(one["cut"] for one in wholes):
+        sentences.append("One that goes on beyond the picture is cut.")
+    if len(requests) > 1:
+        sentences.append("A busy server is cheaper: compare bars at the same load.")
+    every = [row for row in different_rows(analysis) if row.goodput_per_s is not None]
+    drawn = {one.name for one in requests}
+    if more := sum(bool(row.costs) and fmt.plain(row.label) not in drawn for row in every):
+        sentences.append(f"{several(more, 'more condition')} in the tables.")
+    if unseen := sum(not row.costs for row in every):
+        sentences.append(f"{several(unseen, 'condition')} had parts whose CPU could not be seen.")
+    return " ".join(sentences)
+
+
+def _spoken(requests: list[_Request], parts: list[str]) -> str:
+    """The dearest and the cheapest request, for someone who cannot see the picture."""
+    low, high = (pick(requests, key=lambda one: one.ns) for pick in (min, max))
+    said = f"CPU a request of {listed(parts)}. {high.name}: {high.figure}"
+    return f"{said}, the most; {low.name}: {low.figure}, the least." if low is not high else f"{said}."
+
+
+def _picture(wholes: Values, parts: list[str], *, narrow: bool = False) -> Picture:
+    """Names to the left of the bars, or above them; figures to the right, in narrow pictures beside the name."""
+    order = [one["condition"] for one in wholes]
+    room = theme.room_for(order)
+    figures = max(_FIGURE_PX, _LETTER_PX * max(len(one["figure"]) for one in wholes))
+    width = theme.WIDTH_NARROW - 20 if narrow else theme.WIDTH - (room - theme.LABEL_LIMIT) - figures
+    legend = alt.Legend(title=None, symbolType="square") if len(parts) > 1 else None
+    colours = alt.Scale(domain=parts, range=[theme.SERIES[place % len(theme.SERIES)] for place in range(len(parts))])
+    y = alt.Y("condition:N", sort=order, axis=None if narrow else alt.Axis(title=None, grid=False, labelLimit=room))
+    axis = theme.length_axis("CPU a request", 3 if narrow else 5)
+    base = named("wholes").encode(y=y)
+    bars = (
+        named("parts")
+        .mark_bar(height=12 if narrow else {"band": 0.62}, aria=True)
+        .encode(
+            y=y,
+            x=alt.X("begin:Q", scale=alt.Scale(zero=True, nice=True), axis=axis),
+            x2=alt.X2("end:Q"),
+            color=alt.Color("part:N", scale=colours, legend=legend),
+            fillOpacity=either(alt.FillOpacityValue, "datum.invalid", 0.15, 0.9),
+            description=TIP,
+        )
+    )
+    layers: list[Picture] = [bars]
+    if any(one["low"] is not None for one in wholes):
+        span = base.transform_filter("isValid(datum.low)").mark_rule(color=theme.INK, strokeWidth=1.3)
+        layers.append(span.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")))
+    if narrow:
+        words: dict[str, Any] = {"align": "left", "baseline": "bottom", "limit": theme.WIDTH_NARROW}
+        above = base.mark_text(**words, dy=-20, fontSize=11.5, color=theme.INK)
+        below = base.mark_text(**words, dy=-8, fontSize=11)
+        for text, field in ((above, "condition:N"), (below, "figure:N")):
+            layers.append(text.encode(x=fixed(alt.XValue, 0), text=alt.Text(field)))
+    else:
+        text = base.mark_text(align="left", dx=6, fontSize=11)
+        layers.append(text.encode(x=alt.X("end:Q"), text=alt.Text("figure:N")))
+    height = {"step": 24 + (_NAMES_NARROW if narrow else 0)}
+    return layer(*layers, width=width, height=height, padding=theme.margins(room))
