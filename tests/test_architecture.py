@@ -59,7 +59,7 @@ DATA_TYPES = {
         "record.trial",
         "record.window",
     },
-    "judge": {"judge.verdict"},
+    "judge": {"judge.capacity.answer", "judge.verdict"},
     "analyse": {"analyse.model"},
 }
 """The modules of each stage that hold data types, and so may be imported by later stages."""

@@ -34,6 +34,7 @@ BASES: dict[str, list[str]] = {
     "saturate http": ["http://127.0.0.1:1/"],
     "report": ["a-run"],
     "compare": ["a-run"],
+    "capacity": ["a-run"],
     "check driver": ["redis-py"],
 }
 """What a command needs beside the option."""
@@ -128,7 +129,8 @@ def test_a_value_that_no_one_means_is_one_line(
             status = "went on"
         said = capsys.readouterr().err
         refused = status == 2 and said.count("\n") == 1 and len(said) < 2300 and any(name in said for name in names)
-        if not refused and status not in (0, "went on"):
+        cannot_say = path == "capacity" and status == 3  # a file's name may be anything; the run has one level of users
+        if not refused and status not in (0, "went on") and not cannot_say:
             wrong.append(([word[:60] for word in words], status, said[:300]))
     assert wrong == [], "\n".join(map(str, wrong))
 

@@ -20,6 +20,7 @@ from typer.exceptions import TyperException
 
 from loadstone import __version__, defect, terminal
 from loadstone.bounds.describing import describing
+from loadstone.commands.capacity_command import capacity_command
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.commands.command import Takes, command, usage_error
 from loadstone.commands.http_command import HTTP_PEERS, http_command
@@ -186,6 +187,9 @@ def compare(
         terminal.result_json(outcome.json_text)
     if outcome.status:
         raise typer.Exit(outcome.status)
+
+
+command(app, "capacity")(capacity_command)
 
 
 @command(app, "runs")

@@ -5,14 +5,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
+from loadstone.analyse.capacity_section import capacity_section
 from loadstone.goals.answer import GoalAnswer, Section
 from loadstone.goals.crash import CrashTable, crash_section
 from loadstone.goals.registry import read_answer
 from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
 from loadstone.judge.bottleneck import Part as Part
+from loadstone.judge.capacity.answer import Capacity
 from loadstone.judge.metrics import is_rate
-from loadstone.judge.stations import Station as Station
 from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict, cost_of_all, cost_of_part
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
@@ -145,8 +146,6 @@ class Row(SettledLatencies):
     """95 % interval of the typical goodput of a trial; None from too few trials."""
     throughput_interval: tuple[float, float] | None = None
     bottleneck: Bottleneck | None = None
-    stations: list[Station] = []
-    """What a request takes of each CPU, disk, line, pool and lock, the fullest first; empty of an empty row."""
     stored: int | None = None
     """Rows or entities that its trials stored, counted on the server; None where nothing is counted."""
     answered: int | None = None
@@ -505,8 +504,12 @@ class Analysis(Piece):
     goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
     """What the goals found that the experiment declares, by their names; left out where there are none."""
 
+    capacities: list[Capacity] = Field(default=[], exclude_if=operator.not_)
+    """Where the capacity goes, of an application: a condition each; left out of other runs."""
+
     @property
     def sections(self) -> list[Section]:
         """What goals beside tables, comparisons and saturation points have to say."""
         crashes = [crash_section(self.crashes)] if self.crashes else []
-        return [*crashes, *(answer.section(name) for name, answer in self.goals.items())]
+        capacity = [capacity_section(self.capacities)] if self.capacities else []
+        return [*crashes, *capacity, *(answer.section(name) for name, answer in self.goals.items())]

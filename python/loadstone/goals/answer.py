@@ -52,6 +52,7 @@ class SectionTable:
     """What was found under some conditions."""
 
     title: str
+    """Empty where the section's heading says it."""
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
     note: str = ""
@@ -69,6 +70,8 @@ class Section:
     """How the tables are to be read."""
     alarms: tuple[Message, ...] = ()
     """Promises that were broken: they open the report, and the run ends with the status of what is invalid."""
+    in_outcome: bool = True
+    """Whether the few lines that end a run have it, too."""
 
 
 class GoalAnswer(Piece):

@@ -201,7 +201,8 @@ def _section(section: Section) -> Iterator[str]:
     yield from (f"## {sentence(section.heading)}", "")
     yield from (line for alarm in section.alarms for line in (f"**{sentence(alarm)}**", ""))
     for table in section.tables:
-        yield from (f"### {text(table.title)}", "")
+        if table.title:
+            yield from (f"### {text(table.title)}", "")
         if table.note:
             yield from (text(table.note), "")
         yield f"| {' | '.join(sentence(column.head) for column in table.columns)} |"

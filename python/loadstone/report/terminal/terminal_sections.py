@@ -45,6 +45,8 @@ _WITH_LIMIT_MAX = 3
 def sections(found: Sequence[Section], width: int, *, short: bool = False) -> Iterator[RenderableType]:
     """What goals have to say under a heading of their own; `short`: a line a condition."""
     for section in found:
+        if short and not section.in_outcome:
+            continue
         yield Text()
         yield Text(fmt.sentence(section.heading), style="bold")
         yield from (Text(fmt.sentence(alarm), style="bold red") for alarm in section.alarms)
@@ -52,7 +54,8 @@ def sections(found: Sequence[Section], width: int, *, short: bool = False) -> It
             if short:
                 yield from (Text(f"  {fmt.plain(line.label)}: {fmt.sentence(line.short)}") for line in table.lines)
                 continue
-            yield Text(fmt.plain(table.title))
+            if table.title:
+                yield Text(fmt.plain(table.title))
             yield _section_table(table, width)
             for line in table.lines:
                 yield from (

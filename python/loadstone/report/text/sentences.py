@@ -10,6 +10,7 @@ from loadstone.figures import digits, duration, rounded
 from loadstone.message import AS_WRITTEN, Message
 from loadstone.report.text.english.announcement import ANNOUNCEMENT
 from loadstone.report.text.english.bottleneck import BOTTLENECK
+from loadstone.report.text.english.capacity import CAPACITY
 from loadstone.report.text.english.checks import CHECK_QUESTIONS, CHECKS
 from loadstone.report.text.english.comparisons import COMPARISONS, PAIR_CHECKS, RUN_DIFFERENCES, VERDICTS
 from loadstone.report.text.english.crashes import CRASHES
@@ -28,6 +29,7 @@ ENGLISH: Mapping[str, Sentence] = {
     **ANNOUNCEMENT,
     **ANSWERS,
     **BOTTLENECK,
+    **CAPACITY,
     **CHECKS,
     **CHECK_QUESTIONS,
     **COMPARISONS,

@@ -1,0 +1,54 @@
+"""Where the capacity of each condition of a run goes, from its folder alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadstone.judge.capacity.answer import Capacity
+from loadstone.judge.capacity.findings import Checked, capacity_of
+from loadstone.judge.capacity.load_levels import LoadLevel, conditions_of, levels_of
+from loadstone.judge.validity.checks import forbidding
+from loadstone.plan.labels import condition_label
+from loadstone.plan.run_plan import WARM_BLOCK
+from loadstone.record.part_kinds import SUBJECT
+from loadstone.record.reading import Run
+from loadstone.record.trial import TrialRecord
+from loadstone.spec.levels import Condition, is_level
+
+
+@dataclass(frozen=True)
+class Found:
+    """One condition, with the model that foretells it where that holds."""
+
+    capacity: Capacity
+    levels: tuple[LoadLevel, ...]
+    checked: Checked | None
+
+
+def find_capacities(run: Run, judged: Sequence[TrialRecord]) -> list[Found]:
+    """Every condition of the closed model whose parts were observed, in the order in which they were measured."""
+    usable = [trial for trial in judged if trial.block != WARM_BLOCK and not forbidding(trial)]
+    groups = [(condition, levels_of(trials)) for condition, trials in conditions_of(usable)]
+    found = [(condition, levels) for condition, levels in groups if levels]
+    varied = _varied([condition for condition, _ in found])
+    made = []
+    for condition, levels in found:
+        capacity, checked = capacity_of(condition, condition_label(run.experiment, condition, varied), levels)
+        made.append(Found(capacity, tuple(levels), checked))
+    return made
+
+
+def capacities_of(run: Run, judged: Sequence[TrialRecord]) -> list[Capacity]:
+    """The same for the report, of conditions with an application: its parts share its CPUs, or stand behind it."""
+    of_applications = [trial for trial in judged if SUBJECT in trial.facts.kinds.values()]
+    return [found.capacity for found in find_capacities(run, of_applications)]
+
+
+def _varied(conditions: Sequence[Condition]) -> list[str]:
+    """The factors of which there is more than one level, in the order of the conditions."""
+    names = dict.fromkeys(name for condition in conditions for name in condition)
+    return [
+        name
+        for name in names
+        if all(name in condition for condition in conditions)
+        and any(not is_level(condition[name], [conditions[0][name]]) for condition in conditions)
+    ]

@@ -1,0 +1,284 @@
+"""`loadstone capacity RUN`: where the capacity goes, and what other users, CPUs, instances or costs would give."""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loadstone.bounds.describing import describing
+from loadstone.errors import UserError
+from loadstone.options import EXPERIMENT, LOAD, PARTS, RESULTS, Option, seconds
+
+if TYPE_CHECKING:
+    from loadstone.analyse.capacity import Found
+    from loadstone.judge.capacity.answer import Capacity
+    from loadstone.judge.capacity.model import Change
+
+USERS_MAX = 100_000
+FACTOR_MAX = 10_000.0
+CANNOT_SAY = 3
+"""Exit status where a prediction was asked for, and the run does not allow one."""
+_RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
+_PART = "NAME=NUMBER"
+
+
+@dataclass(frozen=True)
+class Users:
+    """Numbers of users that are asked for."""
+
+    numbers: tuple[int, ...]
+
+
+def read_users(option: str, text: str) -> Users:
+    """`64`, `1,8,64`, or `1..2000`: doubled from the one to the other."""
+    wrong = UserError(
+        f"{option} {text[:40]}: not numbers of users; write 64, 1,8,64 or 1..2000, each from 1 to {USERS_MAX}"
+    )
+    found = _RANGE.fullmatch(text)
+    words = [found[1], found[2]] if found else text.split(",")
+    if not all(word.strip().isdecimal() and len(word) < 10 for word in words):
+        raise wrong
+    numbers = sorted({int(word) for word in words})
+    if not 1 <= numbers[0] <= numbers[-1] <= USERS_MAX or (found and int(found[1]) > int(found[2])):
+        raise wrong
+    if not found:
+        return Users(tuple(numbers))
+    doubled = [numbers[0] * 2**power for power in range(math.ceil(math.log2(numbers[-1] / numbers[0])) + 1)]
+    return Users(tuple(sorted({*(users for users in doubled if users < numbers[-1]), numbers[-1]})))
+
+
+@dataclass(frozen=True)
+class CapacityOptions:
+    """What the command line says of it."""
+
+    only: Annotated[
+        tuple[str, ...],
+        Option(
+            "--only",
+            metavar="FACTOR=LEVEL[,LEVEL]",
+            help="Only conditions with these levels. Repeatable.",
+            panel=EXPERIMENT,
+        ),
+    ] = ()
+    cpus: Annotated[
+        tuple[str, ...],
+        Option("--cpus", metavar=_PART, help="What if a part had so many CPUs for itself? Repeatable.", panel=PARTS),
+    ] = ()
+    instances: Annotated[
+        tuple[str, ...],
+        Option(
+            "--instances",
+            metavar=_PART,
+            help="What if there were so many times the processes of a part, each with as many CPUs? Repeatable.",
+            panel=PARTS,
+        ),
+    ] = ()
+    cost: Annotated[
+        tuple[str, ...],
+        Option(
+            "--cost",
+            metavar="NAME=PERCENT",
+            help="What if a request cost a part so much more or less, e.g. redis=-20%? Repeatable.",
+            panel=PARTS,
+        ),
+    ] = ()
+    users: Annotated[
+        Users | None,
+        Option(
+            "--users",
+            metavar="USERS",
+            help="For so many users: 64, 1,8,64 or 1..2000; without it those of the run.",
+            panel=LOAD,
+            read=read_users,
+        ),
+    ] = None
+    think_s: Annotated[
+        float | None,
+        Option("--think", metavar="TIME", help="What if users paused between two requests?", panel=LOAD, read=seconds),
+    ] = None
+    round_trip_s: Annotated[
+        float | None,
+        Option(
+            "--round-trip",
+            metavar="TIME",
+            help="What if each response took so much longer on its way?",
+            panel=LOAD,
+            read=seconds,
+        ),
+    ] = None
+    json: Annotated[bool, Option("--json", help="Print the outcome as JSON alone to stdout.", panel=RESULTS)] = False
+    json_file: Annotated[
+        Path | None,
+        Option("--json-out-file", metavar="FILE", help="Write the outcome as JSON there, too.", panel=RESULTS),
+    ] = None
+    svg: Annotated[
+        Path | None,
+        Option(
+            "--svg",
+            metavar="FILE",
+            help="Draw the rate over the users there; of several conditions the first.",
+            panel=RESULTS,
+        ),
+    ] = None
+    quiet: Annotated[bool, Option("--quiet", ("-q",), help="A line a prediction, and nothing else.", panel=RESULTS)] = (
+        False
+    )
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks what would be."""
+        return bool(self.cpus or self.instances or self.cost or self.users or self.svg) or (
+            self.think_s is not None or self.round_trip_s is not None
+        )
+
+    def check(self) -> None:
+        """Raises UserError before anything is read."""
+        for option, path in (("--json-out-file", self.json_file), ("--svg", self.svg)):
+            if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+                raise UserError(f"{option} {path}: not a file in a folder that is there; name another one")
+
+
+@describing()
+def capacity_command(
+    *, run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")], options: CapacityOptions
+) -> None:
+    """Where the capacity of a run goes, and what if.
+
+    A table of its parts: what a request costs each, and how many it could do. With several numbers of users a queueing
+    model is held to those that it was not fitted on; only where it holds there are predictions.
+    """
+    options.check()
+    from loadstone.record.run_files import require_run
+    from loadstone.runs import run_folder
+
+    folder = run_folder(run)
+    require_run(folder)
+    from loadstone import console, terminal
+    from loadstone.record.lines import write_file
+    from loadstone.report import capacity as report
+
+    found = report.CapacityReport(run=folder.name, capacities=_capacities(folder, options), asked=options.asks)
+    report.show(found, console.results(beside_json=options.json), short=options.quiet)
+    if options.json:
+        terminal.result_json(report.to_json(found))
+    picture = report.svg(found) if options.svg is not None else None
+    for path, content in ((options.json_file, report.to_json(found).encode()), (options.svg, picture)):
+        if path is not None and content is not None:
+            write_file(path, content)
+    if any(_cannot_say(capacity, options) for capacity in found.capacities):
+        raise typer.Exit(CANNOT_SAY)
+
+
+def _cannot_say(capacity: "Capacity", options: CapacityOptions) -> bool:
+    """Whether nothing is predicted though it was asked for, or though the run has the levels for it."""
+    if not capacity.predictions:
+        return options.asks or (capacity.refusal is not None and capacity.refusal.kind != "capacity_few_levels")
+    return False
+
+
+def _capacities(folder: Path, options: CapacityOptions) -> "list[Capacity]":
+    from loadstone.analyse.capacity import find_capacities
+    from loadstone.judge.validity.checks import judge_trial
+    from loadstone.record.reading import read_run
+    from loadstone.spec.levels import fits
+    from loadstone.spec.overrides import parse_only
+
+    run = read_run(folder)
+    only = parse_only(run.experiment, options.only)
+    trials = [
+        trial
+        for trial in map(judge_trial, run.trials)
+        if fits(trial.condition, only, only.keys() - trial.condition.keys())
+    ]
+    found = find_capacities(run, trials)
+    if not found:
+        raise UserError(
+            f"{folder}: no condition has users who wait for their replies and parts whose CPU was observed; measure "
+            "one with loadstone redis, http, saturate or run, on this machine"
+        )
+    change = _change(options, {part.name: part.one_thread for one in found for part in one.capacity.parts})
+    return [_with_predictions(one, change, options) for one in found]
+
+
+def _with_predictions(found: "Found", change: "Change", options: CapacityOptions) -> "Capacity":
+    """Of a condition that a model holds for; of others nothing is predicted."""
+    from loadstone.message import message
+
+    capacity, checked = found.capacity, found.checked
+    if checked is None:
+        return capacity
+    levels = [level.users for level in checked.whole.model.levels]
+    asked = levels if options.users is None else options.users.numbers
+    predictions = [(users, checked.predict(users, change)) for users in asked]
+    remarks = []
+    left = [users for users, one in predictions if one is None]
+    if left:
+        remarks.append(message("capacity_out_of_range", users=left, least=levels[0], most=levels[-1]))
+    if any(one is not None and one.low_per_s > capacity.per_s for _, one in predictions):
+        remarks.append(message("capacity_beyond", per_s=capacity.per_s))
+    made = [one for _, one in predictions if one is not None]
+    return capacity.model_copy(update={"predictions": made, "remarks": remarks})
+
+
+def _change(options: CapacityOptions, parts: dict[str, bool]) -> "Change":
+    """What would be different. `parts`: of the run, and whether each works in one thread. Raises UserError."""
+    from loadstone.judge.capacity.model import Change
+
+    cpus = _of_parts("--cpus", options.cpus, parts, _number)
+    for name, number in cpus.items():
+        if parts[name] and number > 1:
+            raise UserError(
+                f"--cpus {name}={number:g}: {name} works in one thread, which more CPUs do not help; "
+                f"write --instances {name}={number:g} for more processes of it"
+            )
+    return Change(
+        cpus=cpus,
+        instances=_of_parts("--instances", options.instances, parts, _number),
+        cost=_of_parts("--cost", options.cost, parts, _cost),
+        think_s=options.think_s,
+        round_trip_s=options.round_trip_s or 0.0,
+    )
+
+
+def _of_parts(
+    option: str, texts: tuple[str, ...], parts: dict[str, bool], read: Callable[[str, str, str], float]
+) -> dict[str, float]:
+    from loadstone.spec.problems import listed, nearest
+
+    values: dict[str, float] = {}
+    for text in texts:
+        name, equals, figure = text.partition("=")
+        name = name.strip()
+        if not equals or name in values:
+            raise UserError(f"{option} {text[:60]}: write NAME=..., each part once; parts are: {listed(parts)}")
+        if name not in parts:
+            raise UserError(
+                f"{option} {text[:60]}: '{name}' is no part; {nearest(name, parts)}parts are: {listed(parts)}"
+            )
+        values[name] = read(option, text, figure.strip())
+    return values
+
+
+def _number(option: str, text: str, figure: str) -> float:
+    try:
+        number = float(figure)
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= FACTOR_MAX:
+        raise UserError(f"{option} {text[:60]}: write a number above 0, at most {FACTOR_MAX:g}")
+    return number
+
+
+def _cost(option: str, text: str, figure: str) -> float:
+    """`-20%` is a factor of 0.8."""
+    try:
+        percent = float(figure.removesuffix("%"))
+    except ValueError:
+        percent = math.nan
+    if not figure.endswith("%") or not -100 < percent <= 100 * FACTOR_MAX:
+        raise UserError(f"{option} {text[:60]}: write how much more or less in per cent, e.g. redis=-20% or redis=+50%")
+    return 1 + percent / 100

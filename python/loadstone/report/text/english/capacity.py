@@ -1,0 +1,104 @@
+"""Where the capacity goes."""
+
+from collections.abc import Callable, Sequence
+
+from loadstone.figures import duration, rounded
+from loadstone.report.text.english.figures import several, whole_percent
+
+_MEASURE = (
+    "`loadstone saturate redis URL` (or http) measures several numbers of users; in an experiment let a factor set "
+    "them, with levels such as 1, 4, 16, 64"
+)
+
+
+def _station(name: str, busy_share: float, most_per_s: float) -> str:
+    return f"{name} (CPU {whole_percent(busy_share)} busy, at most {rounded(most_per_s)} a second)"
+
+
+def _limit(first: str, second: str | None, users: int, per_s: float, full: bool, generator: bool) -> str:
+    at = f"at {several(users, 'user')} and {rounded(per_s)} a second"
+    head = f"The limit {at}: {first}" if full else f"No CPU is full {at}. First to fill: {first}"
+    then = "" if second is None else f"; next: {second}"
+    ours = ". The generator is the limit, and not what it loads" if generator and full else ""
+    return f"{head}{then}{ours}."
+
+
+def _few(levels: int, least: int) -> str:
+    measured = f"{several(levels, 'number')} of users measured"
+    return f"Nothing is predicted: {measured}, and it takes {least} to hold a model to some of them; {_MEASURE}."
+
+
+def _fails(users: int, measured_per_s: float, predicted_per_s: float, why: str) -> str:
+    return (
+        f"Nothing is predicted: a model of the other levels says {rounded(predicted_per_s)} a second at "
+        f"{several(users, 'user')}, and {rounded(measured_per_s)} were measured. {why}"
+    )
+
+
+def _serial(most_per_s: float, each_ns: float, busy_share: float) -> str:
+    return (
+        f"Likely a lock or a pool: more users bring no more than {rounded(most_per_s)} a second, one each "
+        f"{duration(each_ns)}, while the fullest CPU is {whole_percent(busy_share)} busy."
+    )
+
+
+def _out_of_range(users: Sequence[int], least: int, most: int) -> str:
+    """Beyond the run's levels the model is not held to anything where no CPU was full."""
+    left = ", ".join(f"{number:,}" for number in users)
+    return (
+        f"No figure for {left} users: the model holds from {least:,} to {most:,}, and beyond only where a CPU was full "
+        "at the most of them; measure further."
+    )
+
+
+CAPACITY: dict[str, str | Callable[..., str]] = {
+    "capacity_heading": "Where the capacity goes",
+    "capacity_reading": (
+        "What each part could do if nothing else were the limit: its CPUs over what a request costs it. Busy servers "
+        "are cheaper, so it may be more. `loadstone capacity RUN` shows every part, and says what other users, CPUs, "
+        "instances or costs would give."
+    ),
+    "capacity_condition": "condition",
+    "capacity_condition_meaning": "The levels of the varied factors, without those that are numbers of users.",
+    "capacity_users": "users",
+    "capacity_users_meaning": "With so many most replies came; the line is about them.",
+    "capacity_first": "fills first",
+    "capacity_first_meaning": "The part, or the parts that share CPUs, that would be full first, and its busy share.",
+    "capacity_next": "next",
+    "capacity_next_meaning": "The one that would be full if that had all the CPU it takes.",
+    "capacity_most": "at most /s",
+    "capacity_most_meaning": "Replies a second if nothing else were the limit: CPUs over CPU a request.",
+    "capacity_filled": lambda name, busy_share: f"{name} {whole_percent(busy_share)}",
+    "capacity_station": _station,
+    "capacity_limit": _limit,
+    "capacity_unknown": "How many CPUs the parts can use is not known, so nothing can be said of their limits.",
+    "capacity_few_levels": _few,
+    "capacity_model_fails": _fails,
+    "capacity_why_serial": _serial,
+    "capacity_why_connections": lambda waiting_share, connections: (
+        f"Users wait for the generator's {several(connections, 'connection')} for {whole_percent(waiting_share)} of "
+        "their response time: give each its own."
+    ),
+    "capacity_why_own_pool": lambda name, pool: f"Likely the pool {pool} of {name}: its threads wait for it.",
+    "capacity_why_line": lambda server, busy_share: (
+        f"Likely the line to {server}, which was {whole_percent(busy_share)} busy."
+    ),
+    "capacity_why_disk": lambda name: f"Likely the disk, which {name} waits for.",
+    "capacity_why_neighbours": lambda name, waited_share: (
+        f"Likely other programs: {name} waited for a CPU for {whole_percent(waited_share)} of the time; measure on a "
+        "quiet machine."
+    ),
+    "capacity_why_noise": lambda spread: (
+        f"Rates of one level differ by up to ±{whole_percent(spread)} from trial to trial: measure longer, or on a "
+        "quiet machine."
+    ),
+    "capacity_why_falls": lambda users: (
+        f"The rate falls beyond {several(users, 'user')}: they get into each other's way, as in a queue for a lock."
+    ),
+    "capacity_out_of_range": _out_of_range,
+    "capacity_beyond": lambda per_s: (
+        f"More than {rounded(per_s)} a second was never measured here: a lock, a pool or a disk that has not shown yet "
+        "would come first."
+    ),
+    "capacity_why_unknown": "The levels do not say why; measure more of them between these.",
+}
