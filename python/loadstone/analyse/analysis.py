@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone.analyse.answers import answer_conclusions, planned_by
+from loadstone.analyse.capacity import capacities_of
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.analyse.effects import effects_of
@@ -90,6 +91,7 @@ def analyse_run(run: Run) -> Analysis:
         ),
         crashes=Crash.answer(run),
         goals=answers,
+        capacities=capacities_of(run, judged),
         speed=machine_speed(judged),
         scale=run.plan.scale,
         saturations=saturations,
