@@ -131,8 +131,9 @@ def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, s
         )
     )
     assert found.startswith(
-        "At 1 kB, 32 workers: set 210 [206, 214] correct replies a second. Compared: get against set "
+        "At 1 kB, 32 workers: set 210 [206, 214] correct replies a second. CPU a request of redis at 1 kB: set "
     )
+    assert ". Compared: get against set " in found
     assert "at 1 kB: get FASTER by 1" in found
     assert "no comparison" not in found
 
@@ -140,7 +141,8 @@ def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, s
 def test_many_comparisons_are_counted(studies: ModuleType, synthetic: ModuleType) -> None:
     many = families(studies, synthetic, 1.1) * 5
     found = text(answer_question(synthetic.make_experiment(), [], many, quick=True))
-    assert found.startswith("Nothing was measured (quick run). Compared: ")
+    assert found.startswith("Nothing was measured (quick run). CPU a request of redis at 1 kB: ")
+    assert ". Compared: " in found
     assert found.endswith("; and 2 more comparisons.")
 
 

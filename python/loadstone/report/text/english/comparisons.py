@@ -279,6 +279,10 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
         "the processes of a condition share CPUs that are full, so their placement decides: instances on CPUs of "
         "their own may differ otherwise."
     ),
+    "rate_against_cost": lambda faster, cheaper, part: (
+        f"rate and cost differ: {faster} is faster with this client and this load; {cheaper} costs {part_text(part)} "
+        f"less CPU, which decides once {part_text(part)} is full."
+    ),
     "both_latency_bound": "both conditions were latency-bound: this ranks round trips, not capacity.",
     "both_generator_bound": (
         "both conditions were generator-bound: this ranks what the generator can send, not the server."

@@ -95,6 +95,14 @@ def part_text(part: str) -> str:
     return "client" if part == "generator" else part
 
 
+def cost_figure(ns: float) -> str:
+    """CPU a request with two digits: `7.9 µs`, `94 µs`, `1.2 ms`."""
+    for size, unit in ((1e6, "ms"), (1e3, "µs")):
+        if ns >= 0.9995 * size:
+            return f"{ns / size:.1f} {unit}" if ns / size < 9.95 else f"{ns / size:,.0f} {unit}"
+    return f"{ns:.0f} ns"
+
+
 def metric_text(metric: str) -> str:
     """What the figure counts: `correct replies a second`, `P99 of the response time`."""
     if metric in _RATES:
