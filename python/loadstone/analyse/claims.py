@@ -156,8 +156,8 @@ def outcome(claimed: Claimed, judged: Verdict, *, where_is_b: bool) -> Outcome:
     direction = _direction(claimed, judged, measured)
     if claimed.log_ratio is None:
         return Outcome(direction)
-    if measured is None:
-        return Outcome(direction, "undecided")
+    if measured is None or (judged.kind == "undecided" and judged.unsteady is not None):
+        return Outcome(direction, "undecided")  # what still moves has no size yet
     estimate, low, high = measured
     inside = low <= claimed.log_ratio <= high
     too_wide = inside and high - low > _INFORMATIVE * abs(claimed.log_ratio)
