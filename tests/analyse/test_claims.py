@@ -99,7 +99,7 @@ def test_a_claim_about_cpu_names_a_part() -> None:
         Conclusion(claim="x", kind="ratio", metric="cpu_ns")
 
 
-def test_what_still_moves_confirms_and_refutes_no_size() -> None:
+def test_what_still_moves_refutes_no_size() -> None:
     moving = judged_by("undecided", -29, -41, -18, unsteady=message("cost_moving", moved=0.35))
     assert outcome(Claimed("less", -0.1), moving, where_is_b=True) == Outcome("undecided", "undecided")
 

@@ -90,9 +90,13 @@ def is_rate(metric: str) -> bool:
     return metric in _RATES
 
 
+_PART_NAMES = {"generator": "client", "store": "its store", "application": "its application"}
+"""A generator has a cost where it is the program of a client library; the others stand for parts of two names."""
+
+
 def part_text(part: str) -> str:
-    """What a part of a cost is called: a generator has one where it is the program of a client library."""
-    return "client" if part == "generator" else part
+    """What a part of a cost is called."""
+    return _PART_NAMES.get(part, part)
 
 
 def cost_figure(ns: float) -> str:
