@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import psutil
 import pytest
 import redis
 
@@ -67,6 +68,11 @@ def runtime_s(schedstat: Path) -> float:
     return int(schedstat.read_text().split()[0]) / 1e9
 
 
+def process_s(process: psutil.Process) -> float:
+    """CPU time of all threads of a process, to the nanosecond where they are idle."""
+    return sum(runtime_s(Path(f"/proc/{process.pid}/task/{thread.id}/schedstat")) for thread in process.threads())
+
+
 def watched(look: Callable[[], object], work: Callable[[], list[DriveRecord]]) -> tuple[list, list[DriveRecord]]:  # type: ignore[type-arg]
     """What `look` found while work was going on: time before, time after, finding."""
     found: list[tuple[int, int, object]] = []
@@ -115,6 +121,7 @@ def test_all_is_counted_as_the_servers_count_it(stores: Stores, model: str) -> N
         assert sum(one.offered for one in record.slices) == counts.offered
         assert sum(one.completed for one in record.slices) == record.operations["set"].window_completed
         assert sum(one.ok for one in record.slices) == record.operations["set"].window_ok > 0
+        assert sum(one.turn_ok or 0 for one in record.slices) == record.total.ok
         assert sum(one.end_s - one.begin_s for one in record.slices) == pytest.approx(record.measure_s)
         own = [interval for of, interval in taken if of == number]
         assert [one.index for one in own] == list(range(len(own)))
@@ -186,6 +193,23 @@ def test_the_cpu_of_parts_is_what_the_kernel_counts_elsewhere(stores: Stores) ->
         waited_s = sum(one.parts["redis"].main_wait_s or 0.0 for one in record.slices)
         assert 0 <= waited_s <= record.measure_s
         assert set(record.cpus) >= {"0"}
+
+
+def test_turns_and_pauses_hold_all_cpu_time_of_a_part(stores: Stores) -> None:
+    """At the ends of a turn a server is idle: none of its time is missed, or counted twice, in short slices either."""
+    processes = [psutil.Process(store.pid) for store in stores]
+    shares = [plan(store.endpoint, model=Closed(users=32), pool=Pool(connections=32)) for store in stores]
+    rounds = options(40, slice_s=0.02, parts=tuple({"redis": (store.pid,)} for store in stores))
+    before_s = [process_s(one) for one in processes]
+    records = drive(shares, rounds)
+    for process, earlier_s, record in zip(processes, before_s, records, strict=True):
+        spent_s = process_s(process) - earlier_s
+        parts = [one.parts["redis"] for one in record.slices]
+        turns_s = sum(part.turn_cpu_s or 0.0 for part in parts)
+        paused_s = sum(part.paused_cpu_s or 0.0 for part in parts)
+        assert turns_s > sum(part.cpu_s or 0.0 for part in parts)
+        # Before the first turn its connections were opened, and after the last one they were closed.
+        assert spent_s - 0.02 <= turns_s + paused_s <= spent_s
 
 
 def test_what_parts_do_while_their_drive_is_paused_is_counted_apart(stores: Stores) -> None:

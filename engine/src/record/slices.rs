@@ -19,6 +19,8 @@ pub struct SliceTally {
     pub ended: u64,
     pub response_sum_ns: u64,
     pub cpu_ns: u64,
+    /// Correct replies from when the drive went on until nothing was in flight any more.
+    pub turn_ok: u64,
     /// When the measured window ended, and when nothing was in flight any more.
     pub end_ns: u64,
     pub drained_ns: u64,
@@ -35,6 +37,7 @@ impl SliceTally {
         self.ended += other.ended;
         self.response_sum_ns += other.response_sum_ns;
         self.cpu_ns += other.cpu_ns;
+        self.turn_ok += other.turn_ok;
         self.end_ns = self.end_ns.max(other.end_ns);
         self.drained_ns = self.drained_ns.max(other.drained_ns);
     }
@@ -83,6 +86,10 @@ pub struct PartSlice {
     /// CPU time while the drive was paused before this slice; None before its first, and of what other drives use, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_cpu_s: Option<f64>,
+    /// CPU time of the whole turn, to the nanosecond where the part is idle between turns. The window's ends lie in the
+    /// midst of its work, where the kernel's count is behind by up to a tick (4 ms) if a thread runs without a pause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_cpu_s: Option<f64>,
 }
 
 /// One slice. Times in seconds since the first round began; the measured window lasted from `begin_s` to `end_s`, and
@@ -111,6 +118,8 @@ pub struct SliceRecord {
     pub response_sum_ns: u64,
     /// CPU time of the drive's threads in the window.
     pub cpu_s: f64,
+    /// Correct replies of the whole turn: the settling, the window and the drain.
+    pub turn_ok: u64,
     pub parts: BTreeMap<String, PartSlice>,
 }
 
@@ -160,6 +169,7 @@ mod tests {
             ended: 0,
             response_sum_ns: 0,
             cpu_s: 0.0,
+            turn_ok: 0,
             parts: BTreeMap::new(),
         }
     }

@@ -36,7 +36,8 @@ pub(super) struct Driven {
     /// What its own clock is behind the common one, and when it was drained last.
     shift_ns: u64,
     drained_ns: u64,
-    /// CPU time of its own parts when it was drained last, in the order of the parts' names; empty before.
+    /// CPU time of its parts when it went on and when it was drained last, in the order of the parts' names; empty before.
+    cpu_at_give_ns: Vec<Option<u64>>,
     cpu_at_drain_ns: Vec<Option<u64>>,
     /// The number of its last slice.
     number: u64,
@@ -53,6 +54,7 @@ impl Driven {
             parts: of_drive.map(|(name, pids)| (name.clone(), Part::of(pids, options.is_own(drive, pids)))).collect(),
             shift_ns: 0,
             drained_ns: 0,
+            cpu_at_give_ns: Vec::new(),
             cpu_at_drain_ns: Vec::new(),
             number: 0,
             slices: Slices::default(),
@@ -64,16 +66,26 @@ impl Driven {
         Reading { parts: self.parts.values().map(Part::read).collect(), cpus: cpu_times::read() }
     }
 
-    /// CPU time of its own parts so far.
-    fn own_cpu_ns(&self) -> Vec<Option<u64>> {
-        self.parts.values().map(|part| if part.own { part.cpu_ns() } else { None }).collect()
+    /// CPU time of its parts so far.
+    fn cpu_ns(&self) -> Vec<Option<u64>> {
+        self.parts.values().map(Part::cpu_ns).collect()
     }
 
     /// What its own parts used since it was drained last.
     fn paused_cpu_s(&self) -> Vec<Option<f64>> {
-        let spent = |(before, now): (&Option<u64>, Option<u64>)| Some(to_s(now?.saturating_sub((*before)?)));
-        self.cpu_at_drain_ns.iter().zip(self.own_cpu_ns()).map(spent).collect()
+        let own = self.parts.values().map(|part| part.own);
+        spent_s(&self.cpu_at_drain_ns, &self.cpu_ns()).zip(own).map(|(spent, own)| spent.filter(|_| own)).collect()
     }
+
+    /// What its parts used from when it went on to when it was drained.
+    fn turn_cpu_s(&self) -> impl Iterator<Item = Option<f64>> {
+        spent_s(&self.cpu_at_give_ns, &self.cpu_at_drain_ns)
+    }
+}
+
+/// Seconds from one reading of CPU times to the next, part by part.
+fn spent_s(before: &[Option<u64>], after: &[Option<u64>]) -> impl Iterator<Item = Option<f64>> {
+    before.iter().zip(after).map(|(before, after)| Some(to_s((*after)?.saturating_sub((*before)?))))
 }
 
 /// The processes of a part.
@@ -120,6 +132,7 @@ impl PartTimes {
             main_runs: main.map(|main| main.runs),
             main_disk_s: None,
             paused_cpu_s,
+            turn_cpu_s: None,
         }
     }
 }
@@ -244,6 +257,8 @@ impl Coordinator {
         if self.standing_still.let_run(drive) {
             self.let_wake(drive);
         }
+        let driven = &mut self.drives[drive];
+        driven.cpu_at_give_ns = driven.cpu_ns();
         let now_ns = self.clock.now();
         let ends_interval = round.is_some_and(|round| (round + 1).is_multiple_of(self.rounds_of_interval));
         let round = round.and_then(|round| u32::try_from(round).ok());
@@ -296,7 +311,7 @@ impl Coordinator {
         self.bell.wait(Some(Instant::now() + REPORT), || control.done().is_some());
         let tally = control.done()?;
         driven.drained_ns = tally.drained_ns;
-        driven.cpu_at_drain_ns = driven.own_cpu_ns();
+        driven.cpu_at_drain_ns = driven.cpu_ns();
         Some(tally)
     }
 
@@ -319,9 +334,11 @@ impl Coordinator {
         let spent = before.parts.iter().zip(&after.parts).zip(paused_cpu_s);
         let spent = spent.map(|((before, after), paused_cpu_s)| before.until(*after, paused_cpu_s));
         let measured_s = to_s(end_ns - place.measure_ns);
-        let spent = spent
-            .zip(looks)
-            .map(|(spent, looks)| PartSlice { main_disk_s: looks.share().map(|share| share * measured_s), ..spent });
+        let spent = spent.zip(looks.iter().zip(driven.turn_cpu_s())).map(|(spent, (looks, turn_cpu_s))| PartSlice {
+            main_disk_s: looks.share().map(|share| share * measured_s),
+            turn_cpu_s,
+            ..spent
+        });
         let parts = driven.parts.keys().cloned().zip(spent).collect();
         driven.slices.measured_ns += end_ns - place.measure_ns;
         driven.slices.slices.push(SliceRecord {
@@ -339,6 +356,7 @@ impl Coordinator {
             ended: tally.ended,
             response_sum_ns: tally.response_sum_ns,
             cpu_s: to_s(tally.cpu_ns),
+            turn_ok: tally.turn_ok,
             parts,
         });
         for (cpu, after) in &after.cpus {

@@ -358,6 +358,10 @@ class PartSlice:
     paused_cpu_s: float | None = None
     """CPU seconds while the drive was paused before this slice; None before its first one, and where other drives use
     the part, too."""
+    turn_cpu_s: float | None = None
+    """CPU seconds of the whole turn, at whose ends the part is idle: to the nanosecond. At the ends of the window
+    it works, and of a thread that never pauses the kernel's count is behind by up to a tick (4 ms). None as written
+    before that was read."""
 
 
 @dataclass(config=_STRICT, frozen=True, slots=True, kw_only=True)
@@ -388,6 +392,8 @@ class Slice:
     response_sum_ns: int | None = None
     cpu_s: float
     """CPU time of the driver's threads in the window."""
+    turn_ok: int | None = None
+    """Correct replies of the whole turn: before the window, in it, and until `drained_s`; None as `turn_cpu_s`."""
     parts: dict[str, PartSlice] = field(default_factory=dict)
     """The CPU time of each part in the window."""
 

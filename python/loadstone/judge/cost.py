@@ -117,7 +117,7 @@ def _cost(trials: Sequence[TrialRecord], owners: Sequence[Sequence[Parts]]) -> C
         return None
     figures = list(chain(*of_slices)) if in_turns else [_together(trial, parts) for trial, parts in each]
     spent_ns, replies = (np.array(values, dtype=np.float64) for values in zip(*figures, strict=True))
-    if not replies.sum() or not (spent_ns.any() if in_turns else spent_ns.all()):  # it may not have run in a slice
+    if not replies.sum() or not spent_ns.all():
         return None
     return Cost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns))
 
@@ -155,11 +155,17 @@ def _of_trial(trial: TrialRecord, parts: Parts) -> tuple[float, float]:
 
 
 def _spent_ns(one: Slice, parts: Parts) -> float | None:
-    """CPU nanoseconds of these parts in a slice; None where one of them was not observed."""
+    """CPU nanoseconds of these parts for the replies in a slice's window; None where one of them was not observed.
+
+    That of the whole turn by the share of its replies, where that was read: see `PartSlice.turn_cpu_s`.
+    """
     if parts == (DRIVER,):
         return _NS * one.cpu_s
-    spent = [one.parts[part].cpu_s if part in one.parts else None for part in parts]
-    return None if None in spent else _NS * sum(seconds for seconds in spent if seconds is not None)
+    observed = [one.parts[part] for part in parts if part in one.parts]
+    turns, windows = [part.turn_cpu_s for part in observed], [part.cpu_s for part in observed]
+    share = one.ok / one.turn_ok if one.turn_ok and None not in turns else 0.0
+    spent = [seconds for seconds in (turns if share else windows) if seconds is not None]
+    return _NS * (share or 1.0) * sum(spent) if len(spent) == len(parts) else None
 
 
 def compare_costs(pair: Pair, started_anew: bool) -> list[Verdict]:

@@ -34,6 +34,9 @@ pub(super) struct Slicing {
     /// The middle of the window as it was planned, and the correct replies before it, those of earlier slices too.
     half_ns: u64,
     ok_by_half: u64,
+    /// Correct replies outside of the window: those of the interval's earlier slices, and those of this one once it ended.
+    ok_outside_before: u64,
+    ok_outside: u64,
 }
 
 impl Slicing {
@@ -62,6 +65,8 @@ impl Recorder {
             window_cpu_ns: 0,
             half_ns: 0,
             ok_by_half: 0,
+            ok_outside_before: 0,
+            ok_outside: 0,
         });
         self.begin_batch();
         self.set_border();
@@ -74,7 +79,9 @@ impl Recorder {
         let before = SliceTally::so_far(&self.measured);
         let rounds = round.map(|round| (round, round));
         self.current.add_rounds(rounds);
+        let ok_outside_before = ok_in(&self.current);
         if let Some(slicing) = &mut self.slicing {
+            (slicing.ok_outside_before, slicing.ok_outside) = (ok_outside_before, 0);
             slicing.aside.add_rounds(rounds);
             slicing.ok_by_half = before.ok;
             (slicing.stage, slicing.shift_ns, slicing.before) = (Stage::Settle, shift_ns, before);
@@ -121,6 +128,10 @@ impl Recorder {
     /// The slice was drained at `now_ns`, and is the last of its interval or not.
     pub fn end_slice(&mut self, now_ns: u64, gauges: Gauges, ends_interval: bool) {
         self.leave(now_ns, gauges);
+        let ok_outside = ok_in(&self.current);
+        if let Some(slicing) = &mut self.slicing {
+            slicing.ok_outside = ok_outside.saturating_sub(slicing.ok_outside_before);
+        }
         self.pause();
         if ends_interval {
             self.deliver_batch();
@@ -132,12 +143,14 @@ impl Recorder {
         let Some(slicing) = &self.slicing else {
             return SliceTally::default();
         };
+        let in_window = SliceTally::so_far(&self.measured).since(&slicing.before);
         SliceTally {
             ok_first_half: slicing.ok_by_half - slicing.before.ok,
             cpu_ns: slicing.window_cpu_ns,
+            turn_ok: in_window.ok + slicing.ok_outside,
             end_ns: self.timeline.start_ns(Phase::Drain) + slicing.shift_ns,
             drained_ns: now_ns + slicing.shift_ns,
-            ..SliceTally::so_far(&self.measured).since(&slicing.before)
+            ..in_window
         }
     }
 
@@ -194,6 +207,11 @@ impl Recorder {
             }
         }
     }
+}
+
+/// Correct replies of a set of data so far.
+fn ok_in(data: &IntervalData) -> u64 {
+    data.operations.iter().map(|operation| operation.tally.ok).sum()
 }
 
 /// A set of data has its next part from `at_ns` on.
@@ -267,16 +285,18 @@ mod tests {
     #[test]
     fn a_slice_has_the_operations_of_its_window_followed_to_their_end_and_the_replies_that_came_in_it() {
         let (mut recorder, _messages) = recorder();
-        for (round, begin_ns, shift_ns) in [(0, 0, 0), (1, 35 * MS, 1000 * MS)] {
+        for (round, begin_ns, shift_ns) in [(0, 0, 0), (1, 35 * MS, 1000 * MS), (2, 70 * MS, 1000 * MS)] {
             let tally = slice(&mut recorder, round, begin_ns, shift_ns);
             assert_eq!((tally.offered, tally.completed, tally.ok, tally.failed), (2, 2, 2, 0));
             // Those of 1 ms and of 2, then that of 3.
             assert_eq!((tally.ok_first_half, tally.ended, tally.response_sum_ns), (2, 2, 4 * MS));
+            // And before the window that of 2, and after it that of 32.
+            assert_eq!(tally.turn_ok, 4);
             assert_eq!(tally.end_ns, begin_ns + shift_ns + 30 * MS);
             assert_eq!(tally.drained_ns, begin_ns + shift_ns + 35 * MS);
         }
         let measured = &recorder.measured[0];
-        assert_eq!((measured.tally.ok, measured.window_ok, measured.earlier_ns), (4, 4, 2 * MS));
+        assert_eq!((measured.tally.ok, measured.window_ok, measured.earlier_ns), (6, 6, 3 * MS));
     }
 
     #[test]
