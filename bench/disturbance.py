@@ -1,4 +1,4 @@
-"""A machine disturbed on purpose: busy loops that come and go on every CPU, and a compiler beside them."""
+"""A machine disturbed on purpose: busy loops that come and go on CPUs, and a compiler beside them."""
 
 import subprocess
 import sys
@@ -31,19 +31,20 @@ FUNCTIONS = 2000
 class Disturbance:
     """Everything that disturbs, from `with` to its end. Raises UserError where there is no C compiler."""
 
-    def __init__(self, cpus: tuple[int, ...]) -> None:
-        self._cpus = cpus
+    def __init__(self, cpus: tuple[int, ...], *, compiler: bool = True) -> None:
+        self._cpus, self._compiler = cpus, compiler
         self._running: list[subprocess.Popen[bytes]] = []
         self._folder = tempfile.TemporaryDirectory(prefix="loadstone-disturbance-")
 
     def __enter__(self) -> Self:
-        if subprocess.run(["which", "cc"], capture_output=True, check=False).returncode:
+        if self._compiler and subprocess.run(["which", "cc"], capture_output=True, check=False).returncode:
             raise UserError("cc: there is no C compiler on this machine to disturb it with; install gcc or clang")
         source = Path(self._folder.name) / "work.c"
         source.write_text("".join(_function(number) for number in range(FUNCTIONS)))
         for cpu in self._cpus:
             self._start(_LOOP, str(cpu), str(ON_S), str(OFF_S))
-        self._start(_COMPILER, str(source))
+        if self._compiler:
+            self._start(_COMPILER, str(source))
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
