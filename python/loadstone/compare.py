@@ -7,7 +7,14 @@ from pathlib import Path
 from rich.console import Console
 
 from loadstone.analyse.ad_hoc import compare_pairs, pairs_between
-from loadstone.analyse.between_runs import ComparedBy, JudgedRun, compare_runs, differences, match_runs
+from loadstone.analyse.between_runs import (
+    ComparedBy,
+    JudgedRun,
+    compare_runs,
+    costs_not_compared,
+    differences,
+    match_runs,
+)
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.model import Comparison
 from loadstone.analyse.objectives import (
@@ -214,8 +221,9 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> CompareReport:
     notes = [
         message("note_of_run", run=name, note=note) for name, judged in named for note in _notes(judged, len(matches))
     ]
-    comparisons = compare_runs(a, b, matches, replace(by, across=bool(unlike)), names)
-    return _report("two runs", named, unlike, notes, comparisons)
+    why = costs_not_compared(a.run, b.run, [(match.a[0], match.b[0]) for match in matches], names)
+    comparisons = compare_runs(a, b, matches, replace(by, across=bool(unlike), costs=why is None), names)
+    return _report("two runs", named, unlike, [*notes, *([] if why is None else [why])], comparisons)
 
 
 def _notes(judged: JudgedRun, matches: int) -> list[Message]:

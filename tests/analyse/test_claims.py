@@ -4,13 +4,19 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
+from tests.verdicts import verdict as judged_by
 
 from loadstone.analyse.answers import Planned, answer_conclusions
+from loadstone.analyse.claims import Claimed, Outcome, outcome
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.headline import answer_question, comparison_line
 from loadstone.analyse.model import Family, ResultTable, Row
+from loadstone.judge.verdict import Cost
+from loadstone.message import message
 from loadstone.record.trial import Quantiles
 from loadstone.report.text.sentences import text
+from loadstone.spec.experiment import Conclusion
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
 
@@ -63,6 +69,39 @@ def test_verdicts_answer_claims(
     assert found.verdict == verdict
     assert text(found.answer).startswith("get against set: ")
     assert "(12 blocks)" in text(found.evidence[0])
+
+
+@pytest.mark.parametrize(
+    ("claims", "value", "verdict"),
+    [
+        ("less", -0.09, "holds"),
+        ("less", -0.5, "direction_holds_size_does_not"),
+        ("more", None, "does_not_hold"),
+        ("the same", None, "does_not_hold"),
+    ],
+)
+def test_a_claim_about_cpu_is_answered_by_what_a_request_costs(
+    studies: ModuleType, synthetic: ModuleType, claims: str, value: float | None, verdict: str
+) -> None:
+    about = claim(claims, metric="cpu_ns.redis", value=value)
+    experiment = synthetic.make_experiment(conclusions=[about])
+    (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.1))
+    assert found.verdict == verdict
+    assert "get COSTS redis 9 % [" in text(found.answer)
+    rows = tables(*(row(1.0, None, operation=one).model_copy(update={"costs": {"redis": Cost(ns=ns)}})
+                    for one, ns in (("get", 8_600.0), ("set", 6_900.0))))  # fmt: skip
+    (beside,) = answer_conclusions(experiment, rows, [])
+    assert [text(one).count(" us") for one in beside.evidence] == [2]
+
+
+def test_a_claim_about_cpu_names_a_part() -> None:
+    with pytest.raises(ValidationError, match="'cpu_ns' is no metric"):
+        Conclusion(claim="x", kind="ratio", metric="cpu_ns")
+
+
+def test_what_still_moves_refutes_no_size() -> None:
+    moving = judged_by("undecided", -29, -41, -18, unsteady=message("cost_moving", moved=0.35))
+    assert outcome(Claimed("less", -0.1), moving, where_is_b=True) == Outcome("undecided", "undecided")
 
 
 def test_the_two_sides_may_be_determined_the_other_way_round(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -131,8 +170,9 @@ def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, s
         )
     )
     assert found.startswith(
-        "At 1 kB, 32 workers: set 210 [206, 214] correct replies a second. Compared: get against set "
+        "At 1 kB, 32 workers: set 210 [206, 214] correct replies a second. CPU a request of redis at 1 kB: set "
     )
+    assert ". Compared: get against set " in found
     assert "at 1 kB: get FASTER by 1" in found
     assert "no comparison" not in found
 
@@ -140,7 +180,8 @@ def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, s
 def test_many_comparisons_are_counted(studies: ModuleType, synthetic: ModuleType) -> None:
     many = families(studies, synthetic, 1.1) * 5
     found = text(answer_question(synthetic.make_experiment(), [], many, quick=True))
-    assert found.startswith("Nothing was measured (quick run). Compared: ")
+    assert found.startswith("Nothing was measured (quick run). CPU a request of redis at 1 kB: ")
+    assert ". Compared: " in found
     assert found.endswith("; and 2 more comparisons.")
 
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from tests.verdicts import verdict
 
-from loadstone.analyse.headline import answer_question, headline
+from loadstone.analyse.comparisons import _contrary_warning
+from loadstone.analyse.headline import answer_question, cost_sentence, headline
 from loadstone.analyse.model import Comparison, Family, ResultTable, Row
-from loadstone.judge.verdict import UNBOUNDED, Bound
+from loadstone.judge.verdict import COST, UNBOUNDED, Bound, Cost, Side
 from loadstone.message import message
 from loadstone.record.trial import Quantiles
 from loadstone.report.text.sentences import text
@@ -129,3 +130,89 @@ def test_where_conditions_saturate_is_said_after_the_figures_or_in_their_place(s
     of_measured = text(answer_question(synthetic.make_experiment(), [measured], [], (), points, quick=False))
     assert of_measured.startswith("At 1 kB, 32 workers: set 200")
     assert said in of_measured
+
+
+def sides(a: str, b: str, place: str = "set", **costs: tuple[float, float]) -> Comparison:
+    """A pair of conditions and what a request typically cost either, in ns, by part."""
+    condition = dict(zip(("a", "b"), ({"way": name} for name in (a, b)), strict=True))
+    both = {end: Side(name=name, condition=condition[end]) for end, name in (("a", a), ("b", b))}
+    by_cost = [
+        verdict("undecided", 3, -9, 20, metric=f"{COST}{part}", role="cost").model_copy(
+            update={end: both[end].model_copy(update={"typical": ns}) for end, ns in zip("ab", typical, strict=True)}
+        )
+        for part, typical in costs.items()
+    ]
+    primary = verdict("undecided", -10, -20, 3).model_copy(update=both)
+    return Comparison.model_construct(place=place, primary=primary, costs=by_cost)
+
+
+def opening(*families: list[Comparison], rows: dict[str, dict[str, Cost]] | None = None) -> str:
+    """What a request costs, by these comparisons, and rows of a table by their way."""
+    known = [row(1.0).model_copy(update={"condition": {"way": way}, "costs": of}) for way, of in (rows or {}).items()]
+    compared = [Family.model_construct(name=str(number), comparisons=one) for number, one in enumerate(families)]
+    return text(cost_sentence([table(*known)], compared))
+
+
+def test_the_opening_says_what_a_request_costs_each_side_of_the_widest_comparison() -> None:
+    """Also of a side that no table has; and at the first place alone."""
+    ways = [sides("json", name, redis=(8_600, ns)) for name, ns in (("hash", 6_900), ("string", 6_000))]
+    elsewhere = sides("json", "hash", "get", redis=(1, 1))
+    found = opening(
+        [sides("set", "update", redis=(9, 9))], [*ways, elsewhere], rows={"json": {"redis": Cost(ns=8_500)}}
+    )
+    assert found == "CPU a request of redis at set: json 8.5 µs, hash 6.9 µs and string 6.0 µs."
+
+
+def test_several_parts_stand_behind_their_sum() -> None:
+    rows = {
+        "jedis": {"spring": Cost(ns=94_000), "redis": Cost(ns=9_700)},
+        "direct": {"generator": Cost(ns=25_000), "redis": Cost(ns=650)},
+        "native": {"redis": Cost(ns=5_800)},
+    }
+    found = opening([sides("jedis", "direct", ""), sides("jedis", "native", "")], rows=rows)
+    assert found == (
+        "CPU a request: jedis 104 µs (spring 94 µs + redis 9.7 µs), direct 26 µs (client 25 µs + redis 650 ns) and "
+        "native 5.8 µs (redis)."
+    )
+
+
+def test_servers_of_several_names_need_none() -> None:
+    rows = {name: {name: Cost(ns=7_000)} for name in ("redis", "valkey")}
+    assert (
+        opening([sides("redis", "valkey", "get")], rows=rows) == "CPU a request at get: redis 7.0 µs and valkey 7.0 µs."
+    )
+
+
+def test_without_two_costs_nothing_is_said() -> None:
+    assert cost_sentence([table(row(1.0))], []) is None
+    compared = Family.model_construct(name="x", comparisons=[sides("json", "hash")])
+    assert cost_sentence([table(row(1.0))], [compared]) is None
+
+
+@pytest.mark.parametrize(
+    ("costs", "contrary"),
+    [
+        ([("generator", "b"), ("redis", "a")], "redis"),
+        ([("redis", "b")], None),
+        ([("spring", "b"), ("redis", "a")], None),  # the dearest part decides
+        ([("redis", None)], None),
+        ([("generator", "a")], None),
+    ],
+)
+def test_a_rate_that_the_servers_cost_contradicts_is_said_beside_it(costs: list[Any], contrary: str | None) -> None:
+    """The client is full, so JSON is faster although a string costs Redis less: the reader is told which is which."""
+    judged = verdict("faster", 6, 2, 9, names=("string", "json"), metric="goodput_per_s")
+    by_cost = [
+        verdict(*(("faster", 20, 10, 30) if winner else ("undecided", 1, -9, 9)), metric=f"{COST}{part}", role="cost")
+        .model_copy(update={"winner": winner, "a": judged.a, "b": judged.b})
+        for part, winner in costs
+    ]  # fmt: skip
+    compared = Comparison.model_construct(place="", primary=judged, costs=by_cost, warnings=[])
+    said = [text(one) for one in _contrary_warning(compared)]
+    assert (compared.contrary.metric if compared.contrary else None) == (contrary and f"{COST}{contrary}")
+    assert bool(said) == bool(contrary)
+    for one in said:
+        assert one == (
+            "rate and cost differ: json is faster with this client and this load; string costs redis less CPU, which "
+            "decides once redis is full."
+        )

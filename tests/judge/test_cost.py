@@ -88,6 +88,15 @@ def test_a_slice_without_a_reply_costs_too(synthetic: Any) -> None:
     assert cost.low_ns < cost.ns < cost.high_ns
 
 
+def test_a_slice_in_which_a_part_did_not_run_leaves_the_cost_of_the_others(synthetic: Any) -> None:
+    """It had stood still, or had no CPU."""
+    trial = in_slices(synthetic, [{"redis": 0.01}] * 9 + [{"redis": 0.0}], [1_000] * 9 + [0])
+    cost = costs_of([trial])["redis"]
+    assert cost.ns == pytest.approx(10_000)
+    assert cost.low_ns is not None
+    assert costs_of([in_slices(synthetic, [{"redis": 0.0}] * 10, [1_000] * 10)]) == {}
+
+
 def test_whole_trials_have_a_cost_and_no_interval(synthetic: Any) -> None:
     made: TrialRecord = with_facts(synthetic.make_trial(), kinds=REDIS).model_copy(update={"cpu_s": {"redis": 2.0}})
     cost = costs_of([made])["redis"]

@@ -10,7 +10,7 @@ from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.analyse.effects import effects_of
 from loadstone.analyse.fixed_rates import own_load
-from loadstone.analyse.headline import answer_question, budget_too_short, comparison_line, headline
+from loadstone.analyse.headline import answer_question, budget_too_short, comparison_line, cost_sentence, headline
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.analyse.model import Analysis, CheckSummary, FactorView, TrialView
@@ -63,6 +63,7 @@ def analyse_run(run: Run) -> Analysis:
         question=run.experiment.question,
         answer=short or alone or answer_question(run.experiment, tables, families, effects, points, said, quick=quick),
         headline=short or alone or headline(run.experiment, tables, families, points, quick=quick),
+        costs=None if short or alone else cost_sentence(tables, families),
         comparison=comparison_line(tables, families),
         families=families,
         effects=effects,

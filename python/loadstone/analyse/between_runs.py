@@ -16,7 +16,8 @@ from loadstone.analyse.fixed_rates import without_searches
 from loadstone.analyse.model import Comparison, Ended
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.exploration import Explored, repeated, settings_by
-from loadstone.judge.compare.pairs import Pair, PairBlock, exploratory, published, refusal_of
+from loadstone.judge.compare.pairs import Pair, PairBlock, by_cost, exploratory, published, refusal_of
+from loadstone.judge.cost_of_runs import compare_costs_of_runs
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.statistics.decision import refused, verdict_of, verdicts_of_pairs
 from loadstone.judge.statistics.drift_guard import guard_holds, stall_counts
@@ -90,6 +91,8 @@ class ComparedBy:
     exploratory: tuple[str, ...] = ()
     across: bool = False
     """The runs differ in more than their time, and every verdict says so."""
+    costs: bool = True
+    """What a request costs is compared, too: see `costs_not_compared`."""
 
 
 def match_runs(a: JudgedRun, b: JudgedRun) -> list[Match]:
@@ -145,7 +148,10 @@ def compare_runs(
     verdicts = verdicts_of_pairs({number: _for_verdict(primary[number]) for number in judged})
     for number in primary.keys() - set(judged):
         verdicts[number] = verdict_of(*_for_verdict(primary[number]))
-    return [_comparison(a.run, match, primary[number], verdicts[number], by) for number, match in enumerate(matches)]
+    return [
+        _comparison(a.run, match, primary[number], verdicts[number], by, len(matches))
+        for number, match in enumerate(matches)
+    ]
 
 
 def _for_verdict(measured: tuple[Pair, Evidence]) -> tuple[Evidence, Settings]:
@@ -162,8 +168,11 @@ def _settings(metric: str, margin: float | None, pairs: int, quick: bool, names:
     return settings_by(metric, Settings(alpha=FIXED_ALPHA, pairs=pairs, names=names, quick=quick), margin)
 
 
-def _comparison(run: Run, match: Match, measured: tuple[Pair, Evidence], found: Verdict, by: ComparedBy) -> Comparison:
+def _comparison(
+    run: Run, match: Match, measured: tuple[Pair, Evidence], found: Verdict, by: ComparedBy, matches: int
+) -> Comparison:
     pair, evidence = measured
+    refused_too = pair.refusal is not None or evidence.refusal is not None
     explored = Explored() if pair.refusal else _explore(match, pair, by)
     return Comparison(
         name=_NAME,
@@ -171,6 +180,7 @@ def _comparison(run: Run, match: Match, measured: tuple[Pair, Evidence], found: 
         place=label_of(run.experiment, match.condition),
         between="run",
         primary=published(_final(found, pair, evidence, by), pair.design),
+        costs=[] if refused_too or not by.costs else _costs(run, match, pair, by, matches),
         exploratory=explored.verdicts,
         repeats=explored.repeats,
         notes=explored.notes(),
@@ -182,6 +192,37 @@ def _comparison(run: Run, match: Match, measured: tuple[Pair, Evidence], found: 
         checks=list(evidence.checks),
         warnings=_warnings(match, pair.settings.names),
     )
+
+
+def _costs(run: Run, match: Match, pair: Pair, by: ComparedBy, matches: int) -> list[Verdict]:
+    """All `matches` share the level: few trials are no reason to have no cost, since slices have its interval."""
+    a, b = ([trial for trial in side if not forbidding(trial)] for side in (match.a, match.b))
+    cpus = _at(run.environment, "machine", "cpu_count")
+    settings = replace(pair.settings, pairs=matches)
+    found = compare_costs_of_runs(a, b, cpus if isinstance(cpus, int) else 1, settings)
+    return [by_cost(one, pair.design).model_copy(update={"across": by.across}) for one in found]
+
+
+def costs_not_compared(
+    a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: _Names = _NAMES
+) -> Message | None:
+    """Why what a request costs is not compared between two runs; None if it is.
+
+    Their servers may differ in all but where they stand: that is what is asked. Another machine, kernel, placement or
+    engine has other costs, and so has another load.
+    """
+    found = [
+        _said(one, names)
+        for one in (*_environment(a.environment, b.environment), *_loads(matched))
+        if not one.what.startswith("server ") or one.what.endswith(": network")
+    ]
+    if _on_other_machines(a, b):
+        found.insert(0, message("run_machines_differ", a_name=names[0], b_name=names[1]))
+    return message("costs_of_runs_unlike", first=found[0], more=len(found) - 1) if found else None
+
+
+def _on_other_machines(a: Run, b: Run) -> bool:
+    return bool(_at(a.environment, "machine", "machine_id") != _at(b.environment, "machine", "machine_id"))
 
 
 def _explore(match: Match, primary: Pair, by: ComparedBy) -> Explored:
@@ -342,7 +383,7 @@ def differences(
     was given them. `names`: what the runs are called.
     """
     found = [_said(one, names) for one in _experiment(a, b)]
-    if _at(a.environment, "machine", "machine_id") != _at(b.environment, "machine", "machine_id"):
+    if _on_other_machines(a, b):
         found.append(message("run_machines_differ", a_name=names[0], b_name=names[1]))
     return [*found, *(_said(one, names) for one in (*_environment(a.environment, b.environment), *_loads(matched)))]
 

@@ -160,6 +160,8 @@ def outcome(claimed: Claimed, judged: Verdict, *, where_is_b: bool) -> Outcome:
         return Outcome(direction, "undecided")
     estimate, low, high = measured
     inside = low <= claimed.log_ratio <= high
+    if not inside and judged.kind == "undecided" and judged.unsteady is not None:
+        return Outcome(direction, "undecided")  # what still moves refutes no size
     too_wide = inside and high - low > _INFORMATIVE * abs(claimed.log_ratio)
     size: _Held = "undecided" if too_wide else "holds" if inside else "does_not_hold"
     said = message(

@@ -269,7 +269,7 @@ def _comparison(
     # At full speed a latency says users over throughput, and no more: where rates are compared in rounds, none is.
     apart = pair.refusal is not None or (case.design.rounds is not None and is_rate(case.design.metric))
     explored = Explored() if apart else explore(case.design.metric, pair, case.latencies)
-    return Comparison(
+    comparison = Comparison(
         name=case.declared.name if case.declared else AD_HOC,
         question=case.declared.question if case.declared else "",
         place=place_of(case.experiment, case.declared, pair.design),
@@ -291,6 +291,16 @@ def _comparison(
             *_bound_warning(case.design.metric, parts),
         ],
     )
+    return comparison.model_copy(update={"warnings": [*comparison.warnings, *_contrary_warning(comparison)]})
+
+
+def _contrary_warning(comparison: Comparison) -> list[Message]:
+    """Which side is faster here and which one is cheaper, where these are not the same."""
+    contrary, faster = comparison.contrary, comparison.primary
+    if contrary is None:
+        return []
+    names = {"faster": faster.winner_name, "cheaper": contrary.winner_name}
+    return [message("rate_against_cost", **names, part=contrary.metric.removeprefix(COST))]
 
 
 def _costs(case: GroupCase, pair: Pair, verdict: Verdict) -> list[Verdict]:

@@ -1,12 +1,12 @@
 """What opens the report: the question's answer in figures and verdicts, and a line on what was compared."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.model import Comparison, EffectsAnswer, Family, ResultTable, Row
 from loadstone.judge.metrics import figure, is_rate
-from loadstone.judge.verdict import DECIDED, UNBOUNDED, VerdictKind
+from loadstone.judge.verdict import COST, DECIDED, UNBOUNDED, Cost, Side, VerdictKind
 from loadstone.message import Message, message
 from loadstone.plan.labels import condition_label
 from loadstone.spec.experiment import Experiment
@@ -14,6 +14,8 @@ from loadstone.spec.levels import identity
 
 FAMILIES_MAX = 3
 """So many comparisons stand in the answer; the others are counted."""
+SIDES_MAX = 5
+"""Of so many sides of a comparison the opening says what a request costs."""
 _SAYS: dict[VerdictKind, int] = {
     "faster": 4, "mixed": 3, "equivalent": 2, "undecided": 1, "not_decidable": 1, "invalid": 0,
 }  # fmt: skip
@@ -30,13 +32,14 @@ def answer_question(
     *,
     quick: bool,
 ) -> Message:
-    """A few sentences that open the report: the headline, the effects, the main verdicts of other comparisons, and
-    where conditions saturate; and what other goals found.
+    """A few sentences that open the report: the headline, what a request costs, the effects, the main verdicts of other
+    comparisons, and where conditions saturate; and what other goals found.
     """
     answered = {effect.name for effect in effects}
     verdicts = _main_verdicts([family for family in families if family.name not in answered])
     first = headline(experiment, tables, families, saturations, quick=quick)
-    parts = [first, *(effect.answer for effect in effects)]
+    costs = cost_sentence(tables, families)
+    parts = [first, *([costs] if costs is not None else []), *(effect.answer for effect in effects)]
     parts += [verdicts] if verdicts is not None else []
     parts += [saturations] if saturations is not None and first is not saturations else []
     parts += goals
@@ -201,3 +204,41 @@ def _rank(family: Family) -> int:
 def _clarity(pair: Comparison) -> tuple[int, float]:
     """What is decided comes before what is not, a large difference before a small one, INVALID last."""
     return _SAYS[pair.leading.kind], abs(pair.leading.estimate or 0.0)
+
+
+def cost_sentence(tables: Sequence[ResultTable], families: Sequence[Family]) -> Message | None:
+    """What a request costs each side of the comparison with the most sides, at its first place; None without costs.
+
+    Of a side that stands in no table the typical cost of its rounds.
+    """
+    rows = {identity(row.condition): row.costs for table in tables for row in table.rows}
+    places = [_sides_with_costs(family, rows) for family in families]
+    place, sides = max(places, key=lambda found: len(found[1]), default=("", {}))
+    if len(sides) < 2:
+        return None
+    parts = {part for costs in sides.values() for part in costs}
+    each_one = all(len(costs) == 1 for costs in sides.values())
+    figures = [
+        message("headline_cost", name=name, ns=list(costs.values()), parts=[] if each_one else list(costs))
+        for name, costs in list(sides.items())[:SIDES_MAX]
+    ]
+    return message("headline_costs", place=place, sides=figures, part=parts.pop() if len(parts) == 1 else "")
+
+
+_Sides = dict[str, dict[str, float]]
+"""Side -> part -> nanoseconds of CPU."""
+
+
+def _sides_with_costs(family: Family, rows: Mapping[str, Mapping[str, Cost]]) -> tuple[str, _Sides]:
+    """The first place of a comparison, and its sides that have a cost there."""
+    place = next((one.place for one in family.comparisons), "")
+    found: _Sides = {}
+    for comparison in family.comparisons:
+        for end in ("a", "b") if comparison.place == place else ():
+            side: Side = getattr(comparison.primary, end)
+            typical = [(one.metric.removeprefix(COST), getattr(one, end).typical) for one in comparison.costs]
+            costs = {part: cost.ns for part, cost in rows.get(identity(side.condition), {}).items()}
+            costs = costs or {part: ns for part, ns in typical if ns}
+            if costs:
+                found.setdefault(side.name, costs)
+    return place, found

@@ -16,7 +16,7 @@ from loadstone.judge.capacity.answer import Capacity
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict, cost_of_all, cost_of_part
 from loadstone.message import Message, Recorded
-from loadstone.record.facts import AvgMax
+from loadstone.record.facts import DRIVER, AvgMax
 from loadstone.record.look import Reason
 from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
 from loadstone.spec.levels import Level
@@ -288,6 +288,18 @@ class Comparison(Piece):
         return dearest if open_ and dearest is not None and dearest.kind in DECIDED else self.primary
 
     @property
+    def contrary(self) -> Verdict | None:
+        """The cost of the dearest part, the client left out, where the slower side has the lower one; None elsewhere.
+
+        The client, the round trip or a limit of this run made the other side faster.
+        """
+        if self.primary.kind != "faster" or not is_rate(self.primary.metric):
+            return None
+        dearest = next((one for one in self.costs if one.metric != f"{COST}{DRIVER}"), None)
+        against = dearest is not None and dearest.kind == "faster" and dearest.winner != self.primary.winner
+        return dearest if against else None
+
+    @property
     def by_primary(self) -> Self:
         """The same, judged by its primary metric alone, as what somebody claims of it must be."""
         return self.model_copy(update={"costs": []})
@@ -460,6 +472,8 @@ class Analysis(Piece):
     """One or two sentences that open the report: the headline, and the main verdicts."""
     headline: Recorded | None = None
     """The answer without its verdicts."""
+    costs: Recorded | None = None
+    """What a request costs each side of the main comparison; it stands in the answer, too."""
     comparison: Recorded | None = None
     """What was compared (`8 comparisons: 6 decided, 2 undecided`), or why nothing was."""
     families: list[Family] = []

@@ -411,6 +411,8 @@ def _is_about_both(objective: Objective, judgement: Verdict) -> bool:
 def _missed_between(objective: Objective, one: Comparison) -> Message | None:
     """The line about one comparison; None if it keeps the objective."""
     judged, text = one.on(objective.metric), objective.text
+    if objective.metric == COST and len(one.costs) == 1:
+        judged = one.costs[0]
     if judged is not None and is_rate(judged.metric) != is_rate(objective.metric):
         judged = None  # a time that repeats a rate has that one's ratio the other way round
     pair = message("objective_pair", a=one.primary.a.name, b=one.primary.b.name, place=one.place)

@@ -117,7 +117,7 @@ def _cost(trials: Sequence[TrialRecord], owners: Sequence[Sequence[Parts]]) -> C
         return None
     figures = list(chain(*of_slices)) if in_turns else [_together(trial, parts) for trial, parts in each]
     spent_ns, replies = (np.array(values, dtype=np.float64) for values in zip(*figures, strict=True))
-    if not replies.sum() or not spent_ns.all():
+    if not replies.sum() or not (spent_ns.any() if in_turns else spent_ns.all()):  # it may not have run in a slice
         return None
     return Cost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns))
 

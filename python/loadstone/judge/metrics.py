@@ -6,7 +6,7 @@ from loadstone.errors import UserError
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import Quantiles
-from loadstone.spec.experiment import LATENCIES, QUANTILES, RATES
+from loadstone.spec.experiment import COST, LATENCIES, QUANTILES, RATES
 
 _LOGGED: dict[str, LatencyKind] = {"response_ns": "response", "service_ns": "service"}
 """The latencies of which a trial's log holds every value."""
@@ -24,12 +24,18 @@ class HasFigures(Protocol):
 def figure(row: HasFigures, metric: str) -> float | None:
     """The figure of a row or a trial, e.g. of `goodput_per_s` or `response_ns.p99`; None where it has none.
 
+    What a request costs a part (`cpu_ns.redis`) is a figure of rows alone.
+
     Raises:
         UserError: there is no such metric.
     """
     if metric in RATES:
         value: float | None = getattr(row, metric)
         return value
+    if metric.startswith(COST):
+        of = getattr(row, "cost_of", None)
+        cost = None if of is None else of(metric.removeprefix(COST))
+        return None if cost is None else float(cost.ns)
     kind, _, quantile = metric.partition(".")
     if kind not in LATENCIES or quantile not in QUANTILES:
         known = ", ".join([*RATES, *(f"{name}.p99" for name in LATENCIES)])

@@ -12,6 +12,7 @@ from loadstone.record.facts import DRIVER
 from loadstone.record.look import LookVerdict
 from loadstone.record.look import VerdictKind as VerdictKind
 from loadstone.record.trial import CheckResult
+from loadstone.spec.experiment import COST as COST
 from loadstone.spec.levels import Condition
 
 
@@ -86,8 +87,6 @@ def cost_of_part(costs: Mapping[str, Cost], part: str) -> Cost | None:
     return costs.get(part, costs.get(DRIVER) if part == "client" else None)
 
 
-COST = "cpu_ns."
-"""Before the name of a part: the metric of its CPU time a correct reply, in nanoseconds."""
 DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
 """Verdicts that answer a question: others say that this run cannot."""
 

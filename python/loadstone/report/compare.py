@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.model import Comparison
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import Piece, Verdict
 from loadstone.message import Message, Recorded
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.report import format as fmt
@@ -77,6 +77,8 @@ def show(report: CompareReport, console: Console) -> None:
         console.print(Text(f"across: {fmt.sentence(difference)}", style="yellow"))
     if telling(report):
         console.print(_table(report))
+    for cost, line in cost_lines(report):
+        console.print(Text(line, style=_STYLES.get(cost.kind, "")))
     for line in folded(report):
         console.print(Text(line))
     for line in (*warnings(report), *map(fmt.sentence, report.notes)):
@@ -95,6 +97,7 @@ def markdown(report: CompareReport) -> str:
         lines += ["", f"| {' | '.join(_headers(report))} |", "|---|---:|---:|---:|---|"]
         cells = [_cells(one, report) for one in telling(report)]
         lines += [f"| {' | '.join(map(_cell, row))} |" for row in cells]
+    lines += [f"\n{_cell(line)}" for _, line in cost_lines(report)]
     lines += [f"\n{_cell(line)}" for line in folded(report)]
     for title, found in (
         ("Warnings", [*warnings(report), *map(fmt.sentence, report.notes)]),
@@ -104,6 +107,22 @@ def markdown(report: CompareReport) -> str:
         if found:
             lines += ["", f"{title}:", "", *(f"- {_cell(line)}" for line in found)]
     return "\n".join(lines) + "\n"
+
+
+def cost_lines(report: CompareReport) -> list[tuple[Verdict, str]]:
+    """Which side's requests cost a part less, a line each; in one line those that may be due to the machine instead."""
+    named = [(f"{_name(one)}: " if len(report.comparisons) > 1 else "", one) for one in report.comparisons]
+    lines = [(cost, f"{name}{line}") for name, one in named for cost, line in verdicts.cost_lines(one)]
+    open_ = [
+        (cost, f"{name}{verdicts.verdict_text(cost, quick=False)}")
+        for name, one in named
+        for cost in one.costs
+        if cost.kind == "undecided" and cost.unsteady is not None
+    ]
+    for cost, line in open_[:1]:
+        more = len(open_) - 1
+        lines.append((cost, f"{line} (and {more} more such {_plural('cost', more)})" if more else line))
+    return lines
 
 
 def telling(report: CompareReport) -> list[Comparison]:
@@ -136,6 +155,8 @@ def folded(report: CompareReport) -> list[str]:
 def _why_folded(one: Comparison) -> str | None:
     """Why a comparison has no line of its own; None if it has one."""
     primary = one.primary
+    if one.leading.role == "cost":
+        return None
     if primary.kind == "invalid":
         return f"INVALID by {fmt.plain(primary.refusal.name)}" if primary.refusal else "INVALID"
     if primary.low is None or primary.high is None:

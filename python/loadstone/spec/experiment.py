@@ -5,6 +5,7 @@
 """
 
 import itertools
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -29,6 +30,10 @@ BLOCKS_MAX = 1000
 """Of a table, and of `--blocks`."""
 RATE_MARGIN, LATENCY_MARGIN = 0.05, 0.10
 """Shares below which a difference does not matter, unless the experiment says otherwise."""
+COST = "cpu_ns."
+"""Before the name of a part: the metric of its CPU time a correct reply, in nanoseconds. It is compared by itself,
+beside what an experiment names."""
+_OF_A_PART = r"cpu_ns\.[A-Za-z0-9_-]+"
 METRICS = (*RATES, *(f"{latency}.{quantile}" for latency in LATENCIES for quantile in QUANTILES))
 """What an experiment may compare: rates, and what is read off a latency."""
 COLUMNS = (
@@ -57,8 +62,18 @@ def _known_column(name: str) -> str:
     return name
 
 
+def _claimed_metric(name: str) -> str:
+    return name if re.fullmatch(_OF_A_PART, name) else _known_metric(name)
+
+
 Column = Annotated[str, AfterValidator(_known_column), Field(json_schema_extra={"enum": list(COLUMNS)})]
 Metric = Annotated[str, AfterValidator(_known_metric), Field(json_schema_extra={"enum": list(METRICS)})]
+ClaimedMetric = Annotated[
+    str,
+    AfterValidator(_claimed_metric),
+    Field(json_schema_extra={"anyOf": [{"enum": list(METRICS)}, {"pattern": f"^{_OF_A_PART}$"}]}),
+]
+"""What a conclusion may be about: also what a request costs a part."""
 
 
 def usual_margin(metric: str) -> float:
@@ -230,7 +245,8 @@ class Conclusion(SpecPart):
     kind: Literal["at_least", "ratio", "beyond", "pool_wait"]
     where: dict[str, Level] = {}
     against: dict[str, Level] = {}
-    metric: Metric = "goodput_per_s"
+    metric: ClaimedMetric = "goodput_per_s"
+    """As of a comparison; or `cpu_ns.PART`, what a request costs a part (`store` where its name differs)."""
     value: float | None = None
     answer: str = ""
     comparison: str | None = None

@@ -138,6 +138,22 @@ def test_each_verdict_has_a_line_and_what_is_decided_comes_first(bounded: Analys
     assert any(line.startswith("▲ string against json, 1 kB, 8 workers  string FASTER by 13 %") for line in lines)
 
 
+def test_a_cost_that_contradicts_the_rate_stands_in_its_line_and_below(bounded: Analysis) -> None:
+    """`json FASTER by 6 %` was true of the client and wrong of the server, and the reader was not told which."""
+    (first, *_) = (one for one in bounded.families[0].comparisons if one.primary.kind == "faster")
+    cost = verdict("faster", 20, 10, 30, names=("json", "string"), metric="cpu_ns.redis", role="cost")
+    cost = cost.model_copy(update={"winner": "a" if first.primary.winner == "b" else "b"})
+    told = message("rate_against_cost", faster="string", cheaper="json", part="redis")
+    pair = first.model_copy(update={"costs": [cost], "warnings": [told]})
+    families = [bounded.families[0].model_copy(update={"comparisons": [pair]})]
+    said = as_written("CPU a request of redis: json 8.6 µs and string 6.0 µs.")
+    shown = printed(bounded.model_copy(update={"families": families, "costs": said}), 200)
+    assert f"; but {cost.winner_name} COSTS redis " in shown
+    assert "string against json: rate and cost differ: string is faster with this client and this load" in shown
+    lines = shown.splitlines()
+    assert lines.index("CPU a request of redis: json 8.6 µs and string 6.0 µs.") < 6
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_effects_stand_in_the_place_of_the_pairs_that_they_rest_on(bounded: Analysis, width: int) -> None:
     name = bounded.families[0].comparisons[0].name

@@ -136,7 +136,9 @@ def _tip(name: str, verdict: Verdict) -> str:
 
 
 def _shown(verdict: Verdict) -> str:
-    """Beside the axis there is no room for the time that is still needed."""
+    """Beside the axis there is no room for the time that is still needed, and remarks stand in the rate's row."""
+    if verdict.role == "cost":
+        return fmt.sentence(verdict.brief)
     open_still = verdict.kind in ("undecided", "not_decidable")
     return verdicts.short_text(verdict) if open_still else verdicts.verdict_text(verdict)
 

@@ -145,6 +145,8 @@ def _head(analysis: Analysis) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(), Text(fmt.plain(analysis.question), style="bold")]
     if analysis.tables or not analysis.saturations:  # else the saturation points say it, each in its line
         parts.append(Text(fmt.sentence(analysis.headline) or fmt.sentence(analysis.answer), style="bold cyan"))
+        if analysis.costs is not None and not analysis.effects:  # whose lines need the room
+            parts.append(Text(fmt.sentence(analysis.costs), style="cyan"))
     said = [fmt.sentence(one) for one in analysis.meanings]
     parts += [Text(one, style="yellow") for one in said[:_MEANINGS_MAX]]
     if left := len(said) - _MEANINGS_MAX:
@@ -205,8 +207,10 @@ def _verdicts(judged: Sequence[Comparison], console: Console, lines_max: int, ro
         counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
         left = [Text(f"… {len(rest)} more comparisons in the report: {counted}"[:width], style="dim")]
     room -= len(lines) + len(left)
-    if (why := _why_open(shown, width)) is not None and _height(console, why) <= room:
-        lines.append(why)
+    for why in (_why_open(shown, width), _contrary(shown)):
+        if why is not None and _height(console, why) <= room:
+            lines.append(why)
+            room -= _height(console, why)
     return [*lines, *([] if placed is None else [placed]), *left]
 
 
@@ -215,6 +219,16 @@ def _placed(judged: Sequence[Comparison]) -> Text | None:
     warnings = (warning for one in judged for warning in one.warnings)
     placed = next((warning for warning in warnings if warning.kind == "bound_by_shared_cpu"), None)
     return None if placed is None else Text(f"  {fmt.sentence(placed)}", "yellow")
+
+
+def _contrary(shown: Sequence[Comparison]) -> Text | None:
+    """Where the faster side is the dearer one: the first such pair."""
+    for one in shown:
+        if (
+            said := next((warning for warning in one.warnings if warning.kind == "rate_against_cost"), None)
+        ) is not None:
+            return Text(f"  {verdicts.pair_name(one)}: {fmt.sentence(said)}", "yellow")
+    return None
 
 
 def _why_open(shown: Sequence[Comparison], width: int) -> Text | None:
@@ -240,9 +254,10 @@ def verdict_line(comparison: Comparison, width: int) -> Text:
     if cell_len(name) + cell_len(said) > room:
         said = by + verdicts.short_text(leading)
     costs = (cost for cost, _ in verdicts.cost_lines(comparison))
-    beside = comparison.primary if leading is not comparison.primary else next(costs, None)
+    contrary = comparison.contrary
+    beside = comparison.primary if leading is not comparison.primary else contrary or next(costs, None)
     if beside is not None:
-        more = f"; {verdicts.short_text(beside)}"
+        more = f"; {'but ' if contrary else ''}{verdicts.short_text(beside)}"
         said += more if cell_len(name) + cell_len(said + more) <= room else ""
     title = Text(name)
     title.truncate(max(_TITLE_MIN, room - cell_len(said)), overflow="ellipsis")

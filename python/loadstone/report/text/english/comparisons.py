@@ -137,6 +137,20 @@ def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
     return f"{said}{'' if ratio is None else f': {ratio}'}{why and f'; {why}'}"
 
 
+def _runs_apart(slower: float, others: float) -> str:
+    """Between two runs: what the second one's machine may have added or taken; `slower` is a log ratio."""
+    found = []
+    if abs(slower) >= _TELLING:
+        found.append(f"its CPUs were {percent_text(abs(slower))} {'slower' if slower > 0 else 'faster'}")
+    if abs(others) >= _TELLING:
+        found.append(f"other programs had {100 * abs(others):.0f} % {'more' if others > 0 else 'less'} of them")
+    return f"the machine may be the reason: in the second run {' and '.join(found)}"
+
+
+_TELLING = 0.01
+"""A smaller difference between two machines is not named."""
+
+
 VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict": _verdict,
     "verdict_at_rate": lambda said, rate_per_s: f"{said} (at {rate_per_s:,.0f} a second)",
@@ -160,6 +174,7 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "cost_moving": lambda moved: (
         f"it still moved by {percent_text(moved)} from the first to the last round; warm up for longer"
     ),
+    "cost_of_runs_apart": _runs_apart,
     "verdict_then": _then,
     "verdict_no_interval": lambda blocks, blocks_min, unit="block": (
         f"no interval from {_blocks_text(blocks, unit)}, at least {blocks_min} are needed"
@@ -264,6 +279,10 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
         "the processes of a condition share CPUs that are full, so their placement decides: instances on CPUs of "
         "their own may differ otherwise."
     ),
+    "rate_against_cost": lambda faster, cheaper, part: (
+        f"rate and cost differ: {faster} is faster with this client and this load; {cheaper} costs {part_text(part)} "
+        f"less CPU, which decides once {part_text(part)} is full."
+    ),
     "both_latency_bound": "both conditions were latency-bound: this ranks round trips, not capacity.",
     "both_generator_bound": (
         "both conditions were generator-bound: this ranks what the generator can send, not the server."
@@ -277,6 +296,9 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "pair_apart_in_time": _apart_in_time,
     "pair_without_block": f"Not compared: {{a}} and {{b}} have no finished block in common; {_DECLARE}",
     "pairs_apart": "{pairs} more pairs match and cannot be compared, for example: {first}",
+    "costs_of_runs_unlike": lambda first, more: (
+        f"CPU a request is not compared: {first}{f', and {more} more' if more else ''}."
+    ),
     "conditions_in_one_run": lambda conditions: (
         f"{'1 condition was' if conditions == 1 else f'{conditions} conditions were'} "
         "not measured in both runs and not compared."

@@ -90,9 +90,21 @@ def is_rate(metric: str) -> bool:
     return metric in _RATES
 
 
+_PART_NAMES = {"generator": "client", "store": "its store", "application": "its application"}
+"""A generator has a cost where it is the program of a client library; the others stand for parts of two names."""
+
+
 def part_text(part: str) -> str:
-    """What a part of a cost is called: a generator has one where it is the program of a client library."""
-    return "client" if part == "generator" else part
+    """What a part of a cost is called."""
+    return _PART_NAMES.get(part, part)
+
+
+def cost_figure(ns: float) -> str:
+    """CPU a request with two digits: `7.9 µs`, `94 µs`, `1.2 ms`."""
+    for size, unit in ((1e6, "ms"), (1e3, "µs")):
+        if ns >= 0.9995 * size:
+            return f"{ns / size:.1f} {unit}" if ns / size < 9.95 else f"{ns / size:,.0f} {unit}"
+    return f"{ns:.0f} ns"
 
 
 def metric_text(metric: str) -> str:

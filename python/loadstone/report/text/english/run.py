@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits
-from loadstone.report.text.english.figures import listed, metric_text, several, whole_percent
+from loadstone.report.text.english.figures import cost_figure, listed, metric_text, part_text, several, whole_percent
 
 
 def _figures(place: str, figures: Sequence[str], metric: str, suspect: bool, quick: bool) -> str:
@@ -38,6 +38,20 @@ def _without_interval(
 def _others_took_cpu(quick: bool) -> str:
     why = "without them every rate could be 50 % higher or more; comparisons remain valid"
     return f"No rate is printed, because other programs took CPU time: {why}{_remarks(quick)}."
+
+
+def _cost(name: str, ns: Sequence[float], parts: Sequence[str]) -> str:
+    figures = [cost_figure(one) for one in ns]
+    each = [f"{part_text(part)} {figure}" for part, figure in zip(parts, figures, strict=False)]
+    if len(each) == 1:
+        return f"{name} {figures[0]} ({part_text(parts[0])})"
+    parts_of_it = f" ({' + '.join(each)})" if each else ""
+    return f"{name} {cost_figure(sum(ns))}{parts_of_it}"
+
+
+def _costs(place: str, sides: Sequence[str], part: str) -> str:
+    of = f" of {part_text(part)}" if part else ""
+    return f"CPU a request{of}{f' at {place}' if place else ''}: {listed(sides)}."
 
 
 def _remarks(quick: bool, *, suspect: bool = False) -> str:
@@ -75,6 +89,8 @@ HEADLINE: dict[str, str | Callable[..., str]] = {
     "headline_no_figure": lambda quick: f"No trial gave a usable figure; the checks give the reasons{_remarks(quick)}.",
     "headline_figures": _figures,
     "headline_level": "{level} {figure}",
+    "headline_cost": _cost,
+    "headline_costs": _costs,
     "headline_without_interval": _without_interval,
     "headline_compared": _compared,
     "headline_verdict": _verdict,

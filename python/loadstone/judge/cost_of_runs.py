@@ -1,0 +1,119 @@
+"""What a request costs in two runs. No round holds both, so what the machine did in between is in the interval.
+
+Three things widen the interval of both runs: each has servers of its own start (`RUN_SD`), the machine was slower or
+faster by its own probe, and other programs had more or less of its CPUs (`NEIGHBOURS`). The last two are known: they
+widen it on the side to which they push alone.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist, median
+
+from loadstone.judge.cost import LEVEL_SHARE, MARGIN, costs_of
+from loadstone.judge.statistics.decision import not_steady, verdict_of
+from loadstone.judge.statistics.pair_evidence import Evidence
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.verdict import COST, Cost, Verdict
+from loadstone.message import message
+from loadstone.record.facts import OTHERS
+from loadstone.record.trial import TrialRecord
+
+RUN_SD = 0.04
+"""Standard deviation of ln(cost) from run to run of one condition on one machine: .026 and .032 over eight runs beside
+the same programs. With .04 five of 404 pairs of equal conditions, each judged alone, were called different (with .03
+twelve), in four further runs beside unlike programs. More than `START_SD`, which is that of a ratio within a run."""
+NEIGHBOURS = 0.2
+"""By so much of the share of the machine's CPUs that other programs took, they raise ln(cost) at most: beside programs
+that took 76 % and 14 % of two CPUs, costs were 10 % apart in the median of 48 conditions."""
+_95 = NormalDist().inv_cdf(0.975)
+
+_PROGRAMS = "other programs"
+"""As the monitor of what runs beside a condition calls all of them together."""
+
+
+def compare_costs_of_runs(
+    a: Sequence[TrialRecord], b: Sequence[TrialRecord], cpus: int, settings: Settings
+) -> list[Verdict]:
+    """Which run's requests of one condition cost each part less, the dearest part first; of parts with an interval.
+
+    Args:
+        a: the usable trials of the first run.
+        b: those of the second.
+        cpus: how many the machine has.
+        settings: of the primary metric; its level, its pairs and its names count.
+    """
+    of_a, of_b = costs_of(a) if a else {}, costs_of(b) if b else {}
+    blocks, pushes = min(len(a), len(b)), (_slower(a, b), NEIGHBOURS * (_others(b) - _others(a)) / max(1, cpus))
+    found = [
+        _verdict(name, (of_a[name], of_b[name]), pushes, blocks, settings)
+        for name in of_a.keys() & of_b.keys()
+        if _half(of_a[name]) is not None and _half(of_b[name]) is not None
+    ]
+    return sorted(found, key=lambda verdict: -(verdict.a.typical or 0.0))
+
+
+def _verdict(
+    part: str, costs: tuple[Cost, Cost], pushes: tuple[float, float], blocks: int, settings: Settings
+) -> Verdict:
+    by = Settings(
+        metric=f"{COST}{part}",
+        larger_is_faster=False,
+        margin=MARGIN,
+        alpha=settings.alpha * LEVEL_SHARE,
+        pairs=settings.pairs,
+        names=settings.names,
+        quick=settings.quick,
+    )
+    z = NormalDist().inv_cdf(1 - by.interval_alpha / 2)
+    halves = [(_half(cost) or 0.0) / _95 for cost in costs]
+    reach = z * math.hypot(*halves, RUN_SD, RUN_SD)
+    estimate = math.log(costs[1].ns / costs[0].ns)
+    down, up = sum(max(0.0, push) for push in pushes), sum(max(0.0, -push) for push in pushes)
+    evidence = Evidence(
+        blocks=blocks,
+        estimate=estimate,
+        low=estimate - reach - down,
+        high=estimate + reach + up,
+        p_value=2 * (1 - NormalDist().cdf(abs(estimate) * z / reach)),
+        spread=None,
+        outliers=False,
+        stalls_a=0,
+        stalls_b=0,
+        total=estimate,
+        guard=True,
+        typical=(costs[0].ns, costs[1].ns),
+    )
+    found = verdict_of(evidence, by).model_copy(update={"more_minutes": None})
+    if found.kind == "undecided" and abs(estimate) > reach:
+        slower, others = pushes
+        return not_steady(found, message("cost_of_runs_apart", slower=slower, others=others / NEIGHBOURS))
+    return found
+
+
+def _half(cost: Cost) -> float | None:
+    """Half of its 95 % interval, as a logarithm."""
+    if cost.low_ns is None or cost.high_ns is None or cost.low_ns <= 0:
+        return None
+    return math.log(cost.high_ns / cost.low_ns) / 2
+
+
+def _slower(a: Sequence[TrialRecord], b: Sequence[TrialRecord]) -> float:
+    """By how much the machine was slower in the second run, as a logarithm: the piece of work that is timed on each CPU
+    around every trial."""
+    times_a, times_b = _times(a), _times(b)
+    ratios = [math.log(median(times_b[cpu]) / median(times_a[cpu])) for cpu in times_a.keys() & times_b.keys()]
+    return median(ratios) if ratios else 0.0
+
+
+def _times(trials: Sequence[TrialRecord]) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {}
+    for trial in trials:
+        for cpu, both in trial.facts.speed.items():
+            times.setdefault(cpu, []).extend(time for time in both if time > 0)
+    return {cpu: found for cpu, found in times.items() if found}
+
+
+def _others(trials: Sequence[TrialRecord]) -> float:
+    """CPUs that other programs took, on average over the trials."""
+    seen = [trial.facts.seen.get(OTHERS, {}).get(_PROGRAMS) for trial in trials]
+    return sum(one.avg for one in seen if one is not None) / max(1, len(seen))
