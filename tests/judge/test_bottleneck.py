@@ -245,14 +245,16 @@ def test_a_full_driver(limited: Callable[..., Bottleneck]) -> None:
     found = limited(busy("generator", 0.97))
     assert (found.part, text(found.message)) == (
         "generator",
-        "generator-bound: hottest thread of the generator 97 % busy",
+        "generator-bound: hottest thread of the generator 97 % busy, 4.85 ms a request",
     )
 
 
 def test_a_line_that_is_full_is_named_before_what_is_less_so(limited: Callable[..., Bottleneck]) -> None:
     found = limited(busy("redis", 0.6), behind_line(0.97))
     assert found.part == "network"
-    assert text(found.message).startswith("network-bound: the line to redis 97 % busy; beside it redis 60 %")
+    assert text(found.message).startswith(
+        "network-bound: the line to redis 97 % busy, 4.85 ms a request; beside it redis 60 %"
+    )
     assert found.evidence["redis.link"] == 0.97
     assert limited(busy("redis", 0.96), behind_line(0.95)).part == "server"
     assert limited(busy("redis", 0.92), behind_line(0.95)).part == "network"
@@ -305,7 +307,10 @@ def test_a_rate_that_was_not_reached_is_not_paced(limited: Callable[..., Bottlen
 def test_a_subject_may_use_all_its_cpus(limited: Callable[..., Bottleneck]) -> None:
     found = limited(with_app(1.9))
     assert found.part == "subject"
-    assert text(found.message) == "subject-bound: app 1.90 of its 2 CPUs; the store behind it: redis 55 %"
+    assert (
+        text(found.message)
+        == "subject-bound: app 1.90 of its 2 CPUs, 9.50 ms a request; the store behind it: redis 55 %"
+    )
     assert limited(with_app(1.2)).part == "latency"
     assert limited(with_app(1.0, main_thread=0.97)).part == "subject"
 
@@ -383,7 +388,8 @@ def test_an_application_at_its_limit_is_named_beside_its_idle_stores(limited: Ca
     found = limited(behind_app(1.02, limit="1"))
     assert found.part == "subject"
     assert (
-        text(found.message) == "subject-bound: spring 1.02 of its 1 CPU; the stores are idle (mariadb 12 %, redis 3 %)"
+        text(found.message)
+        == "subject-bound: spring 1.02 of its 1 CPU, 5.10 ms a request; the stores are idle (mariadb 12 %, redis 3 %)"
     )
     assert found.evidence["spring"] == pytest.approx(1.02)
     one = limited(behind_app(1.02, limit="1", stores={"redis": 0.03}))
@@ -394,11 +400,12 @@ def test_an_application_at_its_limit_is_named_beside_its_idle_stores(limited: Ca
 
 def test_replicas_count_together_against_the_limits_of_all(limited: Callable[..., Bottleneck]) -> None:
     found = limited(behind_app(1.96, replicas=2, limit="1"))
-    assert text(found.message).startswith("subject-bound: spring 1.96 of its 2 CPUs;")
+    assert text(found.message).startswith("subject-bound: spring 1.96 of its 2 CPUs, 9.80 ms a request;")
     assert limited(behind_app(1.02, replicas=2, limit="1")).part == "latency"
     crowded = limited(behind_app(1.96, replicas=4, limit="1", cpus=(0, 2)))
     assert text(crowded.message).startswith(
-        "bound by a shared CPU: spring 1.96 of its 2 CPUs (4 processes share them: more of them cannot help);"
+        "bound by a shared CPU: spring 1.96 of its 2 CPUs, 9.80 ms a request (4 processes share them: more of them "
+        "cannot help);"
     ), "no more than it was given"
     assert crowded.part == "cpu"
 
@@ -416,13 +423,13 @@ def test_a_throttled_application_is_at_its_limit_whatever_its_average(limited: C
 
 def test_a_mariadb_is_a_server_of_many_threads(limited: Callable[..., Bottleneck]) -> None:
     found = limited(behind_app(0.8, stores={"mariadb": 0.98}))
-    assert (found.part, text(found.message)) == ("server", "server-bound: mariadb 0.98 of its 1 CPU")
+    assert (found.part, text(found.message)) == ("server", "server-bound: mariadb 0.98 of its 1 CPU, 4.90 ms a request")
 
 
 def test_a_server_that_waits_for_the_disk(limited: Callable[..., Bottleneck]) -> None:
     found = limited(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=120.0))
-    assert found.part == "server"
-    assert text(found.message) == "server-bound: mariadb, with 120 fsyncs a second, waits for the disk (wa 31 %)"
+    assert found.part == "disk"
+    assert text(found.message) == "disk-bound: mariadb, with 120 fsyncs a second, waits for the disk (wa 31 %)"
     assert found.evidence["disk"] == pytest.approx(0.31 * 5)
     assert limited(behind_app(0.8), waits_for_disk(5, fsyncs_per_s=120.0)).part == "latency"
     assert limited(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=0.0)).part == "latency", "somebody else's disk"
@@ -475,13 +482,22 @@ def _at_the_disk(share: float) -> Callable[[Any], None]:
 def test_a_server_that_waits_for_its_disk_is_bound_by_that_and_not_by_round_trips(
     limited: Callable[..., Bottleneck],
 ) -> None:
-    found = limited(busy("redis", 0.4), _at_the_disk(0.38))
-    assert found.part == "server"
-    assert text(found.message).startswith("server-bound, disk (fsync) of redis: 38 % of the time")
+    found = limited(busy("redis", 0.3), _at_the_disk(0.38))
+    assert (found.part, found.share, found.demand_ns) == ("disk", 0.38, 1_900_000)
+    assert text(found.message) == (
+        "disk-bound: the disk (fsync) of redis, 1.90 ms a request, 38 % of the time; its CPU 1.50 ms a request, "
+        "30 % of the time; beside it generator 0 %"
+    )
+    found = limited(busy("redis", 0.4), _at_the_disk(0.25))
+    assert (found.part, found.share, found.demand_ns) == ("server", 0.4, 2_000_000)
+    assert text(found.message).startswith(
+        "server-bound: main thread of redis, 2.00 ms a request, 40 % of the time; the disk (fsync) 1.25 ms a request, "
+    )
     full = limited(busy("redis", 0.55), _at_the_disk(0.4))
     assert text(full.message) == (
-        "server-bound: main thread of redis 95 % busy, 40 % of the time waiting for the disk (fsync)"
+        "server-bound: main thread of redis 95 % busy, 2.75 ms a request, 40 % of the time waiting for the disk (fsync)"
     )
+    assert limited(busy("redis", 0.3), _at_the_disk(0.6)).part == "disk", "it is full, of that"
     assert limited(busy("redis", 0.4), _at_the_disk(0.1)).part == "latency"
 
 
@@ -498,3 +514,13 @@ def test_replicas_on_one_cpu_are_named_with_it(limited: Callable[..., Bottleneck
     assert found.part == "cpu"
     assert "app 0.84 (2 processes), redis 0.16 share 1 CPU, 100 % busy" in text(found.message)
     assert "more instances cannot help on it" in text(found.message)
+
+
+def test_a_line_whose_delay_users_wait_for_is_named(limited: Callable[..., Bottleneck]) -> None:
+    def slow(line: Line) -> None:
+        line["facts"]["links"] = {"redis": {"requested_ns": 120_000_000, "part": "redis.link", "busy_share": 0.02}}
+
+    found = limited(slow)
+    assert (found.part, found.demand_ns) == ("network", 120_000_000)
+    assert text(found.message).startswith("network-bound: the line to redis adds 120 ms to a request, 7")
+    assert limited(behind_line(0.02)).part == "latency", "a millisecond of 160"

@@ -14,6 +14,7 @@ from loadstone.judge.bottleneck import Bottleneck as Bottleneck
 from loadstone.judge.bottleneck import Part as Part
 from loadstone.judge.capacity.answer import Capacity
 from loadstone.judge.metrics import is_rate
+from loadstone.judge.stations import Station as Station
 from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict, cost_of_all, cost_of_part
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import DRIVER, AvgMax
@@ -146,6 +147,8 @@ class Row(SettledLatencies):
     """95 % interval of the typical goodput of a trial; None from too few trials."""
     throughput_interval: tuple[float, float] | None = None
     bottleneck: Bottleneck | None = None
+    stations: list[Station] = []
+    """What a request takes of each CPU, disk, line, pool and lock, the fullest first; empty of an empty row."""
     stored: int | None = None
     """Rows or entities that its trials stored, counted on the server; None where nothing is counted."""
     answered: int | None = None

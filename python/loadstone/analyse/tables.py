@@ -27,6 +27,7 @@ from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import row_slices
 from loadstone.judge.compare.trend import rise_over, rise_within
 from loadstone.judge.cost import costs_of, whole_cost
+from loadstone.judge.stations import stations_of
 from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.signed_rank import typical_interval
 from loadstone.judge.validity.bounds import GAIN, bound_over
@@ -135,6 +136,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         goodput_interval=interval,
         throughput_interval=_around(throughput, rate_interval(used, "throughput_per_s")),
         bottleneck=bottleneck_of(used),
+        stations=stations_of(used),
         users=users_of(used[0]) if run.plan.scale != 1 else None,
         bound=bound,
         at_once=at_once(used),

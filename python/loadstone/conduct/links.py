@@ -26,7 +26,9 @@ def begin_links(ready: Ready) -> dict[str, LinkFacts]:
         if deployed.line is not None:
             deployed.line.report()
             pinged = _pinged(name, deployed, deployed.line)
-            links[name] = pinged.model_copy(update={"unrecorded_ns": _unrecorded_ns(pinged, deployed.line.report())})
+            report = deployed.line.report()
+            so_far = {"unrecorded_ns": _unrecorded_ns(pinged, report), "carried_bytes": _carried_bytes(report)}
+            links[name] = pinged.model_copy(update=so_far)
     return links
 
 
@@ -39,12 +41,18 @@ def link_facts(ready: Ready, before: Mapping[str, LinkFacts]) -> dict[str, LinkF
         if report is None:
             links[name] = link
             continue
-        links[name] = link.model_copy(update=_during(report))
+        links[name] = link.model_copy(update=_during(report, link.carried_bytes))
     return links
 
 
-def _during(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What a line did during a drive, by the fields of its facts."""
+def _carried_bytes(report: Mapping[str, Any] | None) -> tuple[int, int] | None:
+    """To the server and back since the line began."""
+    return None if report is None else (report["to_server"]["bytes"], report["to_client"]["bytes"])
+
+
+def _during(report: Mapping[str, Any], before: tuple[int, int] | None) -> dict[str, Any]:
+    """What a line did during a drive, by the fields of its facts; `before` it had carried so many bytes."""
+    carried = _carried_bytes(report)
     ways = (report["to_server"], report["to_client"])
     pieces = sum(way["pieces"] for way in ways)
     late_ns = sum(way["late_mean_ns"] for way in ways), max(way["late_p99_ns"] for way in ways)
@@ -53,6 +61,9 @@ def _during(report: Mapping[str, Any]) -> dict[str, Any]:
         "pieces": pieces,
         "busy_share": (report["cpu_ns"] + (report["waited_ns"] or 0)) / max(1, report["wall_ns"]),
         "dropped": report["dropped"],
+        "carried_bytes": None
+        if carried is None or before is None
+        else (carried[0] - before[0], carried[1] - before[1]),
     }
 
 
@@ -67,7 +78,8 @@ def _unrecorded_ns(pinged: LinkFacts, report: Mapping[str, Any] | None) -> tuple
 
 def _pinged(name: str, one: Deployed, line: Line) -> LinkFacts:
     """What a round trip takes; without pings where they are not answered."""
-    plain = LinkFacts(requested_ns=line.settings.requested_ns, part=part_of(name))
+    width = float(line.settings.bandwidth) if line.settings.bandwidth else None
+    plain = LinkFacts(requested_ns=line.settings.requested_ns, part=part_of(name), bits_per_s=width)
     beside = one.server.control(PING_TIMEOUT_S)
     through = beside.by_way_of(one.endpoint)
     try:

@@ -1,4 +1,7 @@
-"""What limited a condition: whatever was full, or that nothing was and the users waited for round trips."""
+"""What limited a condition: the station that requests filled, or that users waited for round trips.
+
+How busy each was decides, by the medians over trials; what a request takes of it (`judge/stations.py`) is said beside.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,10 +10,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from loadstone.judge.stations import Kind, Station, stations_of
 from loadstone.judge.validity.bounds import lost_by_driver
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
-from loadstone.judge.validity.link_delay import busy_lines
+from loadstone.judge.validity.link_delay import lines_of
 from loadstone.judge.validity.utilisation import (
+    WAITING_THREAD,
     Busy,
     CpuUse,
     Disk,
@@ -27,7 +32,9 @@ from loadstone.message import Message, Recorded, message
 from loadstone.record.facts import DRIVER
 from loadstone.record.trial import TrialRecord
 
-Part = Literal["generator", "subject", "server", "pool", "network", "cpu", "latency", "paced", "unknown"]
+Part = Literal[
+    "generator", "subject", "server", "disk", "lock", "pool", "network", "cpu", "latency", "paced", "unknown"
+]
 
 
 class Bottleneck(Piece):
@@ -35,6 +42,8 @@ class Bottleneck(Piece):
 
     part: Part
     """cpu: parts that share CPUs filled them, and none was full alone.
+
+    disk, lock: what a server or an application waited for; network: a line, by its width or by its delay.
 
     latency: nothing was saturated, users waited for round trips; paced: the load was set by a rate or by pauses.
     """
@@ -44,6 +53,11 @@ class Bottleneck(Piece):
     """The parts that the line names, servers and applications by their names."""
     evidence: dict[str, float]
     """The figures it rests on, shares of one core or of the response time: `redis`, `generator`, `pool`."""
+    share: float | None = None
+    """For how much of the time the limit was busy, of what others left to it; of a pool and of a line's delay the share
+    of the response time. None where nothing was full."""
+    demand_ns: float | None = None
+    """What a correct reply takes of it, in nanoseconds; None where that is not known."""
 
 
 _NEEDED, _KEPT_FROM = 0.75, 0.1
@@ -87,6 +101,11 @@ _LOST_MIN = 0.03
 """Less than that share of the CPUs, taken by others, is not mentioned."""
 _DISK_NAMED = 0.05
 """J: of a full thread, less waiting for the disk is not mentioned."""
+_STOPS, _HELD_UP = 0.1, 0.6
+"""J: a thread that waits for its disk for a tenth of the time stops all users at once: they send again together, and
+the thread has a pause in each turn. So it is the limit from this share on, and is never quite full."""
+_DELAYED = 0.5
+"""J: a line that adds so much of the response time is what users wait for."""
 _SHORTEST_S = 0.5
 """Parts are observed about once a second: of shorter measure phases their CPU says too little."""
 
@@ -121,6 +140,8 @@ class Load:
     """Servers and subjects of whose CPU nothing is known."""
     lines: dict[str, float]
     """Server -> how busy the line to it was, of the time."""
+    delays_ns: dict[str, float]
+    """Server -> what the line to it added to a request."""
 
     @property
     def shares(self) -> dict[str, float]:
@@ -139,9 +160,17 @@ def bottleneck_of(trials: Sequence[TrialRecord]) -> Bottleneck | None:
         return None
     evidence = {**load.shares, "pool": load.pool, **({"disk": load.disk.share} if load.disk else {})}
     evidence |= {f"{name}.link": busy for name, busy in load.lines.items()}
-    part, said, names = _named(load)
+    evidence |= {f"{name}.disk": busy.disk for name, busy in load.parts.items() if busy.disk >= _DISK_NAMED}
+    limit = _named(load, _demands(trials))
     rounded = {name: round(share, 4) for name, share in evidence.items()}
-    return Bottleneck(part=part, message=said, named=list(names), evidence=rounded)
+    return Bottleneck(
+        part=limit.part,
+        message=limit.said,
+        named=list(limit.names),
+        evidence=rounded,
+        share=None if limit.share is None else round(limit.share, 4),
+        demand_ns=limit.demand_ns,
+    )
 
 
 def typical_load(trials: Sequence[TrialRecord]) -> Load | None:
@@ -150,51 +179,119 @@ def typical_load(trials: Sequence[TrialRecord]) -> Load | None:
     return _typical(loads) if loads else None
 
 
-_Named = tuple[Part, Message, Sequence[str]]
-"""The part, the line that says why, and the parts that stand in that."""
+_Demands = Mapping[tuple[str, Kind], Station]
+"""The stations by their names and kinds."""
 
 
-def _named(load: Load) -> _Named:
+def _demands(trials: Sequence[TrialRecord]) -> _Demands:
+    return {(one.name, one.kind): one for one in stations_of(trials)}
+
+
+def _demand_ns(demands: _Demands, name: str, kind: Kind) -> float | None:
+    station = demands.get((name, kind))
+    return None if station is None else station.demand_ns
+
+
+@dataclass(frozen=True)
+class _Limit:
+    part: Part
+    said: Message
+    """The line that says why."""
+    names: Sequence[str] = ()
+    """The parts that stand in it."""
+    share: float | None = None
+    demand_ns: float | None = None
+
+
+def _named(load: Load, demands: _Demands) -> _Limit:
     """What is full comes first, then disk and pools, then the load itself."""
     full = sorted((name for name in load.shares if _is_full(load, name)), key=lambda name: -load.shares[name])
     line, busy = max(load.lines.items(), key=lambda item: item[1], default=("", 0.0))
     if busy >= _FULL and all(busy > load.shares[name] for name in full):
-        shares = _shares(load.shares)
-        return "network", message("bottleneck_line", server=line, busy_share=busy, shares=shares), []
+        demand_ns = _demand_ns(demands, line, "line")
+        said = message(
+            "bottleneck_line", server=line, busy_share=busy, shares=_shares(load.shares), demand_ns=demand_ns
+        )
+        return _Limit("network", said, share=busy, demand_ns=demand_ns)
     if full:
-        return _full(load, full)
+        return _full(load, full, demands)
     if load.parts and load.use is not None and (load.use.busy or 0.0) >= _FULL:
         return _crowded(load, load.use)
-    if load.disk is not None:
+    if (thread := _held_up(load)) is not None:
+        return _at_the_disk(load, thread, demands)
+    if load.disk is not None and not load.disk.of_thread:
         disk = load.disk
-        if disk.of_thread:
-            fsyncs = {"fsyncs_per_s": disk.fsyncs_per_s, "shares": _shares(load.shares)}
-            return (
-                "server",
-                message("bottleneck_disk_of_thread", name=disk.server, disk_share=disk.share, **fsyncs),
-                [disk.server],
-            )
         waits = message("bottleneck_disk", name=disk.server, fsyncs_per_s=disk.fsyncs_per_s, wait_share=disk.wait_share)
-        return "server", waits, [disk.server]
+        return _Limit("disk", waits, [disk.server], disk.share)
     if load.pool > _POOL:
         small = {"connections": load.connections, "users": load.users}
-        return "pool", message("bottleneck_connections", waiting_share=load.pool, **small), []
-    if (queue := _own_pool(load.parts)) is not None:
+        held_ns = _demand_ns(demands, DRIVER, "pool")
+        said = message("bottleneck_connections", waiting_share=load.pool, **small, held_ns=held_ns)
+        return _Limit("pool", said, share=load.pool, demand_ns=held_ns)
+    if (queue := _own_pool(load.parts, demands)) is not None:
         return queue
     if not load.parts:
-        return "unknown", message("bottleneck_server_not_observed"), []
-    return *_by_shares(load, _shares(load.shares)), list(load.shares)
+        return _Limit("unknown", message("bottleneck_server_not_observed"))
+    return _by_shares(load, _shares(load.shares), demands)
 
 
-def _by_shares(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]:
+def _held_up(load: Load) -> str | None:
+    """The server whose thread stops for its disk and has little time beside, if one does."""
+    threads = [name for name, busy in load.parts.items() if busy.cpus is None and busy.disk >= _STOPS]
+    name = max(threads, key=lambda part: load.shares[part], default=None)
+    if name is None or (load.shares[name] < _HELD_UP and load.parts[name].disk < WAITING_THREAD):
+        return None
+    return name
+
+
+def _at_the_disk(load: Load, name: str, demands: _Demands) -> _Limit:
+    """A thread that runs and waits for its disk by turns: named by what takes more of a request."""
+    busy = load.parts[name]
+    cpu = busy.share - busy.disk
+    demand = {kind: _demand_ns(demands, name, kind) for kind in ("disk", "cpu")}
+    fsyncs = load.disk.fsyncs_per_s if load.disk is not None and load.disk.server == name else None
+    kind = "disk" if busy.disk >= cpu else "cpu"
+    said = message(
+        "bottleneck_thread_and_disk",
+        by=kind,
+        name=name,
+        disk_share=busy.disk,
+        disk_ns=demand["disk"],
+        cpu_share=cpu,
+        cpu_ns=demand["cpu"],
+        fsyncs_per_s=fsyncs,
+        shares=_shares({other: share for other, share in load.shares.items() if other != name}),
+    )
+    part: Part = "disk" if kind == "disk" else _kind(load, name)
+    return _Limit(part, said, [name], busy.disk if kind == "disk" else cpu, demand[kind])
+
+
+def _by_shares(load: Load, shares: Sequence[Message], demands: _Demands) -> _Limit:
     """What is said of all parts together, of which none is full."""
-    if (starved := _starved(load)) is not None:
+    names = list(load.shares)
+    if (starved := _starved(load, demands)) is not None:
         return starved
     if load.unobserved:
-        return "unknown", message("bottleneck_parts_not_observed", names=load.unobserved, shares=shares)
+        return _Limit("unknown", message("bottleneck_parts_not_observed", names=load.unobserved, shares=shares), names)
     if load.free < _FREE:
-        return "unknown", message("bottleneck_other_programs", shares=shares)
-    return _nothing_full(load, shares)
+        return _Limit("unknown", message("bottleneck_other_programs", shares=shares), names)
+    if (delayed := _delayed(load, shares, demands)) is not None:
+        return delayed
+    part, said = _nothing_full(load, shares)
+    return _Limit(part, said, names)
+
+
+def _delayed(load: Load, shares: Sequence[Message], demands: _Demands) -> _Limit | None:
+    """The line that adds most of the response time, where users wait for nothing else."""
+    line, delay_ns = max(load.delays_ns.items(), key=lambda item: item[1], default=("", 0.0))
+    share = delay_ns / (1e9 * load.response_s) if load.response_s else 0.0
+    if not load.users or share < _DELAYED or load.think_s > load.response_s:
+        return None
+    share = min(1.0, share)
+    said = message(
+        "bottleneck_line_delay", server=line, delay_ns=delay_ns, share=share, users=load.users, shares=shares
+    )
+    return _Limit("network", said, list(load.shares), share, _demand_ns(demands, line, "delay"))
 
 
 def _is_full(load: Load, name: str) -> bool:
@@ -203,7 +300,7 @@ def _is_full(load: Load, name: str) -> bool:
     return throttled or load.shares[name] >= _FULL
 
 
-def _starved(load: Load) -> tuple[Part, Message] | None:
+def _starved(load: Load, demands: _Demands) -> _Limit | None:
     """The thread that needed most of its CPU, where others had that and nothing else set the load."""
     if (not load.users and load.kept) or load.think_s > load.response_s:
         return None
@@ -212,26 +309,35 @@ def _starved(load: Load) -> tuple[Part, Message] | None:
         return None
     name = max(parts, key=lambda part: load.needed[part].needed)
     others = {part: share for part, share in load.shares.items() if part != name}
-    part = _kind(load, name)
-    return part, message(
+    part, needed = _kind(load, name), min(1.0, load.needed[name].needed)
+    said = message(
         "bottleneck_starved",
         part=part,
         name=None if name == DRIVER else name,
-        needed_share=min(1.0, load.needed[name].needed),
+        needed_share=needed,
         waited_share=load.needed[name].waited,
         shares=_shares(others),
     )
+    return _Limit(part, said, list(load.shares), needed, _demand_of(demands, name))
 
 
-def _full(load: Load, full: Sequence[str]) -> _Named:
+def _demand_of(demands: _Demands, name: str) -> float | None:
+    """The CPU time that a request takes of a part, or of the generator's threads."""
+    return _demand_ns(demands, name, "generator" if name == DRIVER else "cpu")
+
+
+def _full(load: Load, full: Sequence[str], demands: _Demands) -> _Limit:
     """The part that is named first, and all that are full; a server that has nothing left comes before others."""
     bound = [name for name in full if _kind(load, name) == "server" and load.shares[name] >= _BOUND]
     first = (bound or full)[0]
-    busy = [_busy(load, name) for name in (first, *(name for name in full if name != first))]
+    alone = load.parts.get(first)
+    if len(full) == 1 and alone is not None and alone.cpus is None and 2 * alone.disk >= alone.share:
+        return _at_the_disk(load, first, demands)
+    busy = [_busy(load, name, demands) for name in (first, *(name for name in full if name != first))]
     part = "cpu" if _crowd_one_cpu(load, first) else _kind(load, first)
     stores = _stores(load, full)
     said = message("bottleneck_full", part=part, busy=busy, stores=_beside(stores) if stores else None)
-    return part, said, [*full, *stores]
+    return _Limit(part, said, [*full, *stores], load.shares[first], _demand_of(demands, first))
 
 
 def _crowd_one_cpu(load: Load, name: str) -> bool:
@@ -258,7 +364,7 @@ def _shares(shares: Mapping[str, float]) -> list[Message]:
     return [message("bottleneck_share", name=name, busy_share=share) for name, share in shares.items()]
 
 
-def _crowded(load: Load, use: CpuUse) -> _Named:
+def _crowded(load: Load, use: CpuUse) -> _Limit:
     """CPUs that are full, though no part is alone: the largest user is named first, others among them.
 
     Where several processes of ours share them, that is the limit, and none of the processes.
@@ -275,7 +381,7 @@ def _crowded(load: Load, use: CpuUse) -> _Named:
     part: Part = "unknown" if programs + machines > ours else "cpu" if shared else _kind(load, by_size[0])
     named = None if part == "unknown" else part
     said = message("bottleneck_crowded", part=named, used=used, cpus=use.number, busy_share=use.busy or 0.0)
-    return part, said, by_size
+    return _Limit(part, said, by_size, use.busy)
 
 
 def _cores(load: Load, name: str) -> Message:
@@ -283,15 +389,17 @@ def _cores(load: Load, name: str) -> Message:
     return message("bottleneck_cores", name=name, cores=load.parts[name].cores, processes=processes)
 
 
-def _own_pool(parts: Mapping[str, Busy]) -> _Named | None:
+def _own_pool(parts: Mapping[str, Busy], demands: _Demands) -> _Limit | None:
     """The pool of an application for which most of its threads wait, if any do."""
     queues = [(waiting, name, pool) for name, busy in parts.items() for pool, waiting in busy.waiting.items()]
     waiting, name, pool = max(queues, default=(0.0, "", ""))
     if waiting < _QUEUE:
         return None
     in_use = parts[name].pooled.get(pool)
-    said = message("bottleneck_own_pool", threads=waiting, name=name, pool=pool, in_use=in_use)
-    return "pool", said, [name]
+    held = demands.get((f"{name}.{pool}", "pool"))
+    figures = {} if held is None else {"held_ns": held.demand_ns, "queue_ns": held.queue_ns}
+    said = message("bottleneck_own_pool", threads=waiting, name=name, pool=pool, in_use=in_use, **figures)
+    return _Limit("pool", said, [name], None, None if held is None else held.demand_ns)
 
 
 def _nothing_full(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]:
@@ -323,17 +431,20 @@ def _kind(load: Load, name: str) -> Part:
     return "server" if load.parts[name].kind.store else "subject"
 
 
-def _busy(load: Load, name: str) -> Message:
+def _busy(load: Load, name: str, demands: _Demands) -> Message:
+    demand_ns = _demand_of(demands, name)
     if name == DRIVER:
-        return message("bottleneck_generator_busy", busy_share=load.shares[name])
+        return message("bottleneck_generator_busy", busy_share=load.shares[name], demand_ns=demand_ns)
     busy = load.parts[name]
     if busy.cpus is None:
         disk = busy.disk if busy.disk >= _DISK_NAMED else None
-        return message("bottleneck_main_thread_busy", name=name, busy_share=busy.share, disk_share=disk)
+        return message(
+            "bottleneck_main_thread_busy", name=name, busy_share=busy.share, disk_share=disk, demand_ns=demand_ns
+        )
     throttled = busy.throttled if busy.throttled >= _THROTTLED else None
     crowd = busy.processes if busy.processes > busy.cpus else None
     figures = {"cores": busy.cores, "cpus": busy.cpus, "processes": crowd}
-    return message("bottleneck_cores_busy", name=name, **figures, throttled_share=throttled)
+    return message("bottleneck_cores_busy", name=name, **figures, throttled_share=throttled, demand_ns=demand_ns)
 
 
 def _load(trial: TrialRecord) -> Load | None:
@@ -347,7 +458,7 @@ def _load(trial: TrialRecord) -> Load | None:
     if not ended or not replies:
         return None
     mean_ns = sum(o.response_ns.mean * o.response_ns.count for o in operations) / replies
-    closed = found.closed
+    closed, lines = found.closed, lines_of(found)
     return Load(
         parts=busy_parts(found),
         generator=_generator(found),
@@ -363,7 +474,8 @@ def _load(trial: TrialRecord) -> Load | None:
         kept=found.completed >= _KEPT * trial.counts.offered,
         use=server_cpus(found),
         unobserved=unobserved_servers(found),
-        lines=busy_lines(found),
+        lines={name: line.busy for name, line in lines.items() if line.busy is not None},
+        delays_ns={name: line.delay_ns * line.trips for name, line in lines.items()},
     )
 
 
@@ -401,6 +513,7 @@ def _typical(loads: Sequence[Load]) -> Load:
         use=_typical_use([load.use for load in loads if load.use is not None]),
         unobserved=loads[0].unobserved,
         lines={name: median(load.lines.get(name, 0.0) for load in loads) for name in loads[0].lines},
+        delays_ns={name: median(load.delays_ns.get(name, 0.0) for load in loads) for name in loads[0].delays_ns},
     )
 
 

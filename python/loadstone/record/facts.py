@@ -292,6 +292,10 @@ class LinkFacts(Facts):
     """Of the drive's time, that for which the line's thread ran or waited for a CPU; None: the line did not say."""
     dropped: int = 0
     """Connections that were lost on command since the line began."""
+    bits_per_s: float | None = None
+    """The bandwidth of each way; None: not limited."""
+    carried_bytes: tuple[int, int] | None = None
+    """To the server and back, during the drive and in all of its phases; None as written before that was counted."""
 
     @property
     def added_in_drive_ns(self) -> tuple[float, float, float] | None:

@@ -1,5 +1,6 @@
 """Whether the lines to servers added what they were to add, and what a rate may have lost to those that added more."""
 
+from dataclasses import dataclass
 from math import inf
 
 from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, Unknown, check, share
@@ -80,6 +81,67 @@ def busy_lines(evidence: TrialEvidence) -> dict[str, float]:
     """Server -> how busy the line to it was, as a share of the time; without those of which nothing is known."""
     busy = {name: _busy(evidence, link) for name, link in evidence.facts.links.items()}
     return {name: share_of_time for name, share_of_time in busy.items() if share_of_time is not None}
+
+
+@dataclass(frozen=True)
+class LineUse:
+    """What one line did for the requests of a trial."""
+
+    busy: float | None
+    """Share of the time for which its narrow place was passed, or its thread ran or waited: whichever is more."""
+    delay_ns: float
+    """What it added to each round trip, without waiting for its narrow place."""
+    trips: float
+    """Round trips through it that one request waits for, one after the other."""
+
+
+def lines_of(evidence: TrialEvidence) -> dict[str, LineUse]:
+    """Server -> what the line to it did."""
+    uses = {}
+    for name, link in evidence.facts.links.items():
+        known = [share_of_time for share_of_time in (_busy(evidence, link), _narrow(evidence, link)) if share_of_time]
+        uses[name] = LineUse(max(known, default=None), _delay_ns(link), _trips(evidence, name, link))
+    return uses
+
+
+def _narrow(evidence: TrialEvidence, link: LinkFacts) -> float | None:
+    """For how much of the time the fuller way of a line with a bandwidth passed bytes; None without one.
+
+    A line carries the bytes of all drives that take turns, in every phase: their mean a request stands for each.
+    """
+    requests, measured_s = _requests(evidence), evidence.trial.duration_s
+    if not link.bits_per_s or link.carried_bytes is None or not requests or not measured_s:
+        return None
+    passing_s = 8 * max(link.carried_bytes) / requests / link.bits_per_s
+    return min(1.0, passing_s * evidence.completed / measured_s)
+
+
+def _delay_ns(link: LinkFacts) -> float:
+    """What it was to add, and by how much its thread was later than that on average."""
+    if link.bits_per_s or link.added_in_drive_ns is None:
+        return float(link.requested_ns)
+    return max(0.0, link.added_in_drive_ns[0])
+
+
+def _requests(evidence: TrialEvidence) -> float:
+    """Requests of all drives that shared the servers."""
+    own = sum(record.sent for record in evidence.drive.commands.values())
+    everyone = sum(record.sent for record in evidence.commands.values())
+    return evidence.drive.total.sent * (everyone / own if own else 1.0)
+
+
+def _trips(evidence: TrialEvidence, server: str, link: LinkFacts) -> float:
+    """One where the load is for that server; behind an application the commands that a request made of it, or what
+    came through the line, where the server does not count."""
+    if not evidence.http:
+        return 1.0
+    requests, sides = _requests(evidence), evidence.facts.servers.get(server)
+    if not requests:
+        return 0.0
+    if sides is None or sides.before is None or sides.after is None:
+        return link.pieces / 2 / requests
+    commands = sum(sides.after.calls.values()) - sum(sides.before.calls.values())
+    return max(0.0, commands) / requests
 
 
 def _off_percent(link: LinkFacts) -> float | None:

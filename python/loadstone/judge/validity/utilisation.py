@@ -188,6 +188,8 @@ class Busy:
     """How many CPUs it may use, by its limit and its place; None of a part that works in one thread."""
     disk: float = 0.0
     """Of `share`, for how much of the time its only thread waited for the disk."""
+    limit: float | None = None
+    """CPUs that its limits allow; None without one in force."""
     processes: int = 1
     throttled: float = 0.0
     """How long its CPU limit held it back, as a share of the drive."""
@@ -197,6 +199,8 @@ class Busy:
     """Pool of its own -> the most connections of it that were in use."""
     filled: Mapping[str, float] = field(default_factory=dict)
     """Pool of its own -> the share of its connections that was in use, on average."""
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    """Pool of its own -> the connections that it had, in use or free, on average."""
 
 
 def busy_parts(evidence: TrialEvidence) -> dict[str, Busy]:
@@ -240,7 +244,11 @@ def _busy(evidence: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | No
     main = _main_thread(members)
     if kind.threads == "one":
         disk = median(member.disk_share or 0.0 for member in members)
-        return None if main is None else Busy(kind, min(1.0, main / min(1.0, limit or 1.0) + disk), cores, None, disk)
+        return (
+            None
+            if main is None
+            else Busy(kind, min(1.0, main / min(1.0, limit or 1.0) + disk), cores, None, disk, limit)
+        )
     placed = float(place_cpus(evidence)) or None
     cpus = min((bound for bound in (limit, placed) if bound is not None), default=None)
     shares = [share for share in (main, cores / cpus if cpus else None) if share is not None]
@@ -252,11 +260,13 @@ def _busy(evidence: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | No
         share=max(shares),
         cores=cores,
         cpus=None if in_one_thread else cpus,
+        limit=limit,
         processes=len(parts),
         throttled=_throttled(evidence, name),
         waiting=_pools(evidence, parts, lambda pool: pool.pending, lambda figure: figure.avg),
         pooled=_pools(evidence, parts, lambda pool: pool.active, lambda figure: figure.max),
         filled=_filled(evidence, parts),
+        sizes=_sizes(evidence, parts),
     )
 
 
@@ -298,14 +308,15 @@ def _pools(
     return {pool: sum(figures) for pool, figures in values.items() if figures}
 
 
-def _filled(evidence: TrialEvidence, parts: Sequence[str]) -> dict[str, float]:
+def _sizes(evidence: TrialEvidence, parts: Sequence[str]) -> dict[str, float]:
     used = _pools(evidence, parts, lambda pool: pool.active, lambda figure: figure.avg)
     idle = _pools(evidence, parts, lambda pool: pool.idle, lambda figure: figure.avg)
-    return {
-        pool: used[pool] / (used[pool] + idle[pool])
-        for pool in used
-        if used[pool] + idle.get(pool, 0.0) > 0 and pool in idle
-    }
+    return {pool: used[pool] + idle[pool] for pool in used if pool in idle and used[pool] + idle[pool] > 0}
+
+
+def _filled(evidence: TrialEvidence, parts: Sequence[str]) -> dict[str, float]:
+    used = _pools(evidence, parts, lambda pool: pool.active, lambda figure: figure.avg)
+    return {pool: used[pool] / size for pool, size in _sizes(evidence, parts).items()}
 
 
 def _median(members: Sequence[Busy]) -> Busy:
@@ -315,12 +326,14 @@ def _median(members: Sequence[Busy]) -> Busy:
         share=median(member.share for member in members),
         cores=median(member.cores for member in members),
         cpus=first.cpus,
+        limit=first.limit,
         processes=first.processes,
         disk=median(member.disk for member in members),
         throttled=median(member.throttled for member in members),
         waiting=_medians([member.waiting for member in members]),
         pooled=_medians([member.pooled for member in members]),
         filled=_medians([member.filled for member in members]),
+        sizes=_medians([member.sizes for member in members]),
     )
 
 

@@ -19,6 +19,8 @@ BOTTLENECKS: dict[Part, str] = {
     "generator": "generator",
     "subject": "subject",
     "server": "server",
+    "disk": "disk",
+    "lock": "lock",
     "pool": "pool",
     "network": "network",
     "cpu": "shared CPU",

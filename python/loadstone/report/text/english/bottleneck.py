@@ -14,14 +14,24 @@ def _full(part: str, busy: Sequence[str], stores: str | None) -> str:
 
 
 def _busy_cores(
-    name: str, cores: float, cpus: float, throttled_share: float | None, processes: int | None = None
+    name: str,
+    cores: float,
+    cpus: float,
+    throttled_share: float | None,
+    processes: int | None = None,
+    demand_ns: float | None = None,
 ) -> str:
     of = "1 CPU" if cpus == 1 else f"{cpus:g} CPU{'s' if cpus > 1 else ''}"
     throttled = "" if throttled_share is None else f", throttled by its limit for {whole_percent(throttled_share)}"
     crowd = (
         f" ({processes} processes share {'it' if cpus == 1 else 'them'}: more of them cannot help)" if processes else ""
     )
-    return f"{name} {cores:.2f} of its {of}{throttled}{' of the time' if throttled else ''}{crowd}"
+    whole = f"{throttled}{' of the time' if throttled else ''}{_a_request(demand_ns)}{crowd}"
+    return f"{name} {cores:.2f} of its {of}{whole}"
+
+
+def _a_request(demand_ns: float | None) -> str:
+    return "" if demand_ns is None else f", {duration(demand_ns)} a request"
 
 
 def _idle_stores(stores: Sequence[str]) -> str:
@@ -43,28 +53,68 @@ def _crowded(part: str | None, used: Sequence[str], cpus: int, busy_share: float
 
 def _disk(name: str, fsyncs_per_s: float | None, wait_share: float) -> str:
     fsyncs = "" if fsyncs_per_s is None else f", with {rounded(fsyncs_per_s)} fsyncs a second,"
-    return f"server-bound: {name}{fsyncs} waits for the disk (wa {whole_percent(wait_share)})"
+    return f"disk-bound: {name}{fsyncs} waits for the disk (wa {whole_percent(wait_share)})"
 
 
-def _main_thread(name: str, busy_share: float, disk_share: float | None = None) -> str:
+def _main_thread(name: str, busy_share: float, disk_share: float | None = None, demand_ns: float | None = None) -> str:
     disk = "" if disk_share is None else f", {whole_percent(disk_share)} of the time waiting for the disk (fsync)"
-    return f"main thread of {name} {whole_percent(busy_share)} busy{disk}"
+    return f"main thread of {name} {whole_percent(busy_share)} busy{_a_request(demand_ns)}{disk}"
 
 
-def _disk_of_thread(name: str, disk_share: float, fsyncs_per_s: float | None, shares: Sequence[str]) -> str:
+def _thread_and_disk(
+    by: str,
+    name: str,
+    disk_share: float,
+    disk_ns: float | None,
+    cpu_share: float,
+    cpu_ns: float | None,
+    fsyncs_per_s: float | None,
+    shares: Sequence[str],
+) -> str:
     fsyncs = "" if fsyncs_per_s is None else f", {rounded(fsyncs_per_s)} fsyncs a second"
-    waits = f"disk (fsync) of {name}: {whole_percent(disk_share)} of the time{fsyncs}"
-    return f"server-bound, {waits}; beside it nothing was saturated ({', '.join(shares)})"
+    disk, cpu = _taken(disk_ns, disk_share) + fsyncs, _taken(cpu_ns, cpu_share)
+    beside = f"; beside it {', '.join(shares)}" if shares else ""
+    if by == "disk":
+        return f"disk-bound: the disk (fsync) of {name}, {disk}; its CPU {cpu}{beside}"
+    return f"server-bound: main thread of {name}, {cpu}; the disk (fsync) {disk}{beside}"
 
 
-def _connections(waiting_share: float, connections: int, users: int) -> str:
+def _taken(demand_ns: float | None, share: float) -> str:
+    """What a request takes of a station, and for how much of the time it was busy."""
+    demand = "" if demand_ns is None else f"{duration(demand_ns)} a request, "
+    return f"{demand}{whole_percent(share)} of the time"
+
+
+def _line(server: str, busy_share: float, shares: Sequence[str], demand_ns: float | None = None) -> str:
+    busy = f"{whole_percent(busy_share)} busy{_a_request(demand_ns)}"
+    return f"network-bound: the line to {server} {busy}; beside it {', '.join(shares)}"
+
+
+def _line_delay(server: str, delay_ns: float, share: float, users: int, shares: Sequence[str]) -> str:
+    delay = f"the line to {server} adds {duration(delay_ns)} to a request, {whole_percent(share)} of its response time"
+    return f"network-bound: {delay} ({several(users, 'user')}); {_nothing_full(shares)}"
+
+
+def _connections(waiting_share: float, connections: int, users: int, held_ns: float | None = None) -> str:
     waiting = f"{whole_percent(waiting_share)} of the response time is waiting for a connection"
-    return f"pool-bound: {waiting} ({connections} connections{f' for {users} users' if users else ''})"
+    held = "" if held_ns is None else f", each held for {duration(held_ns)} a request"
+    return f"pool-bound: {waiting} ({connections} connections{f' for {users} users' if users else ''}{held})"
 
 
-def _own_pool(threads: float, name: str, pool: str, in_use: float | None) -> str:
+def _own_pool(
+    threads: float,
+    name: str,
+    pool: str,
+    in_use: float | None,
+    held_ns: float | None = None,
+    queue_ns: float | None = None,
+) -> str:
     used = "" if in_use is None else f", {in_use:.0f} of which are in use"
-    return f"pool-bound: {rounded(threads)} threads of {name} wait for its connections {_POOLS[pool]}{used}"
+    held = "" if held_ns is None else f", each held for {duration(held_ns)} a request"
+    queue = "" if not queue_ns else f"; a request waits {duration(queue_ns)} for one"
+    return (
+        f"pool-bound: {rounded(threads)} threads of {name} wait for its connections {_POOLS[pool]}{used}{held}{queue}"
+    )
 
 
 def _paced_by_pauses(pause_ns: float, response_ns: float, shares: Sequence[str]) -> str:
@@ -94,17 +144,18 @@ def _nothing_full(shares: Sequence[str]) -> str:
 
 BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_full": _full,
-    "bottleneck_generator_busy": lambda busy_share: f"hottest thread of the generator {whole_percent(busy_share)} busy",
+    "bottleneck_generator_busy": lambda busy_share, demand_ns=None: (
+        f"hottest thread of the generator {whole_percent(busy_share)} busy{_a_request(demand_ns)}"
+    ),
     "bottleneck_main_thread_busy": _main_thread,
-    "bottleneck_disk_of_thread": _disk_of_thread,
     "bottleneck_cores_busy": _busy_cores,
     "bottleneck_share": lambda name, busy_share: f"{name} {whole_percent(busy_share)}",
     "bottleneck_stores_idle": _idle_stores,
     "bottleneck_stores": _other_stores,
     "bottleneck_crowded": _crowded,
-    "bottleneck_line": lambda server, busy_share, shares: (
-        f"network-bound: the line to {server} {whole_percent(busy_share)} busy; beside it {', '.join(shares)}"
-    ),
+    "bottleneck_line": _line,
+    "bottleneck_line_delay": _line_delay,
+    "bottleneck_thread_and_disk": _thread_and_disk,
     "bottleneck_cores": lambda name, cores, processes=1: (
         f"{name} {cores:.2f}{f' ({processes} processes)' if processes > 1 else ''}"
     ),

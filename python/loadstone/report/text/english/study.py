@@ -10,6 +10,8 @@ _PARTS = {
     "generator": "the generator",
     "subject": "the application",
     "server": "the store",
+    "disk": "the disk of the store",
+    "lock": "a lock",
     "pool": "a pool of connections",
     "network": "the network",
     "cpu": "CPUs that parts share",
