@@ -18,7 +18,7 @@ from loadstone.software.mariadb import metrics as mariadb
 from loadstone.software.memcached import metrics as memcached
 from loadstone.software.metric import Metric, StudyColumn, by_name
 from loadstone.software.node import metrics as node
-from loadstone.software.part_kind import PartKind, Pool
+from loadstone.software.part_kind import Lock, PartKind, Pool
 from loadstone.software.postgresql import metrics as postgresql
 from loadstone.software.redis import metrics as redis
 from loadstone.software.rooms import SOFTWARE as SOFTWARE
@@ -47,6 +47,7 @@ METRICS: Mapping[str, Metric] = by_name(metric for room in _OBSERVED for metric 
 PART_KINDS: Mapping[str, PartKind] = {kind.name: kind for room in _OBSERVED for kind in room.kinds}
 """What is declared of each kind of part, by the kind that records carry."""
 POOLS: Mapping[str, Pool] = {pool.name: pool for room in _OBSERVED for pool in room.pools}
+LOCKS: tuple[Lock, ...] = tuple(lock for room in _OBSERVED for lock in room.locks)
 STUDY_COLUMNS: tuple[StudyColumn, ...] = tuple(column for room in _OBSERVED for column in room.study_columns)
 _WATCHED = ("host", *SOFTWARE, "jvm", "node")
 """The rooms with monitors, in their order: those that may have to wait for an answer come after those that do not."""

@@ -136,3 +136,57 @@ def test_connections_that_users_share_are_held_and_waited_for(synthetic: Any) ->
     assert found.demand_ns == pytest.approx(service_ns)
     assert users > 2
     assert found.queue_ns is not None
+
+
+def locked(synthetic: Any, **seen: float) -> TrialRecord:
+    """An application whose threads wait for a lock, as its monitors saw them."""
+    written = synthetic.make_trial().model_dump(mode="json")
+    facts = written["facts"]
+    facts["kinds"]["app"] = "subject"
+    facts["subjects"]["app"] = {"replicas": 1, "ours": True}
+    facts["parts"]["app"] = {"mean_share": 0.1}
+    facts["seen"]["app"] = {metric: {"avg": value, "max": value} for metric, value in seen.items()}
+    return TrialRecord.model_validate(written)
+
+
+def test_a_lock_that_threads_wait_for_is_the_limit(synthetic: Any) -> None:
+    trial = locked(synthetic, lock_wait_share=0.9, lock_waiters=20.0)
+    found = by_kind(trial)["lock"]
+    assert found.demand_ns == pytest.approx(0.9e9 / trial.goodput_per_s)
+    assert found.queue_ns == pytest.approx(20e9 / trial.goodput_per_s)
+    limit = bottleneck_of([trial])
+    assert limit is not None
+    assert (limit.part, limit.demand_ns) == ("lock", found.demand_ns)
+    assert text(limit.message).startswith(
+        "lock-bound: threads of app wait for a lock, 100 ms a request, 63 % of its response time; it is held for "
+        "4.50 ms a request, 90 % of the time; "
+    )
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"lock_wait_share": 0.9, "lock_waiters": 5.0},  # most of the users are elsewhere
+        {"lock_wait_share": 0.3, "lock_waiters": 20.0},  # it is free most of the time
+        {"lock_wait_share": 0.0, "lock_waiters": 0.0},
+    ],
+)
+def test_a_lock_that_explains_little_is_not_named(synthetic: Any, seen: dict[str, float]) -> None:
+    limit = bottleneck_of([locked(synthetic, **seen)])
+    assert limit is not None
+    assert limit.part == "latency"
+
+
+def test_threads_that_a_jvm_calls_blocked_wait_for_a_lock(synthetic: Any) -> None:
+    found = by_kind(locked(synthetic, jvm_blocked=12.0, lock_waiters=1.0, lock_wait_share=0.1))["lock"]
+    assert found.busy == 1.0
+    assert found.queue_ns == pytest.approx(60e6, rel=0.01)
+
+
+def test_servers_beside_the_one_that_is_loaded_are_no_stations(synthetic: Any) -> None:
+    written = synthetic.make_trial().model_dump(mode="json")
+    written["facts"]["kinds"]["other"] = "redis"
+    written["facts"]["parts"]["other"] = {"mean_share": 0.1, "main_thread_share": 0.1}
+    assert "other" in {station.part for station in stations_of([TrialRecord.model_validate(written)])}
+    written["facts"]["target"] = "redis"
+    assert "other" not in {station.part for station in stations_of([TrialRecord.model_validate(written)])}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadstone.analyse.model import Analysis, Bottleneck, Row
+from loadstone.analyse.model import Analysis, Bottleneck, Part, Row
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
@@ -105,3 +105,18 @@ def test_the_round_trip_of_one_user_is_called_so(analysis: Analysis) -> None:
 
     row: Row = with_rows(analysis, {"bound": Bound(generator=None, taken=0.0, round_trip=True)}).tables[0].rows[0]
     assert bottleneck_text(row) == "round trip of this client"
+
+
+def test_a_bottleneck_has_its_share(analysis: Analysis) -> None:
+    from loadstone.report.tables.study_columns import bottleneck_text
+
+    limit = Bottleneck(part="disk", message="disk-bound", evidence={}, share=0.604)
+    row: Row = with_rows(analysis, {"bottleneck": limit}).tables[0].rows[0]
+    assert bottleneck_text(row) == "disk 60 %"
+    for part, share, said in (("latency", None, "round trips"), ("unknown", 0.99, "?")):
+        assert bottleneck_text(_with(row, part, share)) == said
+
+
+def _with(row: Row, part: Part, share: float | None) -> Row:
+    limit = Bottleneck(part=part, message="", evidence={}, share=share)
+    return row.model_copy(update={"bottleneck": limit})

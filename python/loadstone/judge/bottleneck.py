@@ -104,6 +104,8 @@ _DISK_NAMED = 0.05
 _STOPS, _HELD_UP = 0.1, 0.6
 """J: a thread that waits for its disk for a tenth of the time stops all users at once: they send again together, and
 the thread has a pause in each turn. So it is the limit from this share on, and is never quite full."""
+_LOCKED, _HELD = 0.25, 0.6
+"""J: a lock that takes so much of the response time, and for which some thread waits for so much of the time."""
 _DELAYED = 0.5
 """J: a line that adds so much of the response time is what users wait for."""
 _SHORTEST_S = 0.5
@@ -230,9 +232,32 @@ def _named(load: Load, demands: _Demands) -> _Limit:
         return _Limit("pool", said, share=load.pool, demand_ns=held_ns)
     if (queue := _own_pool(load.parts, demands)) is not None:
         return queue
+    if (lock := _lock(load, demands)) is not None:
+        return lock
     if not load.parts:
         return _Limit("unknown", message("bottleneck_server_not_observed"))
     return _by_shares(load, _shares(load.shares), demands)
+
+
+def _lock(load: Load, demands: _Demands) -> _Limit | None:
+    """The lock for which requests wait most of their time, with several threads in front of it."""
+    locks = [one for (_, kind), one in demands.items() if kind == "lock" and one.queue_ns]
+    lock = max(locks, key=lambda one: one.queue_ns or 0.0, default=None)
+    if lock is None or lock.queue_ns is None or not load.response_s:
+        return None
+    share = min(1.0, lock.queue_ns / (1e9 * load.response_s))
+    if share < _LOCKED or (lock.busy or 0.0) < _HELD:
+        return None
+    said = message(
+        "bottleneck_lock",
+        name=lock.part,
+        share=share,
+        queue_ns=lock.queue_ns,
+        busy_share=lock.busy,
+        demand_ns=lock.demand_ns,
+        shares=_shares(load.shares),
+    )
+    return _Limit("lock", said, list(load.shares), share, lock.demand_ns)
 
 
 def _held_up(load: Load) -> str | None:

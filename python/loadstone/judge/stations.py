@@ -11,10 +11,14 @@ What each kind is:
 
 - `cpu`: a server or an application. With a main thread that does the work, that thread; else all CPUs it may use.
 - `disk`: of a server with such a thread, the time for which that waits for the disk (an fsync, a read). It does nothing
-  else meanwhile: `thread` is set on both, and their demands on one thread add up.
+  else meanwhile: `thread` is set on both, and their demands on one thread add up. Of one with many threads the time for
+  which any of them waits for it.
 - `line`: what passes at most one piece at a time: the narrow place of a line with a bandwidth, or the line's own
   thread, whichever is busier.
 - `delay`: what a line adds to each request, however many are on it. It is never full: `servers` is None.
+- `lock`: what several threads of a part wait for, in front of whoever has it. Its demand is the time for which they
+  wait for it at all, so the lock is held at least so long; `queue_ns` is what a request waits for it. What holds it
+  (a CPU, a disk, another server) is a station of its own: the demands of the two do not add up.
 - `pool`: connections that requests take and give back: those of the generator, or an application's own. The demand is
   the time that one is held, so it **contains** the stations behind it: a pool bounds how many requests are there, and
   its demand adds to none of theirs. `queue_ns` is what a request waits for one.
@@ -30,6 +34,7 @@ from typing import Literal
 
 import numpy as np
 
+from loadstone import registry
 from loadstone.drive.outcome import PartSlice, Slice
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.rounds.row_rate import row_rate
@@ -45,6 +50,7 @@ Kind = Literal["cpu", "disk", "line", "delay", "pool", "lock", "generator"]
 LEAST = 0.002
 """A station that is busy for less of the time, or delays a request by less of its response time, is left out."""
 _NS = 1e9
+_AT_DISK = "disk_wait_share"
 
 
 class Station(Piece):
@@ -160,11 +166,20 @@ def _of_slices(spent_ns: Floats, ok: Floats) -> tuple[float, float] | None:
 def _uses(evidence: TrialEvidence) -> Iterator[_Use]:
     parts = busy_parts(evidence)
     for name, busy in parts.items():
+        if not _gets_load(evidence, name):
+            continue
         yield from _of_part(evidence, name, busy)
         yield from _own_pools(evidence, name, busy)
+        yield from _locks(evidence, name)
     yield from _generator(evidence)
     yield from _lines(evidence)
     yield from _connections(evidence)
+
+
+def _gets_load(evidence: TrialEvidence, name: str) -> bool:
+    """Whether requests can come to a part: a server that stands beside the one that the load is for gets none."""
+    server, target = evidence.server_of(name), evidence.facts.target
+    return evidence.http or server is None or target in (None, server)
 
 
 def _measured_ns(evidence: TrialEvidence) -> float:
@@ -176,6 +191,8 @@ def _of_part(evidence: TrialEvidence, name: str, busy: Busy) -> Iterator[_Use]:
     time_ns, members = _measured_ns(evidence), _members(evidence, name)
     if busy.cpus is not None:
         yield _Use(name, name, "cpu", busy.cpus, busy.cores * time_ns, _sum_over(members, lambda one: one.cpu_s))
+        if at_disk := _seen(evidence, members, _AT_DISK):
+            yield _Use(name, name, "disk", float(len(members)), min(1.0, at_disk) * time_ns)
         return
     shares = [evidence.facts.parts[part].main_thread_share for part in members]
     ran = sum(share for share in shares if share is not None)
@@ -212,6 +229,24 @@ def _own_pools(evidence: TrialEvidence, name: str, busy: Busy) -> Iterator[_Use]
         yield _Use(f"{name}.{pool}", name, "pool", size, held * time_ns, queue_ns=queue_ns)
 
 
+def _locks(evidence: TrialEvidence, name: str) -> Iterator[_Use]:
+    """The lock for which most threads wait."""
+    time_ns, members = _measured_ns(evidence), _members(evidence, name)
+    replies = evidence.trial.goodput_per_s * evidence.trial.duration_s
+    locks = [(_seen(evidence, members, lock.waiters), lock) for lock in registry.LOCKS]
+    waiters, lock = max(locks, key=lambda one: one[0])
+    if waiters and replies:
+        busy = waiters if lock.busy is None else _seen(evidence, members, lock.busy)
+        servers = float(len(members))
+        yield _Use(name, name, "lock", servers, min(servers, busy) * time_ns, queue_ns=waiters * time_ns / replies)
+
+
+def _seen(evidence: TrialEvidence, members: Sequence[str], metric: str) -> float:
+    """The average of a metric, all members together; 0 where none has it."""
+    observed = (evidence.facts.seen.get(part, {}).get(metric) for part in members)
+    return sum(figure.avg for figure in observed if figure is not None)
+
+
 def _generator(evidence: TrialEvidence) -> Iterator[_Use]:
     threads = [thread for thread in evidence.drive.threads if thread.wall_s > 0]
     worked_ns = _NS * sum(thread.working_s for thread in threads)
@@ -225,9 +260,9 @@ def _lines(evidence: TrialEvidence) -> Iterator[_Use]:
     """The narrow place of each line, and what it adds to a request."""
     time_ns, replies = _measured_ns(evidence), evidence.trial.goodput_per_s * evidence.trial.duration_s
     for name, line in lines_of(evidence).items():
-        if line.busy is not None:
-            yield _Use(name, name, "line", 1.0, line.busy * time_ns)
-        if line.delay_ns > 0:
+        if line.ran is not None:
+            yield _Use(name, name, "line", 1.0, line.ran * time_ns)
+        if line.delay_ns > 0 and line.trips > 0:
             yield _Use(name, name, "delay", None, line.delay_ns * line.trips * replies)
 
 

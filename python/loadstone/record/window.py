@@ -93,6 +93,10 @@ _ALONE = 0.8
 """From this share of the whole stretch on, the slices are nearly all of it."""
 _OF_EVENTS = "of the reads"
 """In the unit of what is a share of events, of which there are none while a part stands still, and not of time."""
+_WAITS = frozenset(
+    {"disk_wait_share", *(name for lock in registry.LOCKS for name in (lock.waiters, lock.busy) if name)}
+)
+"""What a part waits for while it works: nothing of it while it has no load."""
 _OF_THE_MACHINE = ("host", "cpu<number>", "others", "kernel")
 
 
@@ -151,6 +155,8 @@ class SlicedWindow(Window):
 
     def mean(self, part: str, metric: str) -> float | None:
         """See `Window.mean`. None of a rate of what stood still between the slices."""
+        if metric in _WAITS:
+            return self._while_driven(part, metric)
         known = self._of_cpu(part, metric)
         if known is None and metric == "cpu_share":
             known = self._share(self._sum(part, lambda used: used.cpu_s))
@@ -164,10 +170,18 @@ class SlicedWindow(Window):
         """See `Window.highest`; of a part's CPU that of its busiest slices that make up a second."""
         if metric == "cpu_share" and (most := max(self._shares(part), default=None)) is not None:
             return most
-        if not self._holds(metric):
+        if metric in _WAITS or not self._holds(metric):
             return self.mean(part, metric)
         found, known = super().highest(part, metric), self._of_cpu(part, metric)
         return found if known is None else max(known, found or 0.0)
+
+    def _while_driven(self, part: str, metric: str) -> float | None:
+        """The mean over the slices of what is nothing between them; None of a part that others use there."""
+        whole = super().mean(part, metric)
+        alone = all(turn.parts[part].paused_cpu_s is not None for turn in self._slices[1:] if part in turn.parts)
+        if whole is None or not alone or self._measured_s <= 0:
+            return None
+        return whole * (self.end_s - self.start_s) / self._measured_s
 
     def _holds(self, metric: str) -> bool:
         """Whether what the monitors saw of a metric over the whole stretch holds for the slices, too."""

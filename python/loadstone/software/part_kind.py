@@ -45,12 +45,23 @@ class Pool:
 
 
 @dataclass(frozen=True)
+class Lock:
+    """How it is known of a process that its threads wait for a lock, by metrics."""
+
+    waiters: str
+    """Threads that wait."""
+    busy: str | None = None
+    """The share of the time in which any of them did."""
+
+
+@dataclass(frozen=True)
 class Observed:
     """All that a room declares of what it observes: `OBSERVED` in its `metrics.py`."""
 
     metrics: tuple[Metric, ...]
     kinds: tuple[PartKind, ...] = ()
     pools: tuple[Pool, ...] = ()
+    locks: tuple[Lock, ...] = ()
     study_columns: tuple[StudyColumn, ...] = ()
 
 

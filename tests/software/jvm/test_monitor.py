@@ -24,6 +24,7 @@ TOLD = {
     "gc_pause_s": pytest.approx(0.162),
     "gc_pause_max_s": 0.088,
     "jvm_threads": 26,
+    "jvm_blocked": 0,
     "hikari_active": 0,
     "hikari_idle": 0,
     "hikari_pending": 0,

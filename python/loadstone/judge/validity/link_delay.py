@@ -89,6 +89,8 @@ class LineUse:
 
     busy: float | None
     """Share of the time for which its narrow place was passed, or its thread ran or waited: whichever is more."""
+    ran: float | None
+    """The same without waiting: others had that CPU."""
     delay_ns: float
     """What it added to each round trip, without waiting for its narrow place."""
     trips: float
@@ -99,9 +101,14 @@ def lines_of(evidence: TrialEvidence) -> dict[str, LineUse]:
     """Server -> what the line to it did."""
     uses = {}
     for name, link in evidence.facts.links.items():
-        known = [share_of_time for share_of_time in (_busy(evidence, link), _narrow(evidence, link)) if share_of_time]
-        uses[name] = LineUse(max(known, default=None), _delay_ns(link), _trips(evidence, name, link))
+        busy, narrow, part = _busy(evidence, link), _narrow(evidence, link), evidence.facts.parts.get(link.part)
+        ran = busy if part is None else part.mean_share
+        uses[name] = LineUse(_more(busy, narrow), _more(ran, narrow), _delay_ns(link), _trips(evidence, name, link))
     return uses
+
+
+def _more(*shares: float | None) -> float | None:
+    return max((share_of_time for share_of_time in shares if share_of_time is not None), default=None)
 
 
 def _narrow(evidence: TrialEvidence, link: LinkFacts) -> float | None:
@@ -134,7 +141,7 @@ def _trips(evidence: TrialEvidence, server: str, link: LinkFacts) -> float:
     """One where the load is for that server; behind an application the commands that a request made of it, or what
     came through the line, where the server does not count."""
     if not evidence.http:
-        return 1.0
+        return 1.0 if evidence.facts.target in (None, server) else 0.0
     requests, sides = _requests(evidence), evidence.facts.servers.get(server)
     if not requests:
         return 0.0

@@ -116,11 +116,14 @@ def server_cpus(evidence: TrialEvidence) -> CpuUse | None:
         if not placed.server_cpus:
             return None
         return _of(evidence, placed.server_cpus) or _from_totals(evidence, placed.server_cpus, placed.generator_cpus)
-    watched = [
-        int(part[3:]) for part in evidence.facts.seen if part[:3] == "cpu" and whole_number(part[3:]) is not None
-    ]
+    watched = _watched(evidence)
     on_this_host = bool(evidence.server_parts)
     return _of(evidence, watched) if on_this_host and watched else None
+
+
+def _watched(evidence: TrialEvidence) -> list[int]:
+    """The CPUs of this host that were watched."""
+    return [int(part[3:]) for part in evidence.facts.seen if part[:3] == "cpu" and whole_number(part[3:]) is not None]
 
 
 def generator_cpus(evidence: TrialEvidence) -> CpuUse | None:
@@ -231,9 +234,9 @@ def of_its_time(busy: float, waited: float | None) -> float:
 
 
 def place_cpus(evidence: TrialEvidence) -> int:
-    """CPUs that servers and subjects may use; 0 where that is not known."""
+    """CPUs that servers and subjects may use: all watched ones where no one placed them; 0 where it is not known."""
     placed = evidence.facts.placement
-    return len(placed.server_cpus) if placed is not None else 0
+    return len(placed.server_cpus) if placed is not None else len(_watched(evidence))
 
 
 def _busy(evidence: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:

@@ -35,10 +35,14 @@ RATES = ("tps", "tps_store")
 
 
 def bottleneck_text(row: Row) -> str:
-    """What limited the condition, in short. One user: its rate is no capacity, and is called what it is."""
+    """What limited the condition, and how busy that was: `disk 60 %`; of a pool, a lock and the delay of a line how
+    much of the response time it took. One user: its rate is no capacity, and is called what it is."""
     if row.bound is not None and row.bound.round_trip:
         return ROUND_TRIP
-    return "" if row.bottleneck is None else BOTTLENECKS[row.bottleneck.part]
+    if row.bottleneck is None:
+        return ""
+    name, share = BOTTLENECKS[row.bottleneck.part], row.bottleneck.share
+    return name if share is None or row.bottleneck.part == "unknown" else f"{name} {100 * share:.0f} %"
 
 
 def error_share(row: Row) -> float | None:

@@ -1,7 +1,7 @@
 """The metrics of the host, of each process on it, and of loadstone itself."""
 
 from loadstone.software.metric import KIB, PERCENT, STORES, Column, Metric, MetricKind, Series, Table, label
-from loadstone.software.part_kind import Observed, PartKind
+from loadstone.software.part_kind import Lock, Observed, PartKind
 
 HOST, KERNEL, CPU, OTHERS, GENERATOR, PROCESS = "host", "kernel", "cpu<number>", "others", "generator", "process"
 PROGRAMS = "other programs"
@@ -172,6 +172,20 @@ OF_PROCESS = (
         "main_thread_disk_share", "rate", "share of the time", "in which its main thread waited for the disk",
         Series("process_main_thread_disk_ratio", "Share of the time that the main thread waited for the disk"), None,
     ),
+    Metric(
+        "disk_wait_share", PROCESS, "rate", "share of the time",
+        "in which one of its threads waited for the disk (an fsync, a read or a write of a file)",
+        Series("process_disk_waiting_ratio", "Share of the time that a thread waited for the disk"),
+    ),
+    Metric(
+        "lock_wait_share", PROCESS, "rate", "share of the time",
+        "in which threads waited for one lock (several at one futex, beyond those that were there without load)",
+        Series("process_lock_waiting_ratio", "Share of the time that threads waited for one lock"),
+    ),
+    Metric(
+        "lock_waiters", PROCESS, "gauge", "threads", "threads that waited for that lock, on average",
+        Series("process_lock_waiters", "Threads that waited for one lock"),
+    ),
     _of_process(
         "rss_bytes", "gauge", "bytes", "resident memory",
         Series("process_resident_memory_bytes", "Memory of the process"),
@@ -239,4 +253,4 @@ _GENERATOR = (
 )  # fmt: skip
 OF_GENERATOR = (*(metric for metric in OF_PROCESS if metric.name in ("cpu_s", "cpu_share", "rss_bytes")), *_GENERATOR)
 METRICS = (*OF_HOST, *OF_OTHERS, *OF_PROCESS, *_GENERATOR)
-OBSERVED = Observed(METRICS, KINDS)
+OBSERVED = Observed(METRICS, KINDS, locks=(Lock("lock_waiters", "lock_wait_share"),))

@@ -14,6 +14,7 @@ from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.host.metrics import OF_PROCESS
 from loadstone.software.host.threads import DiskWaits, main_thread, switches
+from loadstone.software.host.waits import Waits
 from loadstone.software.metric import by_name
 
 PROC = Path("/proc")
@@ -44,6 +45,7 @@ class ProcessMonitor:
         self._rates = Rates(self._counters())
         self._sockets_after_s = 0.0
         self._disk = DiskWaits(pid) if stores else None
+        self._waits = Waits(lambda: (pid,))
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
@@ -62,6 +64,7 @@ class ProcessMonitor:
             reported |= self._gauges()
             if self._disk is not None and (at_the_disk := self._disk.share()) is not None:
                 reported["main_thread_disk_share"] = at_the_disk
+            reported |= self._waits.figures()
         for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
 
@@ -130,6 +133,7 @@ class ProcessTreeMonitor:
         self._rates = Rates(self._counters(self._members()))
         self._thread_rates = Rates(self._threads())
         self._sampled_s = time.monotonic()
+        self._waits = Waits(self._members)
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
@@ -144,7 +148,7 @@ class ProcessTreeMonitor:
         reported = {"alive": float(bool(counters))}
         if counters:
             rates = {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
-            reported |= counters | rates | _gauges(members) | self._busiest()
+            reported |= counters | rates | _gauges(members) | self._busiest() | self._waits.figures()
         for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
 

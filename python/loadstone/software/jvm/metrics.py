@@ -1,7 +1,7 @@
 """The metrics of a JVM, out of what Micrometer tells of it at Spring Boot's `/actuator/prometheus`."""
 
 from loadstone.software.metric import Column, Format, Metric, MetricKind, Series, Table, label
-from loadstone.software.part_kind import Observed, Pool
+from loadstone.software.part_kind import Lock, Observed, Pool
 
 PART = "jvm"
 TABLE = Table("The application's JVM", ("subject",))
@@ -42,6 +42,8 @@ METRICS = (
             Series(*_MEMORY, label("kind", "other"))),
     _metric("jvm_threads", "gauge", "threads", "threads of Java", Series("jvm_threads", "Threads of Java"),
             _column(4, "threads", "Threads of Java.")),
+    _metric("jvm_blocked", "gauge", "threads", "threads that wait for the lock of an object (`synchronized`)",
+            Series("jvm_blocked_threads", "Threads that wait for the lock of an object")),
     _metric("gc_pause_count", "counter", "pauses", "pauses of the garbage collector since the JVM began",
             Series("jvm_gc_pauses", "Pauses of the garbage collector")),
     _metric("gc_pause_s", "counter", "s", "time in pauses of the garbage collector since the JVM began",
@@ -76,4 +78,4 @@ METRICS = (
             Series("tomcat_connections", "Connections to Tomcat"),
             _column(6, "clients", "Connections from clients.")),
 )  # fmt: skip
-OBSERVED = Observed(METRICS, pools=POOLS)
+OBSERVED = Observed(METRICS, pools=POOLS, locks=(Lock("jvm_blocked"),))

@@ -16,6 +16,7 @@ GAUGES: dict[str, tuple[str, Mapping[str, str]]] = {
     "heap_committed_bytes": ("jvm_memory_committed_bytes", HEAP),
     "nonheap_used_bytes": ("jvm_memory_used_bytes", OUTSIDE),
     "jvm_threads": ("jvm_threads_live_threads", {}),
+    "jvm_blocked": ("jvm_threads_states_threads", {"state": "blocked"}),
     "gc_pause_count": ("jvm_gc_pause_seconds_count", {}),
     "gc_pause_s": ("jvm_gc_pause_seconds_sum", {}),
     "hikari_active": ("hikaricp_connections_active", {}),

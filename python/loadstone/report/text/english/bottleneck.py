@@ -90,6 +90,12 @@ def _line(server: str, busy_share: float, shares: Sequence[str], demand_ns: floa
     return f"network-bound: the line to {server} {busy}; beside it {', '.join(shares)}"
 
 
+def _lock(name: str, share: float, queue_ns: float, busy_share: float, demand_ns: float, shares: Sequence[str]) -> str:
+    queue = f"{duration(queue_ns)} a request, {whole_percent(share)} of its response time"
+    held = f"it is held for {duration(demand_ns)} a request, {whole_percent(busy_share)} of the time"
+    return f"lock-bound: threads of {name} wait for a lock, {queue}; {held}; {_nothing_full(shares)}"
+
+
 def _line_delay(server: str, delay_ns: float, share: float, users: int, shares: Sequence[str]) -> str:
     delay = f"the line to {server} adds {duration(delay_ns)} to a request, {whole_percent(share)} of its response time"
     return f"network-bound: {delay} ({several(users, 'user')}); {_nothing_full(shares)}"
@@ -155,6 +161,7 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_crowded": _crowded,
     "bottleneck_line": _line,
     "bottleneck_line_delay": _line_delay,
+    "bottleneck_lock": _lock,
     "bottleneck_thread_and_disk": _thread_and_disk,
     "bottleneck_cores": lambda name, cores, processes=1: (
         f"{name} {cores:.2f}{f' ({processes} processes)' if processes > 1 else ''}"

@@ -1,0 +1,116 @@
+"""What is seen of real threads: those that wait for a lock, for work, and for the disk."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from loadstone.software.host import waits
+from loadstone.software.host.waits import Waits
+
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/syscall").exists(), reason="the system does not say what threads wait for"),
+    pytest.mark.alone,
+]
+LOCKED = """
+import sys, threading, time
+lock, going = threading.Lock(), threading.Event()
+def work():
+    going.wait()
+    while True:
+        with lock:
+            time.sleep(0.002)
+for _ in range(6):
+    threading.Thread(target=work, daemon=True).start()
+print(flush=True)
+sys.stdin.readline()
+GO
+sys.stdin.readline()
+"""
+"""Six threads, that wait for work; from a line on they want one lock."""
+SYNCED = """
+import os, sys
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+print(flush=True)
+sys.stdin.readline()
+while True:
+    os.write(file, bytes(200_000))
+    os.fsync(file)
+    os.lseek(file, 0, 0)
+"""
+
+
+@contextmanager
+def running(program: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    child = subprocess.Popen([sys.executable, "-c", program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def go_on(child: subprocess.Popen[bytes]) -> None:
+    assert child.stdin is not None
+    child.stdin.write(b"\n")
+    child.stdin.flush()
+
+
+def seen(observed: Waits, seconds: float = 2.0) -> dict[str, float]:
+    observed.figures()
+    time.sleep(seconds)
+    return observed.figures()
+
+
+def test_threads_that_want_one_lock_are_counted() -> None:
+    with running(LOCKED.replace("GO", "going.set()")) as child:
+        observed = Waits(lambda: (child.pid,))
+        assert seen(observed, 0.5)["lock_waiters"] == 0, "they wait for work"
+        go_on(child)
+        time.sleep(0.3)
+        found = seen(observed)
+    assert 3 <= found["lock_waiters"] <= 6
+    assert found["lock_wait_share"] > 0.8
+    assert found["disk_wait_share"] < 0.2
+
+
+def test_threads_that_wait_for_work_wait_for_no_lock() -> None:
+    with running(LOCKED.replace("GO", "")) as child:
+        observed = Waits(lambda: (child.pid,))
+        go_on(child)
+        found = seen(observed, 1.0)
+    assert (found["lock_waiters"], found["lock_wait_share"]) == (0, 0)
+
+
+def test_a_thread_in_an_fsync_waits_for_the_disk(tmp_path: Path) -> None:
+    with running(SYNCED, str(tmp_path / "file")) as child:
+        observed = Waits(lambda: (child.pid,))
+        assert seen(observed, 0.5)["disk_wait_share"] == 0
+        go_on(child)
+        found = seen(observed)
+    assert found["disk_wait_share"] > 0.1
+    assert found["lock_wait_share"] == 0
+
+
+def test_it_ends_with_the_process_or_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(LOCKED.replace("GO", "")) as child:
+        observed = Waits(lambda: (child.pid,))
+        assert seen(observed, 0.3)
+    time.sleep(waits.LISTED_S + 0.3)
+    observed.figures()
+    time.sleep(0.2)
+    assert observed.figures() == {}
+    monkeypatch.setattr(waits, "FORGOTTEN_S", 0.1)
+    with running(LOCKED.replace("GO", "")) as child:
+        forgotten = Waits(lambda: (child.pid,))
+        time.sleep(0.6)
+        forgotten.figures()
+        time.sleep(0.2)
+        assert forgotten.figures() == {}
+    assert Waits(lambda: (child.pid,)).figures() == {}, "it is gone"
