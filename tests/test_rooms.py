@@ -18,7 +18,7 @@ ROOMS = {path.name for path in (PACKAGE / "software").iterdir() if path.is_dir()
 SHARED = {"sql"}
 """Rooms of what several kinds of software have in common: these may import them."""
 DECLARATIONS = {"SOFTWARE", "in_containers", "is_users", "software_by_url", "software_of", "with_tables"}
-DECLARATIONS |= {"METRICS", "PART_KINDS", "POOLS", "STUDY_COLUMNS"}
+DECLARATIONS |= {"LOCKS", "METRICS", "PART_KINDS", "POOLS", "STUDY_COLUMNS"}
 """What every stage may ask the registry for: data."""
 LOADING = {
     "deploy.doctor": {"doctor"},

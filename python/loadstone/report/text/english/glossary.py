@@ -56,9 +56,8 @@ _MEASURING = {
     "subject": "The application under test, between the generator and the server.",
     "CPU a request": "CPU time, user and system, that each part used for one correct reply: its service demand. A "
     "faster generator does not change it, as it does a rate; the load does: busy servers answer in batches.",
-    "bottleneck": "The part that was saturated: more load would not have given more; and for how much of the time (of "
-    "a pool, a lock and a line's delay: of the response time). The list of trials has its evidence. 'Round trips' "
-    "means that nothing was saturated and the users waited for replies.",
+    "bottleneck": "The part that was saturated, and for how much of the time (pool, lock, delay of a line: of the "
+    "response time). 'Round trips': nothing was saturated, and users waited for replies. The list of trials has more.",
     "scaled": "Users and rows are fewer than the original's by the same factor, to fit a small machine. "
     "Compare conditions with each other, not with the original.",
     "published": "The original study's figure, measured on its author's machine: context, never a target.",
