@@ -38,7 +38,10 @@ sys.path.insert(0, str(ROOT))
 from tests import frozen_runs  # noqa: E402
 
 PAGES = ("README.md", "README.ko.md", "docs/tutorial.md")
-PICTURES = {"docs/pictures/json-documents.svg": ("json-documents", "charts/by-concurrency-rps.svg")}
+PICTURES = {
+    "docs/pictures/json-documents.svg": ("json-documents", "charts/by-concurrency-rps.svg"),
+    "docs/pictures/cpu-a-request.svg": ("jedis-vs-lettuce", "charts/cost.svg"),
+}
 """Picture of a page -> the recorded run that it is drawn from, and its name among the files of a report."""
 
 SHOWN = re.compile(

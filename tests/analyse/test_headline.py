@@ -148,7 +148,10 @@ def sides(a: str, b: str, place: str = "set", **costs: tuple[float, float]) -> C
 
 def opening(*families: list[Comparison], rows: dict[str, dict[str, Cost]] | None = None) -> str:
     """What a request costs, by these comparisons, and rows of a table by their way."""
-    known = [row(1.0).model_copy(update={"condition": {"way": way}, "costs": of}) for way, of in (rows or {}).items()]
+    known = [
+        row(1.0).model_copy(update={"condition": {"way": way}, "label": way, "costs": of})
+        for way, of in (rows or {}).items()
+    ]
     compared = [Family.model_construct(name=str(number), comparisons=one) for number, one in enumerate(families)]
     return text(cost_sentence([table(*known)], compared))
 
@@ -181,6 +184,14 @@ def test_servers_of_several_names_need_none() -> None:
     assert (
         opening([sides("redis", "valkey", "get")], rows=rows) == "CPU a request at get: redis 7.0 µs and valkey 7.0 µs."
     )
+
+
+def test_where_what_is_compared_has_no_cost_rows_of_a_table_have() -> None:
+    """A budget ended before the application was warm; the libraries alone had been measured."""
+    rows = {"jedis": {"redis": Cost(ns=9_700)}, "lettuce": {"redis": Cost(ns=4_000)}, "warm": {}}
+    found = opening([sides("a", "b")], rows=rows)
+    assert found == "CPU a request of redis: jedis 9.7 µs and lettuce 4.0 µs."
+    assert cost_sentence([table(row(1.0), row(2.0, operation="get"))], []) is None
 
 
 def test_without_two_costs_nothing_is_said() -> None:

@@ -209,11 +209,14 @@ def _clarity(pair: Comparison) -> tuple[int, float]:
 def cost_sentence(tables: Sequence[ResultTable], families: Sequence[Family]) -> Message | None:
     """What a request costs each side of the comparison with the most sides, at its first place; None without costs.
 
-    Of a side that stands in no table the typical cost of its rounds.
+    Of a side that stands in no table the typical cost of its rounds. Where what is compared has none, the rows of the
+    first table that has some.
     """
     rows = {identity(row.condition): row.costs for table in tables for row in table.rows}
     places = [_sides_with_costs(family, rows) for family in families]
     place, sides = max(places, key=lambda found: len(found[1]), default=("", {}))
+    if families and len(sides) < 2:
+        place, sides = "", _rows_with_costs(tables)
     if len(sides) < 2:
         return None
     parts = {part for costs in sides.values() for part in costs}
@@ -242,3 +245,12 @@ def _sides_with_costs(family: Family, rows: Mapping[str, Mapping[str, Cost]]) ->
             if costs:
                 found.setdefault(side.name, costs)
     return place, found
+
+
+def _rows_with_costs(tables: Sequence[ResultTable]) -> _Sides:
+    """The rows of the first table of which two have a cost, up to those that the opening has room for."""
+    for table in tables:
+        rows = [row for row in table.rows if row.costs]
+        if len(rows) > 1:
+            return {row.label: {part: cost.ns for part, cost in row.costs.items()} for row in rows}
+    return {}
