@@ -16,6 +16,9 @@ class PartKind:
     threads: Literal["one", "many", "any"] = "any"
     """one: it works in its main thread, whose CPU is its limit; many: its main thread says nothing; any: the main
     thread is reported where it takes most of the CPU."""
+    threads_set_by: str | None = None
+    """The setting, as it is read back, that says how many threads answer requests: of one in its main thread those that
+    help it."""
     many_processes: bool = False
     """Whether it works in many processes, e.g. one a connection: they are observed together."""
     shows_machine: bool = False

@@ -16,6 +16,7 @@ from loadstone.report.text.english.comparisons import COMPARISONS, PAIR_CHECKS, 
 from loadstone.report.text.english.crashes import CRASHES
 from loadstone.report.text.english.effects import EFFECTS
 from loadstone.report.text.english.figures import FIGURES, QUANTILES, ROWS
+from loadstone.report.text.english.full_servers import FULL_SERVERS
 from loadstone.report.text.english.glossary import GLOSSARY, TERMS
 from loadstone.report.text.english.objectives import OBJECTIVES
 from loadstone.report.text.english.run import HEADLINE, NEXT_STEP, NOTES, TRUST
@@ -30,6 +31,7 @@ ENGLISH: Mapping[str, Sentence] = {
     **ANSWERS,
     **BOTTLENECK,
     **CAPACITY,
+    **FULL_SERVERS,
     **CHECKS,
     **CHECK_QUESTIONS,
     **COMPARISONS,

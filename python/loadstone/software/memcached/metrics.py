@@ -8,6 +8,7 @@ KIND = PartKind(
     PART,
     store=True,
     threads="many",
+    threads_set_by="threads",
     connections="curr_connections",
     cpu_counters=("rusage_system", "rusage_user"),
 )

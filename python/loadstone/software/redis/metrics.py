@@ -8,6 +8,7 @@ KIND = PartKind(
     PART,
     store=True,
     threads="one",
+    threads_set_by="io-threads",
     connections="connected_clients",
     cpu_counters=("used_cpu_sys", "used_cpu_user"),
     main_thread_counters=("used_cpu_sys_main_thread", "used_cpu_user_main_thread"),
