@@ -79,7 +79,14 @@ GOALS_MAY = {"errors", "figures", "goals", "judge", "message", "plan", "spec"}
 GOALS_MAY_OF_RECORD = {"record.crash", "record.histogram", "record.look", "record.plan_summary", "record.reading"}
 GOALS_MAY_OF_RECORD |= {"record.trial"}
 """What a goal may know: what is planned, what was measured, and how it is judged."""
-ANSWERS = {"goals.answer", "goals.crash", "goals.registry", "goals.saturate", "goals.saturate_answer"}
+ANSWERS = {
+    "goals.answer",
+    "goals.full_server",
+    "goals.crash",
+    "goals.registry",
+    "goals.saturate",
+    "goals.saturate_answer",
+}
 ANSWERS |= {"goals.saturate_types"}
 """The modules of goals that say what they answer, and the way to those: the analysis and the report may import them."""
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -10,6 +10,7 @@ from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.analyse.effects import effects_of
 from loadstone.analyse.fixed_rates import own_load
+from loadstone.analyse.full_servers import full_servers_of
 from loadstone.analyse.headline import answer_question, budget_too_short, comparison_line, cost_sentence, headline
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
@@ -45,7 +46,7 @@ def analyse_run(run: Run) -> Analysis:
     judged = [judge_trial(trial) for trial in run.trials]
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
     under_own_load = own_load(run, judged)
-    tables = make_tables(run, judged)
+    tables, full_servers = make_tables(run, judged), full_servers_of(run, judged)
     families, effects = compare_groups(run, judged), effects_of(run, judged)
     checks = summarise_checks(judged)
     needed_s, quick = needed_budget_s(run), run.plan.quick
@@ -61,8 +62,10 @@ def analyse_run(run: Run) -> Analysis:
         experiment=run.experiment.name,
         run=run.path.resolve().name,
         question=run.experiment.question,
-        answer=short or alone or answer_question(run.experiment, tables, families, effects, points, said, quick=quick),
-        headline=short or alone or headline(run.experiment, tables, families, points, quick=quick),
+        answer=short
+        or alone
+        or answer_question(run.experiment, tables, families, effects, points, said, full_servers, quick=quick),
+        headline=short or alone or headline(run.experiment, tables, families, points, full_servers, quick=quick),
         costs=None if short or alone else cost_sentence(tables, families),
         comparison=comparison_line(tables, families),
         families=families,
@@ -91,6 +94,7 @@ def analyse_run(run: Run) -> Analysis:
             Outcome(run.experiment, under_own_load, tables, families, checks, run.plan.scale, effects, saturations)
         ),
         crashes=Crash.answer(run),
+        full_servers=full_servers,
         goals=answers,
         capacities=capacities_of(run, judged),
         speed=machine_speed(judged),

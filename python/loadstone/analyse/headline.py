@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.model import Comparison, EffectsAnswer, Family, ResultTable, Row
+from loadstone.goals.full_server import ServerWhenFull
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import COST, DECIDED, UNBOUNDED, Cost, Side, VerdictKind
 from loadstone.message import Message, message
@@ -29,6 +30,7 @@ def answer_question(
     effects: Sequence[EffectsAnswer] = (),
     saturations: Message | None = None,
     goals: Sequence[Message] = (),
+    full_servers: Sequence[ServerWhenFull] = (),
     *,
     quick: bool,
 ) -> Message:
@@ -37,7 +39,7 @@ def answer_question(
     """
     answered = {effect.name for effect in effects}
     verdicts = _main_verdicts([family for family in families if family.name not in answered])
-    first = headline(experiment, tables, families, saturations, quick=quick)
+    first = headline(experiment, tables, families, saturations, full_servers, quick=quick)
     costs = cost_sentence(tables, families)
     parts = [first, *([costs] if costs is not None else []), *(effect.answer for effect in effects)]
     parts += [verdicts] if verdicts is not None else []
@@ -56,10 +58,14 @@ def headline(
     tables: Sequence[ResultTable],
     families: Sequence[Family] = (),
     saturations: Message | None = None,
+    full_servers: Sequence[ServerWhenFull] = (),
     *,
     quick: bool,
 ) -> Message:
     """One sentence: figures of the primary metric that have an interval, or else what the run can tell.
+
+    What one server does when it is full comes before what it did under some number of users, where the users are varied
+    and it is known of as many levels.
 
     `saturations`: where conditions saturate, which is told where no row has a figure.
 
@@ -76,6 +82,9 @@ def headline(
             return message("headline_others_took_cpu", quick=quick)
         return saturations or message("headline_no_figure", quick=quick)
     found = max(_groups(tables, metric), key=lambda group: group.weight, default=None)
+    full = max(_full(tables, full_servers), key=len, default=())
+    if is_rate(metric) and full and len(full) >= (len(found.rows) if found is not None else 1):
+        return _of_capacities(experiment, tables, full, quick=quick)
     if found is None:
         compared = not is_rate(metric) and any(family.metric == metric and family.comparisons for family in families)
         return _without_interval(usable, compared_by=metric if compared else None, quick=quick)
@@ -119,7 +128,7 @@ class _Group:
 
 def _groups(tables: Sequence[ResultTable], metric: str) -> Iterator[_Group]:
     for table in tables:
-        first = next((name for name, levels in table.vary.items() if len(levels) > 1), next(iter(table.vary)))
+        first = _first_factor(table)
         places: dict[str, list[Row]] = {}
         for row in table.rows:
             if row.verdict in ("valid", "suspect") and row.interval(metric) is not None:
@@ -127,6 +136,47 @@ def _groups(tables: Sequence[ResultTable], metric: str) -> Iterator[_Group]:
                 places.setdefault(place, []).append(row)
         others = tuple(name for name in table.vary if name != first)
         yield from (_Group(first, others, tuple(rows)) for rows in places.values())
+
+
+def _full(
+    tables: Sequence[ResultTable], full_servers: Sequence[ServerWhenFull]
+) -> Iterator[tuple[ServerWhenFull, ...]]:
+    """What is known of full servers, of conditions that differ in the first factor of a table only."""
+    for table in tables:
+        first, places = _first_factor(table), dict[str, list[ServerWhenFull]]()
+        known = [one for one in full_servers if one.users_vary and one.capacity.per_s is not None]
+        for one in known:
+            usual = all(
+                any(row.condition.get(name) == level for row in table.rows) for name, level in one.condition.items()
+            )
+            if first in one.condition and usual:
+                place = {name: level for name, level in one.condition.items() if name != first}
+                places.setdefault(identity(place), []).append(one)
+        yield from map(tuple, places.values())
+
+
+def _first_factor(table: ResultTable) -> str:
+    return next((name for name, levels in table.vary.items() if len(levels) > 1), next(iter(table.vary)))
+
+
+def _of_capacities(
+    experiment: Experiment, tables: Sequence[ResultTable], full: Sequence[ServerWhenFull], *, quick: bool
+) -> Message:
+    conditions = [one.condition for one in full]
+    table = next(table for table in tables if _first_factor(table) in conditions[0])
+    first = _first_factor(table)
+    others = [name for name in table.vary if name != first and name in conditions[0]]
+    servers = list(dict.fromkeys(one.server for one in full))
+    return message(
+        "headline_full",
+        server=servers[0] if len(servers) == 1 else None,
+        place=condition_label(experiment, conditions[0], others),
+        figures=[
+            message("headline_level", level=condition_label(experiment, one.condition, [first]), figure=one.said)
+            for one in full
+        ],
+        quick=quick,
+    )
 
 
 def _named(experiment: Experiment, group: _Group, metric: str, *, quick: bool) -> Message:

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny
 from loadstone.analyse.capacity_section import capacity_section
 from loadstone.goals.answer import GoalAnswer, Section
 from loadstone.goals.crash import CrashTable, crash_section
+from loadstone.goals.full_server import ServerWhenFull, full_server_section
 from loadstone.goals.registry import read_answer
 from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
@@ -518,6 +519,8 @@ class Analysis(Piece):
     """Titles of factors; a factor without an entry is called by its name."""
     saturations: list[SaturationAnswer] = []
     """Where each condition saturates, where the experiment searches for it."""
+    full_servers: list[ServerWhenFull] = Field(default=[], exclude_if=operator.not_)
+    """What one server does when it is full, at each place; left out where no server's CPU was seen."""
     goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
     """What the goals found that the experiment declares, by their names; left out where there are none."""
 
@@ -529,4 +532,5 @@ class Analysis(Piece):
         """What goals beside tables, comparisons and saturation points have to say."""
         crashes = [crash_section(self.crashes)] if self.crashes else []
         capacity = [capacity_section(self.capacities)] if self.capacities else []
-        return [*crashes, *capacity, *(answer.section(name) for name, answer in self.goals.items())]
+        full = [full_server_section(self.full_servers)] if self.full_servers else []
+        return [*crashes, *full, *capacity, *(answer.section(name) for name, answer in self.goals.items())]

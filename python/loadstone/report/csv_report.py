@@ -45,8 +45,8 @@ COMBINATIONS = ("effects", "metric", "condition", "label", "figure", "low", "hig
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
-    """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `host.csv`, `parts.csv`,
-    `saturation.csv` and `ramp.csv` where there is something of the kind.
+    """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `full-servers.csv`,
+    `host.csv`, `parts.csv`, `saturation.csv` and `ramp.csv` where there is something of the kind.
 
     A figure that is not known is an empty cell.
     """
@@ -69,6 +69,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
         files["effects.csv"] = _written(list(EFFECTS), list(_effect_rows(analysis)))
         files["combinations.csv"] = _written(list(COMBINATIONS), list(_combination_rows(analysis)))
     further = {
+        "full-servers.csv": _full_server_rows,
         "host.csv": _host_rows,
         "parts.csv": _part_rows,
         "saturation.csv": _saturation_rows,
@@ -357,6 +358,24 @@ def _combination_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
                 "high": cell.high,
                 "check": cell.refusal.name if cell.refusal is not None else "",
             }
+
+
+def _full_server_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+    """What one server does when it is full, at each place."""
+    for one in analysis.full_servers:
+        found = one.capacity
+        yield {
+            "label": one.label,
+            "condition": json.dumps(one.condition, ensure_ascii=False),
+            "server": one.server,
+            "how": found.how,
+            "per_s": found.per_s,
+            "per_s_low": found.low_per_s,
+            "per_s_high": found.high_per_s,
+            "users": found.users,
+            "busy_share": found.busy,
+            "why_not": "" if found.why is None else fmt.sentence(found.why),
+        }
 
 
 def _saturation_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
