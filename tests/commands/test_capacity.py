@@ -133,3 +133,14 @@ def test_numbers_of_users(text: str, users: tuple[int, ...]) -> None:
 def test_too_many_users() -> None:
     with pytest.raises(UserError, match="from 1 to 100000"):
         read_users("--users", "1..100001")
+
+
+def test_a_server_with_cpus_of_its_own_shares_the_generators(nest_run: Path, monkeypatch: Patch, capsys: Print) -> None:
+    """On two CPUs there is no other: behind a line Redis takes none of the application's."""
+    _, out, _ = ran(monkeypatch, capsys, nest_run, "--only", "processes=one", "--json")
+    shared = {
+        one["condition"]["redis"]: {part["name"]: part["shares_with"] for part in one["parts"]}
+        for one in json.loads(out)["capacities"]
+    }
+    assert shared["local"]["redis"] == ["nest"]
+    assert "nest" not in shared["remote"]["redis"]

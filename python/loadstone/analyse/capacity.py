@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadstone.deploy.placement import OWN_CPUS
 from loadstone.judge.capacity.answer import Capacity
 from loadstone.judge.capacity.findings import Checked, capacity_of
 from loadstone.judge.capacity.load_levels import LoadLevel, conditions_of, levels_of
@@ -12,7 +13,8 @@ from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.part_kinds import SUBJECT
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
-from loadstone.spec.levels import Condition, is_level
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import REFERENCE, Condition, is_level
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,10 @@ class Found:
 def find_capacities(run: Run, judged: Sequence[TrialRecord]) -> list[Found]:
     """Every condition of the closed model whose parts were observed, in the order in which they were measured."""
     usable = [trial for trial in judged if trial.block != WARM_BLOCK and not forbidding(trial)]
-    groups = [(condition, levels_of(trials)) for condition, trials in conditions_of(usable)]
+    groups = [
+        (condition, levels_of(trials, _with_own_cpus(run.experiment, condition)))
+        for condition, trials in conditions_of(usable)
+    ]
     found = [(condition, levels) for condition, levels in groups if levels]
     varied = _varied([condition for condition, _ in found])
     made = []
@@ -41,6 +46,25 @@ def capacities_of(run: Run, judged: Sequence[TrialRecord]) -> list[Capacity]:
     """The same for the report, of conditions with an application: its parts share its CPUs, or stand behind it."""
     of_applications = [trial for trial in judged if SUBJECT in trial.facts.kinds.values()]
     return [found.capacity for found in find_capacities(run, of_applications)]
+
+
+def _with_own_cpus(experiment: Experiment, condition: Condition) -> list[str]:
+    """The servers that a condition gives CPUs of their own."""
+    return [
+        name
+        for name, server in experiment.servers.items()
+        if _setting(experiment, condition, server.get("cpus")) == OWN_CPUS
+    ]
+
+
+def _setting(experiment: Experiment, condition: Condition, value: object) -> object:
+    """What stands there, or the level or setting of a level that it refers to; None where that is not known."""
+    found = REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return value
+    name, _, setting = found[1].partition(".")
+    factor, level = experiment.factors.get(name), condition.get(name)
+    return level if factor is None or not setting else factor.values.get(str(level), {}).get(setting)
 
 
 def _varied(conditions: Sequence[Condition]) -> list[str]:

@@ -93,7 +93,9 @@ def part_cells(part: CapacityPart) -> tuple[str, str, str, str, str]:
     """The columns of a part; dashes where nothing is known."""
     cost = part.cost
     ends = None if cost.low_ns is None or cost.high_ns is None else (cost.low_ns, cost.high_ns)
-    shared = f" with {', '.join(part.shares_with)}" if part.shares_with else ""
+    busy = fmt.percent(None if part.busy_share is None else min(1.0, part.busy_share))
+    if part.shares_with:
+        busy += f" with {fmt.plain(', '.join(part.shares_with))}"
     most = fmt.rate(part.most_per_s)
     if part.most_low_per_s is not None and part.most_high_per_s is not None:
         most += f" [{fmt.rate(part.most_low_per_s)}, {fmt.rate(part.most_high_per_s)}]"
@@ -101,7 +103,7 @@ def part_cells(part: CapacityPart) -> tuple[str, str, str, str, str]:
         fmt.plain(part.name),
         f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}",
         fmt.number(part.cpus),
-        fmt.percent(None if part.busy_share is None else min(1.0, part.busy_share)) + fmt.plain(shared),
+        busy,
         f"{most} /s",
     )
 

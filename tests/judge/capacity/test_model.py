@@ -13,16 +13,18 @@ from loadstone.judge.capacity.model import Change, groups_of, hold_half, hold_ou
 from loadstone.judge.capacity.network import Network, Station
 from loadstone.report.text.sentences import text
 
-APP = PartLoad(250e-6, 1.0, one_thread=True, processes=1, shares_cpus=True)
-STORE = PartLoad(20e-6, 1.0, one_thread=True, processes=1, shares_cpus=True)
-GENERATOR = PartLoad(25e-6, 1.0, one_thread=True, processes=1, shares_cpus=False)
+APP = PartLoad(250e-6, 1.0, one_thread=True, processes=1, place="servers")
+STORE = PartLoad(20e-6, 1.0, one_thread=True, processes=1, place="servers")
+GENERATOR = PartLoad(25e-6, 1.0, one_thread=True, processes=1, place="generator")
 USERS = (1, 2, 4, 8, 16, 32, 64)
 Rate = Callable[[int], float]
 
 
 def level(users: int, per_s: float, think_s: float = 0.0, **parts: PartLoad) -> LoadLevel:
     found = parts or {"app": APP, "redis": STORE, "generator": GENERATOR}
-    return LoadLevel(users, think_s, per_s, 10_000, found, server_cpus=1, trials=(), spread=0.01)
+    return LoadLevel(
+        users, think_s, per_s, 10_000, found, cpus_of={"servers": 1, "generator": 1}, trials=(), spread=0.01
+    )
 
 
 def network(delay_s: float = 1e-3, think_s: float = 0.0) -> Network:
@@ -38,10 +40,12 @@ def levels(rate: Rate, noise: float = 0.0, seed: int = 1) -> list[LoadLevel]:
 def test_parts_that_fill_a_cpu_before_one_is_full_alone_are_one_station() -> None:
     shared, alone = sorted(groups_of(level(8, 3_000)), key=lambda group: -len(group.parts))
     assert (shared.name, shared.servers, alone.name) == ("app + redis", 1.0, "generator")
-    two_cpus = replace(level(8, 3_000), server_cpus=2)
+    two_cpus = replace(level(8, 3_000), cpus_of={"servers": 2})
     assert {group.name for group in groups_of(two_cpus)} == {"app", "redis", "generator"}
     own = groups_of(level(8, 3_000), Change(cpus={"app": 1}))
     assert {group.name for group in own} == {"app", "redis", "generator"}
+    beside = level(8, 3_000, app=APP, redis=replace(STORE, place="generator"), generator=GENERATOR)
+    assert {group.name for group in groups_of(beside)} == {"app", "redis + generator"}
     unknown = level(8, 3_000, app=replace(APP, cpus=None), redis=STORE)
     assert [group.name for group in groups_of(unknown)] == ["redis"]
 

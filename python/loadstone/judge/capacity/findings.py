@@ -39,6 +39,8 @@ _NOISY = 0.5
 """J: from this share of the worst error on, the levels' own spread explains it."""
 _STARVED = 0.1
 """J: of the time without a CPU that a thread was ready for."""
+_WANTED = 0.5
+"""J: of the time that it ran or was ready to; what wants less of its CPU is not held up by that."""
 _WAITING = 0.25
 """J: of a response time, for a connection of the generator."""
 
@@ -250,7 +252,7 @@ def _starved(load: Load | None) -> Message | None:
     """The thread that waited longest for a CPU that others had."""
     needed = {} if load is None else load.needed
     name = max(needed, key=lambda part: needed[part].waited, default="")
-    if not name or needed[name].waited < _STARVED:
+    if not name or needed[name].waited < _STARVED or needed[name].needed < _WANTED:
         return None
     return message("capacity_why_neighbours", name=name, waited_share=needed[name].waited)
 

@@ -1,8 +1,9 @@
 """What a condition did under each number of users: its rate, and what each part took of its CPUs for it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
+from typing import Literal
 
 from loadstone.bounds.numbers import whole_number
 from loadstone.judge.cost import parts_with_cost
@@ -19,6 +20,9 @@ FAILED_MAX = 0.01
 _BENEATH_S = 1e-9
 
 
+Place = Literal["servers", "generator", "own"]
+
+
 @dataclass(frozen=True)
 class PartLoad:
     """One part under one load."""
@@ -30,8 +34,8 @@ class PartLoad:
     one_thread: bool
     """Whether a process of it works in one thread, so that more CPUs do not help it."""
     processes: int
-    shares_cpus: bool
-    """Whether it runs on the servers' CPUs, with the others that do."""
+    place: Place
+    """Whose CPUs it runs on, with the others that do."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,8 @@ class LoadLevel:
     """How many requests the generator's connections carry at once."""
     parts: dict[str, PartLoad]
     """Servers, applications and the generator, by their names."""
-    server_cpus: int
-    """How many CPUs the servers share; 0: that is not known."""
+    cpus_of: Mapping[Place, int]
+    """How many CPUs there are in each place; those of none that is not known."""
     trials: tuple[TrialRecord, ...]
     spread: float
     """By how much the rates of single trials differ, as a share: half of the range around their median; 0 of one."""
@@ -58,12 +62,13 @@ class LoadLevel:
         return self.users / self.per_s - self.think_s
 
 
-def levels_of(trials: Sequence[TrialRecord]) -> list[LoadLevel]:
+def levels_of(trials: Sequence[TrialRecord], apart: Collection[str] = ()) -> list[LoadLevel]:
     """The levels of one condition in the order of their users; of a closed model, and such as have figures.
 
     Args:
         trials: judged, and not forbidden by a check. Of a search for a saturation point its sweeps count, and the
             search alone where there are none: its first steps find a cold server.
+        apart: servers that the experiment gives CPUs of their own (`deploy.placement.own_cpus`).
     """
     sweeps = [trial for trial in trials if trial.saturation is not None and trial.saturation.phase == "sweep"]
     by_users: dict[tuple[int, float], list[TrialEvidence]] = {}
@@ -72,7 +77,7 @@ def levels_of(trials: Sequence[TrialRecord]) -> list[LoadLevel]:
         if found is None or found.closed is None or not _says_enough(found):
             continue
         by_users.setdefault((found.closed.users, found.closed.think_time_ms / 1e3), []).append(found)
-    levels = (_level(users, think_s, found) for (users, think_s), found in sorted(by_users.items()))
+    levels = (_level(users, think_s, found, apart) for (users, think_s), found in sorted(by_users.items()))
     return [level for level in levels if level is not None]
 
 
@@ -84,12 +89,13 @@ def _says_enough(found: TrialEvidence) -> bool:
     return enough and not ramp and failed <= FAILED_MAX * counts.sent + (counts.in_flight or 0)
 
 
-def _level(users: int, think_s: float, found: Sequence[TrialEvidence]) -> LoadLevel | None:
+def _level(users: int, think_s: float, found: Sequence[TrialEvidence], apart: Collection[str]) -> LoadLevel | None:
     trials = [one.trial for one in found]
     replies = sum(trial.goodput_per_s * trial.duration_s for trial in trials)
     rates = [trial.goodput_per_s for trial in trials]
     connections = found[0].drive.connections.planned or found[0].plan.pool.connections
-    parts = _parts(found, replies)
+    cpus_of = _cpus_of(found[0], apart)
+    parts = {name: _placed(name, part, cpus_of, apart) for name, part in _parts(found, replies).items()}
     if not parts:
         return None
     return LoadLevel(
@@ -98,10 +104,27 @@ def _level(users: int, think_s: float, found: Sequence[TrialEvidence]) -> LoadLe
         per_s=replies / sum(trial.duration_s for trial in trials),
         pool=connections * max(1, found[0].plan.pipeline_depth),
         parts=parts,
-        server_cpus=place_cpus(found[0]),
+        cpus_of=cpus_of,
         trials=tuple(trials),
         spread=(max(rates) - min(rates)) / 2 / median(rates),
     )
+
+
+def _cpus_of(found: TrialEvidence, apart: Collection[str]) -> dict[Place, int]:
+    """Of two CPUs or more of the servers' those apart have the last; of one alone they have the generator's."""
+    placed = found.facts.placement
+    if placed is None or not placed.server_cpus:
+        return {}
+    servers = len(placed.server_cpus)
+    if apart and servers > 1:
+        return {"servers": servers - 1, "own": 1, "generator": len(placed.generator_cpus)}
+    return {"servers": servers, "generator": len(placed.generator_cpus)}
+
+
+def _placed(name: str, part: PartLoad, cpus_of: Mapping[Place, int], apart: Collection[str]) -> PartLoad:
+    if name not in apart or not cpus_of:
+        return part
+    return replace(part, place="own" if "own" in cpus_of else "generator")
 
 
 def _parts(found: Sequence[TrialEvidence], replies: float) -> dict[str, PartLoad]:
@@ -124,25 +147,25 @@ def _server(name: str, demand_s: float, found: TrialEvidence) -> PartLoad:
     observed = busy_parts(found)
     nodes = [busy for part, busy in observed.items() if (found.server_of(part) or found.subject_of(part)) == name]
     kind, placed = found.kind_of(owners.get(name, name)), float(place_cpus(found)) or None
+    place: Place = "own" if placed is None else "servers"
     if not nodes:
         one = kind.threads == "one"
-        return PartLoad(demand_s, 1.0 if one else placed, one, 1, placed is not None)
+        return PartLoad(demand_s, 1.0 if one else placed, one, 1, place)
     processes = sum(busy.processes for busy in nodes)
     one_thread = all(busy.cpus is None for busy in nodes)
     if one_thread:
         limits = [part.cpu_limit for part in found.server_parts.values() if part.cpu_limit is not None]
-        return PartLoad(demand_s, processes * min([1.0, *limits]), True, processes, placed is not None)
+        return PartLoad(demand_s, processes * min([1.0, *limits]), True, processes, place)
     cpus = sum(busy.cpus or 1.0 for busy in nodes)
     threads = whole_number(found.facts.settings.get(name, {}).get("threads", ""))
-    return PartLoad(demand_s, min(cpus, threads) if threads else cpus, False, processes, placed is not None)
+    return PartLoad(demand_s, min(cpus, threads) if threads else cpus, False, processes, place)
 
 
 def _generator(demand_s: float, found: TrialEvidence) -> PartLoad:
     placed, threads = found.facts.placement, max(1, found.plan.threads)
     cpus = len(placed.generator_cpus) if placed is not None else 0
-    return PartLoad(
-        demand_s, float(min(threads, cpus) if cpus else threads), True, threads, bool(placed and placed.shared)
-    )
+    place: Place = "servers" if placed is not None and placed.shared else "generator"
+    return PartLoad(demand_s, float(min(threads, cpus) if cpus else threads), True, threads, place)
 
 
 def conditions_of(trials: Sequence[TrialRecord]) -> list[tuple[Condition, list[TrialRecord]]]:

@@ -79,26 +79,27 @@ class Group:
 
 
 def groups_of(level: LoadLevel, change: Change = Change()) -> list[Group]:
-    """The stations of a level: a part each, but where several fill the servers' CPUs before any of them is full alone.
+    """The stations of a level: a part each, but where several fill the CPUs of a place before one is full alone.
 
     A part that is given CPUs or instances has them for itself. Of one whose CPUs are not known nothing is a station:
     what it takes is in the rest of the response time.
     """
-    apart: list[tuple[str, float]] = []
-    together: list[tuple[str, float]] = []
-    for name, part in level.parts.items():
-        if (cpus := cpus_of(name, part, change)) is None:
-            continue
-        own = name in change.cpus or name in change.instances or not part.shares_cpus
-        (apart if own else together).append((name, cpus))
-    total = sum(level.parts[name].demand_s * change.cost.get(name, 1.0) for name, _ in together)
-    most = sum(cpus for _, cpus in together)
-    alone = max((level.parts[n].demand_s * change.cost.get(n, 1.0) / cpus for n, cpus in together), default=0.0)
-    if len(together) > 1 and 0 < level.server_cpus < most and total / level.server_cpus > alone:
-        shared = [Group(tuple(name for name, _ in together), float(level.server_cpus))]
-    else:
-        shared = [Group((name,), cpus) for name, cpus in together]
-    return [*(Group((name,), cpus) for name, cpus in apart), *shared]
+    given = {*change.cpus, *change.instances}
+    known = {name: cpus for name, part in level.parts.items() if (cpus := cpus_of(name, part, change)) is not None}
+    groups = [Group((name,), cpus) for name, cpus in known.items() if name in given]
+    for place in dict.fromkeys(part.place for part in level.parts.values()):
+        there = {name: cpus for name, cpus in known.items() if name not in given and level.parts[name].place == place}
+        groups += _of_place(level, there, level.cpus_of.get(place), change)
+    return groups
+
+
+def _of_place(level: LoadLevel, parts: Mapping[str, float], cpus: int | None, change: Change) -> list[Group]:
+    """`parts`: how many CPUs each can keep busy; `cpus`: how many there are."""
+    takes = {name: level.parts[name].demand_s * change.cost.get(name, 1.0) for name in parts}
+    alone = max((takes[name] / parts[name] for name in parts), default=0.0)
+    if cpus and len(parts) > 1 and cpus < sum(parts.values()) and sum(takes.values()) / cpus > alone:
+        return [Group(tuple(parts), float(cpus))]
+    return [Group((name,), own) for name, own in parts.items()]
 
 
 def cpus_of(name: str, part: PartLoad, change: Change = Change()) -> float | None:
