@@ -11,7 +11,8 @@ nest    the Nest application with Redis and MariaDB, in one process and in two
 lock, pool, timer   `breaking_server.py`: what no cost of a CPU explains
 
 From every second number of users, with the least and the most, the others are predicted, by exactly what the command
-does: the model is held to these levels, and where it fails there it predicts nothing. A line for each prediction is
+does: the model is held to these levels, and where it fails there it predicts nothing. Where half of the levels are too
+few for that, as of a system that one user fills, only whether it is refused is seen. A line for each prediction is
 appended to `--out`, and one for each model that was refused; printed are, of what was predicted, how often the measured
 rate is inside of the interval, and the median error.
 """
@@ -35,6 +36,7 @@ from saturation_run import LONGEST_S, ROOT, add_line
 
 from loadstone.analyse.capacity import Found, find_capacities
 from loadstone.judge.capacity.findings import capacity_of
+from loadstone.judge.capacity.model import LEVELS_MIN
 from loadstone.judge.validity.checks import judge_trial
 from loadstone.machine.local_ports import free_port
 from loadstone.record.reading import read_run
@@ -89,6 +91,8 @@ def predictions(case: str, folder: Path) -> Iterator[dict[str, Any]]:
 def _of_condition(case: str, folder: Path, found: Found) -> Iterator[dict[str, Any]]:
     levels = found.levels
     known = [*levels[:-1:2], levels[-1]]
+    if len(known) < LEVELS_MIN:
+        known = list(levels)
     capacity, checked = capacity_of(found.capacity.condition, found.capacity.label, known)
     head = {
         "format": 1,

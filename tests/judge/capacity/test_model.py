@@ -131,6 +131,32 @@ def test_what_is_no_network_of_its_cpus_is_refused(rate: Rate, why: str) -> None
     assert {part.name for part in capacity.parts} == {"app", "redis", "generator"}
 
 
+def test_connections_that_all_share_admit_no_more() -> None:
+    """Of users who bring their own there are as many as users; eight for all are a pool, beyond the levels, too."""
+    far = network(delay_s=10e-3)
+    own = [replace(level(users, far.per_s(users)), pool=users) for users in USERS]
+    pooled = replace(far, pool=8)
+    shared = [replace(level(users, pooled.per_s(users)), pool=8) for users in USERS]
+    for made, truth in ((own, far), (shared, pooled)):
+        checked, _ = check(made)
+        assert checked is not None
+        found = checked.predict(48)
+        assert found is not None
+        assert found.per_s == pytest.approx(truth.per_s(48), rel=0.05)
+        slower = checked.predict(60, Change(round_trip_s=50e-3))
+        assert slower is not None
+        assert slower.per_s == pytest.approx(replace(truth, delay_s=60e-3).per_s(60), rel=0.05)
+
+
+def test_parts_of_unknown_cpus_have_no_limit() -> None:
+    unknown = {"app": replace(APP, cpus=None)}
+    capacity, checked = capacity_of({}, "", [level(users, 10.0 * users, **unknown) for users in USERS])
+    assert checked is None
+    assert capacity.limits == []
+    assert capacity.parts[0].most_per_s is None
+    assert "is not known" in text(capacity.limit)
+
+
 def test_a_timer_is_a_delay() -> None:
     """It holds each request for as long, whatever the load: that is in the model, and seen in the waiting."""
     capacity, checked = capacity_of({}, "", levels(network(delay_s=40e-3).per_s, noise=0.01))

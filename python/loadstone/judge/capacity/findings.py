@@ -122,6 +122,8 @@ def check(levels: Sequence[LoadLevel]) -> tuple[Checked | None, Held | None]:
     With few users a request may cost several times as much as with one more, since servers and generator fall asleep
     between requests: from how many on a model holds is part of the answer, and each has the error of its own range.
     """
+    if not groups_of(levels[-1]):
+        return None, None
     whole = hold_out(levels)
     fitted = []
     for first in range(len(levels) - LEVELS_MIN + 1):
@@ -144,7 +146,7 @@ def capacity_of(condition: Condition, label: str, levels: Sequence[LoadLevel]) -
         users=shown.users,
         per_s=shown.per_s,
         response_s=shown.response_s,
-        waiting_s=rest_s(shown, 1.0, 1.0) if busiest_share(shown) < FULL else None,
+        waiting_s=rest_s(shown, 1.0, 1.0) if limits and busiest_share(shown) < FULL else None,
         parts=_parts(shown),
         limits=limits,
         limit=_limit(shown, limits),
@@ -216,6 +218,8 @@ def _limit(level: LoadLevel, limits: Sequence[CapacityLimit]) -> Message:
 
 
 def _refusal(levels: Sequence[LoadLevel], held: Held | None) -> Message:
+    if not groups_of(levels[-1]):
+        return message("capacity_unknown")
     if held is None:
         return message("capacity_few_levels", levels=len(levels), least=LEVELS_MIN)
     worst = held.worst

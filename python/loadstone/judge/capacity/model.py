@@ -147,8 +147,7 @@ class Model:
             for group in groups
         )
         delay_s = self._between(load, self.delays_s) * change.slower + change.round_trip_s
-        pool = self.levels[-1].pool if users > self.levels[-1].pool else None
-        network = Network(stations, delay_s, think_s, pool)
+        network = Network(stations, delay_s, think_s, self.pool)
         return network, rate_of(network, users, self.even)
 
     def _demand_s(self, part: str, load: float, change: Change) -> float:
@@ -160,6 +159,12 @@ class Model:
         loads = [math.log(max(_LEAST, level.users - level.per_s * level.think_s)) for level in self.levels]
         order = np.argsort(loads)
         return float(np.interp(math.log(max(load, _LEAST)), np.array(loads)[order], np.array(figures)[order]))
+
+    @property
+    def pool(self) -> int | None:
+        """How many requests the connections carry, where all users share them; None where each brings its own."""
+        pools = {level.pool for level in self.levels}
+        return pools.pop() if len(pools) == 1 else None
 
     @property
     def full(self) -> bool:
