@@ -85,6 +85,23 @@ while True:
     threading.Thread(target=serve, args=(listening.accept()[0],), daemon=True).start()
 """
 """A thread a connection, and one lock that each request holds for 2 ms, asleep."""
+PATIENT = """
+import asyncio
+lock = None
+async def serve(reader, writer):
+    while await reader.read(4096):
+        async with lock:
+            await asyncio.sleep(0.005)
+        writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+async def main():
+    global lock
+    lock = asyncio.Lock()
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(listening.sockets[0].getsockname()[1], flush=True)
+    await listening.serve_forever()
+asyncio.run(main())
+"""
+"""The same in one thread, whose lock nobody sees from outside."""
 Row = dict[str, Any]
 
 
@@ -160,8 +177,8 @@ def test_a_cpu_limit(lab: Lab) -> None:
 
 
 @contextmanager
-def locked() -> Iterator[int]:
-    with subprocess.Popen([sys.executable, "-c", LOCKED], stdout=subprocess.PIPE) as served:
+def served_by(program: str) -> Iterator[int]:
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as served:
         try:
             assert served.stdout is not None
             yield int(served.stdout.readline())
@@ -170,7 +187,7 @@ def locked() -> Iterator[int]:
 
 
 def test_a_lock(lab: Lab) -> None:
-    with locked() as port:
+    with served_by(LOCKED) as port:
         url = f"http://127.0.0.1:{port}/"
         (row,) = rows(lab, "http", url, "-c", "8", "--duration", "8", "--repeat", "2", "--at-rate", "never").values()
     lock = stations(row)["service lock"]
@@ -178,6 +195,14 @@ def test_a_lock(lab: Lab) -> None:
     assert 1.2e6 < lock["demand_ns"] < 1e9 / row["goodput_per_s"]
     assert lock["queue_ns"] > 2 * lock["demand_ns"]
     assert named(row).startswith("lock-bound: threads of service wait for a lock")
+
+
+def test_a_lock_that_cannot_be_seen_is_no_round_trip(lab: Lab) -> None:
+    with served_by(PATIENT) as port:
+        url = f"http://127.0.0.1:{port}/"
+        (row,) = rows(lab, "http", url, "-c", "8", "--duration", "4", "--repeat", "2", "--at-rate", "never").values()
+    assert "service lock" not in stations(row)
+    assert named(row).startswith("subject-bound: service held each request for ")
 
 
 def test_the_generator(lab: Lab) -> None:

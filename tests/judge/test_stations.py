@@ -172,9 +172,15 @@ def test_a_lock_that_threads_wait_for_is_the_limit(synthetic: Any) -> None:
     ],
 )
 def test_a_lock_that_explains_little_is_not_named(synthetic: Any, seen: dict[str, float]) -> None:
-    limit = bottleneck_of([locked(synthetic, **seen)])
+    written = locked(synthetic, **seen).model_dump(mode="json")
+    limit = bottleneck_of([TrialRecord.model_validate(written)])
     assert limit is not None
     assert limit.part == "latency"
+    injectors.becomes_http(written)
+    limit = bottleneck_of([TrialRecord.model_validate(written)])
+    assert limit is not None
+    assert limit.part == "subject"
+    assert text(limit.message).startswith("subject-bound: app held each request for 15"), "where the load is for it"
 
 
 def test_threads_that_a_jvm_calls_blocked_wait_for_a_lock(synthetic: Any) -> None:

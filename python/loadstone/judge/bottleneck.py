@@ -106,6 +106,10 @@ _STOPS, _HELD_UP = 0.1, 0.6
 the thread has a pause in each turn. So it is the limit from this share on, and is never quite full."""
 _LOCKED, _HELD = 0.25, 0.6
 """J: a lock that takes so much of the response time, and for which some thread waits for so much of the time."""
+_UNSEEN, _UNSEEN_S = 0.5, 0.002
+"""J: an application that keeps requests for so much of their time, and so long, waits for something."""
+_PASSED: tuple[Kind, ...] = ("cpu", "disk", "line", "delay", "generator")
+"""What a request passes one after the other; a lock and a pool hold what is behind them."""
 _DELAYED = 0.5
 """J: a line that adds so much of the response time is what users wait for."""
 _SHORTEST_S = 0.5
@@ -144,6 +148,8 @@ class Load:
     """Server -> how busy the line to it was, of the time."""
     delays_ns: dict[str, float]
     """Server -> what the line to it added to a request."""
+    http: bool
+    """Whether the load is for an application."""
 
     @property
     def shares(self) -> dict[str, float]:
@@ -302,8 +308,30 @@ def _by_shares(load: Load, shares: Sequence[Message], demands: _Demands) -> _Lim
         return _Limit("unknown", message("bottleneck_other_programs", shares=shares), names)
     if (delayed := _delayed(load, shares, demands)) is not None:
         return delayed
+    if (within := _within_application(load, shares, demands)) is not None:
+        return within
     part, said = _nothing_full(load, shares)
     return _Limit(part, said, names)
+
+
+def _within_application(load: Load, shares: Sequence[Message], demands: _Demands) -> _Limit | None:
+    """The application on this machine that keeps requests for most of their time, with nothing that is seen at work.
+
+    What the stations explain is each demand, longer by the share for which its station was busy: a queue of one server
+    (Lazowska et al., chapter 5). A round trip on this machine is far below `_UNSEEN_S`.
+    """
+    names = [name for name, busy in load.parts.items() if not busy.kind.store]
+    if not load.http or not load.users or not names or load.think_s > load.response_s:
+        return None
+    known_ns = sum(
+        one.demand_ns / (1 - min(_FULL, one.busy or 0.0)) for (_, kind), one in demands.items() if kind in _PASSED
+    )
+    unseen_ns = 1e9 * load.response_s - known_ns
+    if unseen_ns < 1e9 * max(_UNSEEN * load.response_s, _UNSEEN_S):
+        return None
+    share = unseen_ns / (1e9 * load.response_s)
+    said = message("bottleneck_unseen", names=names, unseen_ns=unseen_ns, share=share, shares=shares)
+    return _Limit("subject", said, list(load.shares), share)
 
 
 def _delayed(load: Load, shares: Sequence[Message], demands: _Demands) -> _Limit | None:
@@ -501,6 +529,7 @@ def _load(trial: TrialRecord) -> Load | None:
         unobserved=unobserved_servers(found),
         lines={name: line.busy for name, line in lines.items() if line.busy is not None},
         delays_ns={name: line.delay_ns * line.trips for name, line in lines.items()},
+        http=found.http,
     )
 
 
@@ -539,6 +568,7 @@ def _typical(loads: Sequence[Load]) -> Load:
         unobserved=loads[0].unobserved,
         lines={name: median(load.lines.get(name, 0.0) for load in loads) for name in loads[0].lines},
         delays_ns={name: median(load.delays_ns.get(name, 0.0) for load in loads) for name in loads[0].delays_ns},
+        http=loads[0].http,
     )
 
 

@@ -80,7 +80,8 @@ def limiting_part(answer: SaturationAnswer) -> str:
     """The name of the fullest part, where it is the limit and not the pool, the disk or nothing at all."""
     if answer.limiting is None or not answer.limiting.shares:
         return ""
-    named = answer.limiting.bottleneck.part in ("server", "subject", "generator")
+    limit = answer.limiting.bottleneck
+    named = limit.part in ("server", "subject", "generator") and limit.message.kind != "bottleneck_unseen"
     return answer.limiting.shares[0].part if named else ""
 
 

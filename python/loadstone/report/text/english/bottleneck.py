@@ -96,6 +96,13 @@ def _lock(name: str, share: float, queue_ns: float, busy_share: float, demand_ns
     return f"lock-bound: threads of {name} wait for a lock, {queue}; {held}; {_nothing_full(shares)}"
 
 
+def _unseen(names: Sequence[str], unseen_ns: float, share: float, shares: Sequence[str]) -> str:
+    held = f"{' and '.join(names)} held each request for {duration(unseen_ns)}"
+    held += f", {whole_percent(share)} of its response time"
+    why = "a lock, a timer or another service, which cannot be seen from outside"
+    return f"subject-bound: {held}, without using a CPU, a disk or a line: {why}; {_nothing_full(shares)}"
+
+
 def _line_delay(server: str, delay_ns: float, share: float, users: int, shares: Sequence[str]) -> str:
     delay = f"the line to {server} adds {duration(delay_ns)} to a request, {whole_percent(share)} of its response time"
     return f"network-bound: {delay} ({several(users, 'user')}); {_nothing_full(shares)}"
@@ -162,6 +169,7 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_line": _line,
     "bottleneck_line_delay": _line_delay,
     "bottleneck_lock": _lock,
+    "bottleneck_unseen": _unseen,
     "bottleneck_thread_and_disk": _thread_and_disk,
     "bottleneck_cores": lambda name, cores, processes=1: (
         f"{name} {cores:.2f}{f' ({processes} processes)' if processes > 1 else ''}"
