@@ -125,6 +125,36 @@ def test_all_parts_together_have_an_interval_of_their_sum_and_stand_in_the_order
     assert whole_cost([], {}) is None
 
 
+def with_parts(trial: TrialRecord, **figures: float) -> TrialRecord:
+    own = trial.cpu_s["redis"] / trial.duration_s
+    return with_facts(trial, parts={"redis": {"mean_share": own, **figures}})
+
+
+def test_what_a_part_started_is_in_the_cost_of_whole_trials(synthetic: Any) -> None:
+    made: TrialRecord = with_facts(synthetic.make_trial(), kinds=REDIS).model_copy(update={"cpu_s": {"redis": 2.0}})
+    replies, length_s = made.goodput_per_s * made.duration_s, made.duration_s
+    trial = with_parts(made, main_thread_share=1.5 / length_s, system_share=0.8 / length_s, children_s=0.5)
+    cost = costs_of([trial])["redis"]
+    assert cost.ns == pytest.approx(2.5e9 / replies)
+    found = (cost.main_ns, cost.system_ns, cost.children_ns)
+    assert found == pytest.approx((1.5e9 / replies, 0.8e9 / replies, 0.5e9 / replies))
+    older = costs_of([made])["redis"]
+    assert (older.ns, older.system_ns, older.children_ns) == (pytest.approx(2e9 / replies), None, None)
+    blocks = [PairBlock(number, made, trial) for number in range(1, 14)]
+    settings = Settings(metric="goodput_per_s", names=("json", "hash"))
+    compared = Pair({"a": made.condition, "b": made.condition}, tuple(blocks), settings)  # type: ignore[arg-type]
+    (verdict,) = compare_costs(compared, started_anew=True)
+    assert verdict.estimate == pytest.approx(math.log(1.25)), "the condition that causes a save pays for it"
+
+
+def test_what_a_part_started_beside_slices_is_named_and_not_in_their_cost(synthetic: Any) -> None:
+    trial = in_slices(synthetic, [{"redis": 0.01}] * 10, [1_000, 3_000] * 5)
+    beside = with_parts(trial, children_s=0.02)
+    cost = costs_of([beside])["redis"]
+    assert cost.ns == pytest.approx(5_000)
+    assert cost.children_ns == pytest.approx(1_000)
+
+
 @pytest.mark.parametrize("last", [{"redis": None}, {}])
 def test_a_part_that_slices_did_not_observe_has_no_cost(synthetic: Any, last: dict[str, float | None]) -> None:
     """A server elsewhere reports its CPU itself, but for all conditions that take turns on it together."""

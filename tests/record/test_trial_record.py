@@ -139,6 +139,33 @@ def test_a_server_observed_by_its_info_alone_has_cpu_too(synthetic: ModuleType, 
     assert found.cpu_s["redis"] == pytest.approx(0.55 * 6)
 
 
+def test_time_in_the_kernel_and_of_children_is_told_apart(synthetic: ModuleType, drive) -> None:
+    process = [
+        Sample(s.unix_s, "redis", metric, factor * s.value)
+        for s in drive.samples
+        if (s.part, s.metric) == ("redis", "cpu_s")
+        for metric, factor in (("cpu_s", 1.0), ("system_s", 0.6), ("children_s", 0.1))
+    ]
+    part = synthetic.make_trial(drive, samples=process).facts.parts["redis"]
+    assert part.mean_share == pytest.approx(0.6)
+    assert part.system_share == pytest.approx(0.36)
+    assert part.children_s == pytest.approx(0.36)
+
+
+def test_a_server_elsewhere_reports_them_itself(synthetic: ModuleType, drive) -> None:
+    names = ("used_cpu_user", "used_cpu_sys", "used_cpu_sys_children", "used_cpu_user_children")
+    own = [
+        Sample(s.unix_s, "redis", name, share * s.value)
+        for s in drive.samples
+        if (s.part, s.metric) == ("redis", "cpu_s")
+        for name, share in zip(names, (0.5, 0.5, 0.1, 0.2), strict=True)
+    ]
+    part = synthetic.make_trial(drive, samples=own).facts.parts["redis"]
+    assert part.mean_share == pytest.approx(0.6)
+    assert part.system_share == pytest.approx(0.3)
+    assert part.children_s == pytest.approx(0.3 * 3.6)
+
+
 def test_the_line_holds_no_histogram_address_or_secret(trial: TrialRecord) -> None:
     text = trial.model_dump_json()
     assert "HISTF" not in text

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from loadstone.analyse.capacity_section import capacity_section
+from loadstone.analyse.cost_section import cost_section
 from loadstone.goals.answer import GoalAnswer, Section
 from loadstone.goals.crash import CrashTable, crash_section
 from loadstone.goals.full_server import ServerWhenFull, full_server_section
@@ -533,4 +534,7 @@ class Analysis(Piece):
         crashes = [crash_section(self.crashes)] if self.crashes else []
         capacity = [capacity_section(self.capacities)] if self.capacities else []
         full = [full_server_section(self.full_servers)] if self.full_servers else []
-        return [*crashes, *full, *capacity, *(answer.section(name) for name, answer in self.goals.items())]
+        rows = [(row.label, row.costs, row.slices > 0) for table in self.tables for row in table.rows]
+        costs = [] if (found := cost_section(rows)) is None else [found]
+        others = (answer.section(name) for name, answer in self.goals.items())
+        return [*crashes, *full, *capacity, *costs, *others]

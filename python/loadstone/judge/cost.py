@@ -119,7 +119,22 @@ def _cost(trials: Sequence[TrialRecord], owners: Sequence[Sequence[Parts]]) -> C
     spent_ns, replies = (np.array(values, dtype=np.float64) for values in zip(*figures, strict=True))
     if not replies.sum() or not (spent_ns.any() if in_turns else spent_ns.all()):  # it may not have run in a slice
         return None
-    return Cost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns))
+    whose = {
+        name: None if None in seconds else _NS * sum(s for s in seconds if s is not None) / float(replies.sum())
+        for name, seconds in _apart(each).items()
+    }
+    return Cost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns), **whose)
+
+
+def _apart(each: Sequence[tuple[TrialRecord, Sequence[Parts]]]) -> dict[str, list[float | None]]:
+    """CPU seconds of the main thread, in the kernel, and of children, of every trial and part; None: not known."""
+    found = [(trial, trial.facts.parts.get(part)) for trial, owners in each for parts in owners for part in parts]
+    of = {
+        name: [None if one is None or (share := getattr(one, field)) is None else share * trial.duration_s
+               for trial, one in found]
+        for name, field in (("main_ns", "main_thread_share"), ("system_ns", "system_share"))
+    }  # fmt: skip
+    return {**of, "children_ns": [None if one is None else one.children_s for _, one in found]}
 
 
 def _of_slices(trial: TrialRecord, owners: Sequence[Parts]) -> list[tuple[float, float]] | None:
@@ -150,8 +165,15 @@ def _ends(spent_ns: Floats, replies: Floats, in_turns: bool) -> dict[str, float 
 
 
 def _of_trial(trial: TrialRecord, parts: Parts) -> tuple[float, float]:
-    """CPU nanoseconds and correct replies. Raises KeyError where a part was not observed."""
-    return _NS * sum(trial.cpu_s[part] for part in parts), trial.goodput_per_s * trial.duration_s
+    """CPU nanoseconds, of what the parts started, too, and correct replies. Raises KeyError where a part was not
+    observed."""
+    spent_s = sum(trial.cpu_s[part] + _children_s(trial, part) for part in parts)
+    return _NS * spent_s, trial.goodput_per_s * trial.duration_s
+
+
+def _children_s(trial: TrialRecord, part: str) -> float:
+    observed = trial.facts.parts.get(part)
+    return 0.0 if observed is None else observed.children_s or 0.0
 
 
 def _spent_ns(one: Slice, parts: Parts) -> float | None:

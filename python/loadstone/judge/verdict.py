@@ -73,6 +73,12 @@ class Cost(Piece):
     ns: float
     low_ns: float | None = None
     high_ns: float | None = None
+    main_ns: float | None = None
+    """Of it by the main thread, of a part that works in one; the rest by its other threads."""
+    system_ns: float | None = None
+    """Of it in the kernel; the rest is user time. None where conditions took turns."""
+    children_ns: float | None = None
+    """Of it by processes that the part started; where conditions took turns beside it, and not in it."""
 
 
 def cost_of_all(costs: Mapping[str, Cost]) -> Cost | None:

@@ -36,6 +36,10 @@ class Process(NamedTuple):
     """Where its first thread ran last."""
     children_ns: int
     """CPU time of its children that ended, and of theirs, in whole ticks."""
+    system_ns: int = 0
+    """Of its own CPU time that in the kernel, in whole ticks."""
+    children_system_ns: int = 0
+    """The same of `children_ns`."""
     name: str = UNNAMED
     """Of its program, at most 15 letters: without its arguments, which may hold secrets, and its user."""
 
@@ -76,8 +80,18 @@ def process(pid: int) -> Process | None:
         threads=int(fields[17]),
         cpu=int(fields[36]),
         children_ns=(int(fields[13]) + int(fields[14])) * TICK_NS,
+        system_ns=int(fields[12]) * TICK_NS,
+        children_system_ns=int(fields[14]) * TICK_NS,
         name=safe_name(head.partition(b"(")[2]),
     )
+
+
+def children(pid: int) -> list[int]:
+    """The processes that the first thread of a process began, as far as they live; empty where the kernel does not
+    list them."""
+    with contextlib.suppress(OSError, ValueError):
+        return [int(child) for child in _text(f"{PROC}/{pid}/task/{pid}/children").split()]
+    return []
 
 
 def safe_name(name: bytes) -> str:

@@ -168,6 +168,11 @@ class PartCpu(Facts):
     """In the busiest second."""
     main_thread_share: float | None = None
     """The thread that executes the commands, where there is one and it can be observed."""
+    system_share: float | None = None
+    """Of `mean_share` what it did in the kernel; the rest is user time. None where several conditions took turns."""
+    children_s: float | None = None
+    """CPU seconds of processes that it started, such as a Redis's that writes a snapshot: beside `mean_share`. Where
+    several conditions took turns nobody knows whose they are, and each has a part by its time."""
     wait_share: float | None = None
     """How long that thread, or the driver's hottest, was ready to run and had no CPU, as a share of the time."""
     disk_share: float | None = None

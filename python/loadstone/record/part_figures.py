@@ -65,11 +65,24 @@ def parts_of(
             mean_share=mean_share,
             max_share=window.highest(name, "cpu_share"),
             main_thread_share=None if alike else main,
+            system_share=_system_share(window, name, kind),
+            children_s=_grown(window, name, "children_s", kind.children_counters),
             wait_share=None if alike and name != DRIVER else _wait_share(window, drive, name),
             disk_share=None if alike else window.main_thread_disk_share(name),
             cpu_limit=cpus_in_force(limits.get(owner_of(name, limits) or "", {})),
         )
     return parts
+
+
+def _system_share(window: Window, part: str, kind: PartKind) -> float | None:
+    seconds = None if window.in_slices else _grown(window, part, "system_s", kind.system_counters)
+    return None if seconds is None else seconds / window.length_s
+
+
+def _grown(window: Window, part: str, metric: str, counters: Sequence[str]) -> float | None:
+    """How much a counter of the process grew; where it cannot be observed, those that its server reports."""
+    seconds = window.increase(part, metric)
+    return _sum_of(window, part, counters) if seconds is None and counters else seconds
 
 
 def _are_alike(kind: PartKind, main: float | None, whole: float) -> bool:

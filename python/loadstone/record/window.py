@@ -14,6 +14,9 @@ _COVERED = 0.5
 class Window:
     """The samples of a stretch of time, given by its ends in seconds since the epoch."""
 
+    in_slices = False
+    """Whether others had their turns in between: then what is not read at the ends of slices is of all together."""
+
     def __init__(self, samples: Iterable[Sample], start_s: float, end_s: float) -> None:
         self.start_s = start_s
         self.end_s = end_s
@@ -107,6 +110,8 @@ class SlicedWindow(Window):
     whole stretch stands for the slices, which are spread evenly over it. The rates of a part do not: it stands still
     while others have their turn, or works for them.
     """
+
+    in_slices = True
 
     def __init__(
         self,

@@ -142,11 +142,11 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
 
 
 def _cost_cells(costs: Mapping[str, Cost], parts: Sequence[str]) -> dict[str, Cell]:
-    """What a request costs each part, with both ends of the interval."""
+    """What a request costs each part, with both ends of the interval, and whose it is within the part."""
     return {
         f"cpu_{part}_a_request{end}_ns": getattr(costs.get(part), f"{end}_ns".strip("_"), None)
         for part in parts
-        for end in ("", "_low", "_high")
+        for end in ("", "_low", "_high", "_main", "_system", "_children")
     }
 
 

@@ -27,6 +27,10 @@ class PartKind:
     """The metric of its open connections."""
     cpu_counters: tuple[str, ...] = ()
     """Counters of its CPU time in seconds, for a process that cannot be observed."""
+    system_counters: tuple[str, ...] = ()
+    """Of them those of its time in the kernel."""
+    children_counters: tuple[str, ...] = ()
+    """The CPU time of its children, which are in `cpu_counters` not."""
     main_thread_counters: tuple[str, ...] = ()
     """The same of its main thread."""
     disk_rates: tuple[str, ...] = ()

@@ -74,6 +74,27 @@ def test_the_time_of_children_that_live_and_of_those_that_ended_counts_once(pare
     assert values(ProcessMonitor("store", parent.pid), "store")["cpu_s"] < both_s - BURN_S
 
 
+def test_of_a_single_process_children_are_told_apart(parent: subprocess.Popen[str]) -> None:
+    """Those that live and those that ended, each once; and they are not in its own time."""
+    monitor = ProcessMonitor("store", parent.pid)
+    before = values(monitor, "store")
+    burn(parent, "stay")
+    with_one = values(monitor, "store")
+    assert with_one["children_s"] - before["children_s"] == pytest.approx(BURN_S, abs=0.1)
+    burn(parent, "end")
+    both = values(monitor, "store")
+    assert both["children_s"] - with_one["children_s"] == pytest.approx(BURN_S, abs=0.1)
+    assert both["cpu_s"] - before["cpu_s"] < BURN_S / 2
+
+
+def test_the_time_in_the_kernel_is_told_apart(parent: subprocess.Popen[str]) -> None:
+    for monitor in (ProcessTreeMonitor("store", parent.pid), ProcessMonitor("store", parent.pid)):
+        times = psutil.Process(parent.pid).cpu_times()
+        found = values(monitor, "store")
+        assert found["system_s"] == pytest.approx(times.system, abs=0.03)
+        assert found["system_s"] <= found["cpu_s"] + 0.03
+
+
 def test_all_processes_are_counted(parent: subprocess.Popen[str]) -> None:
     burn(parent, "stay")
     observed = values(ProcessTreeMonitor("store", parent.pid), "store")

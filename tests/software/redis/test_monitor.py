@@ -1,5 +1,8 @@
 """Redis's own counters, exactly."""
 
+import sys
+import time
+
 import pytest
 import redis
 from tests.monitors import values
@@ -7,6 +10,7 @@ from tests.software.redis.counted import counted
 
 from loadstone.errors import ServerGone
 from loadstone.machine import steady_clock
+from loadstone.software.host.processes import ProcessMonitor
 from loadstone.software.redis import monitor as redis_monitor
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import LocalRedis
@@ -88,6 +92,30 @@ def test_figures_of_the_append_only_file_are_reported_where_it_is_on(control: Re
     seen = values(RedisMonitor("redis", control), "redis")
     assert set(seen) >= AOF
     assert set(seen) == set(RedisMonitor.METRICS)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_a_background_save_takes_is_seen_while_it_writes_and_kept_when_it_ends(
+    server: LocalRedis, control: RedisControl
+) -> None:
+    """The process has it while the child lives; what Redis itself reports comes when that has ended."""
+    (pid,) = server.pids.values()
+    process, own = ProcessMonitor("redis", pid), RedisMonitor("redis", control)
+    control.call("EVAL", "for i = 1, 200000 do redis.call('SET', 'loadstone:' .. i, 'value ' .. i) end", "0")
+    before = values(process, "redis")
+    control.call("BGSAVE")
+    alive = before
+    for _ in range(600):
+        observed = values(process, "redis")
+        if values(own, "redis")["rdb_bgsave_in_progress"] == 0:
+            break
+        alive = observed
+        time.sleep(0.02)
+    ended, reported = values(process, "redis"), values(own, "redis")
+    children_s = reported["used_cpu_user_children"] + reported["used_cpu_sys_children"]
+    assert children_s > 0.01
+    assert ended["children_s"] - before["children_s"] == pytest.approx(children_s, rel=0.2, abs=0.05)
+    assert alive["children_s"] <= ended["children_s"], "it never falls"
 
 
 def test_a_dead_server_does_not_answer_and_one_that_is_back_does(server: LocalRedis, control: RedisControl) -> None:

@@ -150,6 +150,16 @@ OF_PROCESS = (
         Series("process_cpu_seconds", "User and system time of the process"), None,
     ),
     _of_process(
+        "system_s", "counter", "s", "system time (in the kernel) of all its threads since the process began; the rest "
+        "of `cpu_s` is user time",
+        Series("process_system_cpu_seconds", "System time of the process"), None,
+    ),
+    _of_process(
+        "children_s", "counter", "s", "user and system time of processes that it started: of a Redis those that write "
+        "a snapshot or a new append-only file",
+        Series("process_children_cpu_seconds", "User and system time of the process's children"), None,
+    ),
+    _of_process(
         "cpu_share", "rate", "cores", "user and system time, as pidstat has them (its 100 % is 1)",
         Series("process_cpu_cores", "CPUs that the process took over the last second"),
         Column(EACH_PART, 1, "CPU", "CPU of the process; 100 % is one core.", "percent"),

@@ -31,6 +31,10 @@ RATES = {
 """What only grows -> the name of its rate."""
 
 
+COUNTERS = ("cpu_s", "system_s", "children_s", "main_thread_wait_s")
+"""What only grows and is reported as it is, too."""
+
+
 class ProcessMonitor:
     """The process `pid`, as `part`. What may not be observed is left out; once it died only `alive` 0 is reported."""
 
@@ -42,6 +46,7 @@ class ProcessMonitor:
         self._process: psutil.Process | None = None
         with contextlib.suppress(psutil.Error):
             self._process = psutil.Process(pid)
+        self._children_s = 0.0
         self._rates = Rates(self._counters())
         self._sockets_after_s = 0.0
         self._disk = DiskWaits(pid) if stores else None
@@ -59,8 +64,9 @@ class ProcessMonitor:
         counters = self._counters()
         reported = {"alive": float("cpu_s" in counters)}
         if "cpu_s" in counters:
-            reported |= {name: counters[name] for name in ("cpu_s", "main_thread_wait_s") if name in counters}
-            reported |= {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
+            reported |= {name: counters[name] for name in COUNTERS if name in counters}
+            rates = self._rates.of(counters)
+            reported |= {RATES[name]: rate for name, rate in rates.items() if name in RATES}
             reported |= self._gauges()
             if self._disk is not None and (at_the_disk := self._disk.share()) is not None:
                 reported["main_thread_disk_share"] = at_the_disk
@@ -73,8 +79,8 @@ class ProcessMonitor:
         cpu_s = cpu_seconds(self._process)
         if self._process is None or cpu_s is None:
             return {}
-        counters = {"cpu_s": cpu_s}
         pid = self._process.pid
+        counters = {"cpu_s": cpu_s} | self._of_kernel_and_children(pid)
         main = main_thread(pid)
         if main is not None:
             counters |= {"main_thread_s": main.ran_s, "main_thread_wait_s": main.waited_s}
@@ -82,6 +88,17 @@ class ProcessMonitor:
         if switched is not None:
             counters |= {"voluntary": float(switched[0]), "involuntary": float(switched[1])}
         return counters
+
+    def _of_kernel_and_children(self, pid: int) -> dict[str, float]:
+        """Its time in the kernel, and that of its children: of those that ended, and of those that live now."""
+        itself = process_table.process(pid)
+        if itself is None:
+            return {}
+        there = {child: process_table.process(child) for child in process_table.children(pid)}
+        alive_ns = sum((process_table.cpu_ns(child) or 0) + one.children_ns for child, one in there.items() if one)
+        # A child that ends leaves its time in whole ticks only.
+        self._children_s = max(self._children_s, (itself.children_ns + alive_ns) / 1e9)
+        return {"system_s": itself.system_ns / 1e9, "children_s": self._children_s}
 
     def _gauges(self) -> dict[str, float]:
         gauges: dict[str, float] = {}
@@ -129,7 +146,7 @@ class ProcessTreeMonitor:
         self._root: psutil.Process | None = None
         with contextlib.suppress(psutil.Error):
             self._root = psutil.Process(pid)
-        self._cpu_s = 0.0
+        self._cpu_s = self._system_s = 0.0
         self._rates = Rates(self._counters(self._members()))
         self._thread_rates = Rates(self._threads())
         self._sampled_s = time.monotonic()
@@ -147,7 +164,7 @@ class ProcessTreeMonitor:
         counters = self._counters(members)
         reported = {"alive": float(bool(counters))}
         if counters:
-            rates = {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
+            rates = {RATES[name]: rate for name, rate in self._rates.of(counters).items() if name in RATES}
             reported |= counters | rates | _gauges(members) | self._busiest() | self._waits.figures()
         for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
@@ -182,13 +199,15 @@ class ProcessTreeMonitor:
         return process_table.tree([self._root.pid])
 
     def _counters(self, members: Collection[int]) -> dict[str, float]:
-        there = ((pid, process) for pid in members if (process := process_table.process(pid)) is not None)
-        spent_ns = [(process_table.cpu_ns(pid) or 0) + process.children_ns for pid, process in there]
+        there = {pid: process for pid in members if (process := process_table.process(pid)) is not None}
+        spent_ns = [(process_table.cpu_ns(pid) or 0) + process.children_ns for pid, process in there.items()]
         if not spent_ns:  # their sum may be 0: of a process that just began the kernel has counted nothing yet
             return {}
         # Parents have the time of ended children in whole ticks only.
         self._cpu_s = max(self._cpu_s, sum(spent_ns) / 1e9)
-        return {"cpu_s": self._cpu_s}
+        of_kernel_ns = sum(process.system_ns + process.children_system_ns for process in there.values())
+        self._system_s = max(self._system_s, of_kernel_ns / 1e9)
+        return {"cpu_s": self._cpu_s, "system_s": self._system_s}
 
 
 def _gauges(members: Collection[int]) -> dict[str, float]:

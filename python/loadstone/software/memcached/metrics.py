@@ -11,6 +11,7 @@ KIND = PartKind(
     threads_set_by="threads",
     connections="curr_connections",
     cpu_counters=("rusage_system", "rusage_user"),
+    system_counters=("rusage_system",),
 )
 TABLE = Table("memcached", (PART,))
 

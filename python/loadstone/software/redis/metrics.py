@@ -11,6 +11,8 @@ KIND = PartKind(
     threads_set_by="io-threads",
     connections="connected_clients",
     cpu_counters=("used_cpu_sys", "used_cpu_user"),
+    system_counters=("used_cpu_sys",),
+    children_counters=("used_cpu_sys_children", "used_cpu_user_children"),
     main_thread_counters=("used_cpu_sys_main_thread", "used_cpu_user_main_thread"),
     disk_file="aof_current_size",
 )
@@ -20,6 +22,7 @@ OWN_CONNECTIONS = 2
 
 _CHILD = "1 while a child of Redis writes"
 _PROCESS_HAS_IT = "process_cpu_seconds_total, of a visible process"
+_CHILDREN_HAVE_IT = "process_children_cpu_seconds_total, of a visible process"
 _MAIN_THREAD_HAS_IT = "process_main_thread_cores, of a visible process"
 
 
@@ -88,6 +91,8 @@ METRICS = (
            Series("redis_memory_fragmentation_ratio", "Memory of the system over memory in use")),
     _counter("used_cpu_sys", "sum", "s", "system time of all its threads", _PROCESS_HAS_IT),
     _counter("used_cpu_user", "sum", "s", "user time of all its threads", _PROCESS_HAS_IT),
+    _counter("used_cpu_sys_children", "sum", "s", "system time of its children that ended", _CHILDREN_HAVE_IT),
+    _counter("used_cpu_user_children", "sum", "s", "user time of its children that ended", _CHILDREN_HAVE_IT),
     _counter("used_cpu_sys_main_thread", "highest", "s", "system time of its main thread", _MAIN_THREAD_HAS_IT),
     _counter("used_cpu_user_main_thread", "highest", "s", "user time of its main thread", _MAIN_THREAD_HAS_IT),
     _gauge("loading", "highest", "1 or 0", "1 while it loads its data",

@@ -175,6 +175,30 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
         f"it still moved by {percent_text(moved)} from the first to the last round; warm up for longer"
     ),
     "cost_of_runs_apart": _runs_apart,
+    "cost_of_heading": "Whose CPU a request takes",
+    "cost_of_reading": (
+        "Of whole trials the cost includes child processes; conditions that took turns have them beside it. User and "
+        "system time are known of whole trials alone."
+    ),
+    "cost_of_place": "condition: part",
+    "cost_of_place_meaning": "What was measured, and which part paid.",
+    "cost_of_whole": "CPU a request",
+    "cost_of_whole_meaning": "CPU time of the part for one correct reply.",
+    "cost_of_main": "main thread",
+    "cost_of_main_meaning": "By the thread that executes commands; — where a part's threads are alike.",
+    "cost_of_others": "other threads",
+    "cost_of_others_meaning": "By all others: input and output, fsync, freeing memory.",
+    "cost_of_user": "user",
+    "cost_of_user_meaning": "In the program itself.",
+    "cost_of_system": "system",
+    "cost_of_system_meaning": "In the kernel, on its behalf.",
+    "cost_of_children": "child processes",
+    "cost_of_children_meaning": "By processes that it started: a snapshot, a rewrite of the append-only file.",
+    "cost_of_children_beside": (
+        "child processes of {part} (a snapshot, a rewrite of its file) took CPU beside these requests, {ns:latency} "
+        "each if every condition has the same part in it: not in their cost"
+    ),
+    "cost_of_short": "{ns:latency} of CPU a request",
     "verdict_then": _then,
     "verdict_no_interval": lambda blocks, blocks_min, unit="block": (
         f"no interval from {_blocks_text(blocks, unit)}, at least {blocks_min} are needed"
