@@ -42,7 +42,7 @@ def test_parts_limit_and_predictions(redis_run: Path, monkeypatch: Patch, capsys
     assert status == 0
     assert "CPU a request" in out
     said = " ".join(out.split())
-    assert "a second: redis (CPU 95 % busy, at most" in said
+    assert "a second: redis (95 % busy, at most" in said
     assert "next: generator" in said
     assert "levels that it was not fitted on" in said
 

@@ -93,6 +93,7 @@ def part_cells(part: CapacityPart) -> tuple[str, str, str, str, str]:
     """The columns of a part; dashes where nothing is known."""
     cost = part.cost
     ends = None if cost.low_ns is None or cost.high_ns is None else (cost.low_ns, cost.high_ns)
+    disk = "" if part.disk_ns is None else f" + {fmt.duration(part.disk_ns)} disk"
     busy = fmt.percent(None if part.busy_share is None else min(1.0, part.busy_share))
     if part.shares_with:
         busy += f" with {fmt.plain(', '.join(part.shares_with))}"
@@ -101,7 +102,7 @@ def part_cells(part: CapacityPart) -> tuple[str, str, str, str, str]:
         most += f" [{fmt.rate(part.most_low_per_s)}, {fmt.rate(part.most_high_per_s)}]"
     return (
         fmt.plain(part.name),
-        f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}",
+        f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}{disk}",
         fmt.number(part.cpus),
         busy,
         f"{most} /s",

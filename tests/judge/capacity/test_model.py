@@ -88,6 +88,20 @@ def test_what_if_is_the_network_with_the_change() -> None:
             assert found.response_s == pytest.approx(users / found.per_s - truth.think_s)
 
 
+def test_a_thread_that_waits_for_its_disk_is_held_by_it() -> None:
+    """As Redis is by an fsync after each write: 20 us of CPU, and 200 us in which it does nothing else."""
+    redis = replace(STORE, disk_s=200e-6)
+    truth = Network((Station("redis", 220e-6), Station("generator", 25e-6)), 1e-3)
+    made = [level(users, truth.per_s(users), redis=redis, generator=GENERATOR) for users in USERS]
+    capacity, checked = capacity_of({}, "", made)
+    assert checked is not None
+    assert capacity.limits[0].name == "redis"
+    assert capacity.parts[0].most_per_s == pytest.approx(1 / 220e-6)
+    cheaper = checked.predict(64, Change(cost={"redis": 0.5}))
+    assert cheaper is not None
+    assert cheaper.per_s == pytest.approx(1 / 210e-6, rel=0.02)
+
+
 def test_costs_that_fall_with_the_load_are_followed() -> None:
     """Busy servers answer several requests for one waking up."""
 
@@ -187,9 +201,9 @@ def test_few_users_may_be_left_out() -> None:
 def test_the_limit_is_named_with_the_next() -> None:
     full = text(capacity_of({}, "", levels(network().per_s))[0].limit)
     assert full.startswith("The limit at ")
-    assert "users and 3,700 a second: app + redis (CPU 100 % busy, at most 3,700 a second)" in full
+    assert "users and 3,700 a second: app + redis (100 % busy, at most 3,700 a second)" in full
     assert "next: generator" in full
     far = text(capacity_of({}, "", [level(1, 700.0)])[0].limit)
-    assert far.startswith("No CPU is full at 1 user and 700 a second. First to fill: app + redis (CPU 19 % busy")
+    assert far.startswith("Nothing is full at 1 user and 700 a second. First to fill: app + redis (19 % busy")
     ours = {"redis": STORE, "generator": GENERATOR}
     assert "The generator is the limit" in text(capacity_of({}, "", [level(64, 39_000.0, **ours)])[0].limit)

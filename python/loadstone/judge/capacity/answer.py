@@ -11,6 +11,8 @@ class CapacityPart(Piece):
     name: str
     cost: Cost
     """CPU time for a correct reply."""
+    disk_ns: float | None = None
+    """What its only thread waits for the disk for each of them; None where that does not wait for one."""
     cpus: float | None
     """How many CPUs it can keep busy; None: that is not known."""
     one_thread: bool

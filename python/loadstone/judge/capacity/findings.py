@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from loadstone.judge.bottleneck import Load, typical_load
 from loadstone.judge.capacity.answer import Capacity, CapacityLevel, CapacityLimit, CapacityPart, Prediction
-from loadstone.judge.capacity.load_levels import LoadLevel
+from loadstone.judge.capacity.load_levels import LoadLevel, PartLoad
 from loadstone.judge.capacity.model import (
     FULL,
     LEVELS_MIN,
@@ -23,14 +23,17 @@ from loadstone.judge.capacity.model import (
     share_of,
 )
 from loadstone.judge.cost import costs_of
+from loadstone.judge.stations import stations_of
 from loadstone.judge.verdict import Cost
 from loadstone.message import Message, message
 from loadstone.record.facts import DRIVER
+from loadstone.record.trial import TrialRecord
 from loadstone.spec.levels import Condition
 
 _NS = 1e9
 _REACH_MIN = 0.02
 """J: no prediction is better than that, however small the errors on a few levels happened to be."""
+_NO_CPU = ("lock", "pool", "line", "disk")
 _FLAT = 1.15
 """J: users that grow by half or more, and a rate that grows by less than this: something lets no more through."""
 _QUIET = 0.75
@@ -176,7 +179,7 @@ def _parts(level: LoadLevel) -> list[CapacityPart]:
         group = next((one for one in groups if name in one.parts), None)
         cost = costs.get(name, Cost(ns=_NS * part.demand_s))
         ends = (cost.low_ns, cost.high_ns)
-        alone = None if part.cpus is None else _NS * part.cpus
+        disk_ns = _NS * part.disk_s
         found.append(
             CapacityPart(
                 name=name,
@@ -185,17 +188,23 @@ def _parts(level: LoadLevel) -> list[CapacityPart]:
                 one_thread=part.one_thread,
                 shares_with=[] if group is None else [other for other in group.parts if other != name],
                 busy_share=None if group is None else share_of(level, group),
-                most_per_s=None if alone is None else alone / cost.ns,
-                most_low_per_s=None if alone is None or not ends[1] else alone / ends[1],
-                most_high_per_s=None if alone is None or not ends[0] else alone / ends[0],
+                disk_ns=disk_ns or None,
+                most_per_s=_passes(part, cost.ns + disk_ns),
+                most_low_per_s=_passes(part, ends[1] + disk_ns) if ends[1] else None,
+                most_high_per_s=_passes(part, ends[0] + disk_ns) if ends[0] else None,
             )
         )
     return sorted(found, key=lambda one: (one.most_per_s or math.inf, one.name))
 
 
+def _passes(part: PartLoad, each_ns: float) -> float | None:
+    """The bottleneck law, m / D."""
+    return None if part.cpus is None else _NS * part.cpus / each_ns
+
+
 def most_per_s(level: LoadLevel, group: Group) -> float:
     """What a station can do by its cost at this level."""
-    return group.servers / sum(level.parts[part].demand_s for part in group.parts)
+    return group.servers / group.takes_s(level)
 
 
 def _limits(level: LoadLevel) -> list[CapacityLimit]:
@@ -245,7 +254,7 @@ def _likely_reason(levels: Sequence[LoadLevel], held: Held) -> Message:
     busy = busiest_share(last)
     if busy < _QUIET and before is not None and last.per_s < _FLAT * before.per_s:
         serial = message("capacity_why_serial", most_per_s=best.per_s, each_ns=_NS / best.per_s, busy_share=busy)
-        return _seen(load) or serial
+        return _seen(last.trials) or serial
     spread = max(level.spread for level in levels)
     if spread >= _NOISY * abs(held.worst.error):
         return message("capacity_why_noise", spread=spread)
@@ -261,15 +270,9 @@ def _starved(load: Load | None) -> Message | None:
     return message("capacity_why_neighbours", name=name, waited_share=needed[name].waited)
 
 
-def _seen(load: Load | None) -> Message | None:
-    """What lets no more through, where that was observed: a pool of an application, a line, a disk."""
-    if load is None:
+def _seen(trials: Sequence[TrialRecord]) -> Message | None:
+    """What lets no more through, where that was observed: a lock, a pool of an application, a line, a disk."""
+    found = [one for one in stations_of(trials) if one.kind in _NO_CPU and (one.busy or 0.0) >= _QUIET]
+    if not found:
         return None
-    queues = [(waiting, name, pool) for name, part in load.parts.items() for pool, waiting in part.waiting.items()]
-    waiting, name, pool = max(queues, default=(0.0, "", ""))
-    if waiting >= 1:
-        return message("capacity_why_own_pool", name=name, pool=pool)
-    line, busy = max(load.lines.items(), key=lambda item: item[1], default=("", 0.0))
-    if busy >= _QUIET:
-        return message("capacity_why_line", server=line, busy_share=busy)
-    return None if load.disk is None else message("capacity_why_disk", name=load.disk.server)
+    return message("capacity_why_station", station=found[0].kind, name=found[0].name, busy_share=found[0].busy)

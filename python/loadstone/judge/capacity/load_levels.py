@@ -7,6 +7,7 @@ from typing import Literal
 
 from loadstone.bounds.numbers import whole_number
 from loadstone.judge.cost import parts_with_cost
+from loadstone.judge.stations import stations_of
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.utilisation import busy_parts, place_cpus
 from loadstone.record.facts import DRIVER
@@ -36,6 +37,8 @@ class PartLoad:
     processes: int
     place: Place
     """Whose CPUs it runs on, with the others that do."""
+    disk_s: float = 0.0
+    """What its only thread waits for the disk a reply, and does nothing else meanwhile (`judge.stations`)."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,8 @@ def _level(users: int, think_s: float, found: Sequence[TrialEvidence], apart: Co
     parts = {name: _placed(name, part, cpus_of, apart) for name, part in _parts(found, replies).items()}
     if not parts:
         return None
+    disks = {one.part: one.demand_ns / 1e9 for one in stations_of(trials) if one.kind == "disk" and one.thread}
+    parts = {name: replace(part, disk_s=disks.get(name, 0.0)) for name, part in parts.items()}
     return LoadLevel(
         users=users,
         think_s=think_s,

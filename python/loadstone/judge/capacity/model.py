@@ -77,6 +77,11 @@ class Group:
     def name(self) -> str:
         return " + ".join(self.parts)
 
+    def takes_s(self, level: LoadLevel) -> float:
+        """What a request takes of it. A thread that waits for its disk alone; beside others that is a delay."""
+        parts = [level.parts[name] for name in self.parts]
+        return sum(part.demand_s for part in parts) + (parts[0].disk_s if len(parts) == 1 else 0.0)
+
 
 def groups_of(level: LoadLevel, change: Change = Change()) -> list[Group]:
     """The stations of a level: a part each, but where several fill the CPUs of a place before one is full alone.
@@ -96,7 +101,7 @@ def groups_of(level: LoadLevel, change: Change = Change()) -> list[Group]:
 def _of_place(level: LoadLevel, parts: Mapping[str, float], cpus: int | None, change: Change) -> list[Group]:
     """`parts`: how many CPUs each can keep busy; `cpus`: how many there are."""
     takes = {name: level.parts[name].demand_s * change.cost.get(name, 1.0) for name in parts}
-    alone = max((takes[name] / parts[name] for name in parts), default=0.0)
+    alone = max(((takes[name] + level.parts[name].disk_s) / parts[name] for name in parts), default=0.0)
     if cpus and len(parts) > 1 and cpus < sum(parts.values()) and sum(takes.values()) / cpus > alone:
         return [Group(tuple(parts), float(cpus))]
     return [Group((name,), own) for name, own in parts.items()]
@@ -141,14 +146,19 @@ class Model:
     ) -> tuple[Network, float]:
         """The network with the costs of so many requests under way, and its rate."""
         stations = tuple(
-            Station(
-                group.name, sum(self._demand_s(part, load, change) for part in group.parts), self.free * group.servers
-            )
-            for group in groups
+            Station(group.name, self._takes_s(group, load, change), self.free * group.servers) for group in groups
         )
         delay_s = self._between(load, self.delays_s) * change.slower + change.round_trip_s
         network = Network(stations, delay_s, think_s, self.pool)
         return network, rate_of(network, users, self.even)
+
+    def _takes_s(self, group: Group, load: float, change: Change) -> float:
+        """Of a station under a load; see `Group.takes_s`."""
+        takes_s = sum(self._demand_s(part, load, change) for part in group.parts)
+        if len(group.parts) == 1:
+            disks = [level.parts[group.parts[0]].disk_s for level in self.levels]
+            takes_s += self._between(load, disks) * change.slower
+        return takes_s
 
     def _demand_s(self, part: str, load: float, change: Change) -> float:
         measured = [level.parts[part].demand_s for level in self.levels]
@@ -184,7 +194,7 @@ def busiest_share(level: LoadLevel) -> float:
 
 
 def share_of(level: LoadLevel, group: Group) -> float:
-    return level.per_s * sum(level.parts[part].demand_s for part in group.parts) / group.servers
+    return level.per_s * group.takes_s(level) / group.servers
 
 
 def free_of(levels: Sequence[LoadLevel]) -> float:
@@ -209,10 +219,7 @@ def rest_s(level: LoadLevel, even: float, free: float) -> float:
 
 def _measured_by(level: LoadLevel, delay_s: float, even: float, free: float) -> float:
     """The rate at a level with its own costs."""
-    stations = tuple(
-        Station(group.name, sum(level.parts[part].demand_s for part in group.parts), free * group.servers)
-        for group in groups_of(level)
-    )
+    stations = tuple(Station(group.name, group.takes_s(level), free * group.servers) for group in groups_of(level))
     pool = level.pool if level.users > level.pool else None
     return rate_of(Network(stations, delay_s, level.think_s, pool), level.users, even)
 

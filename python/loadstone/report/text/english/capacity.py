@@ -12,12 +12,12 @@ _MEASURE = (
 
 
 def _station(name: str, busy_share: float, most_per_s: float) -> str:
-    return f"{name} (CPU {whole_percent(busy_share)} busy, at most {rounded(most_per_s)} a second)"
+    return f"{name} ({whole_percent(busy_share)} busy, at most {rounded(most_per_s)} a second)"
 
 
 def _limit(first: str, second: str | None, users: int, per_s: float, full: bool, generator: bool) -> str:
     at = f"at {several(users, 'user')} and {rounded(per_s)} a second"
-    head = f"The limit {at}: {first}" if full else f"No CPU is full {at}. First to fill: {first}"
+    head = f"The limit {at}: {first}" if full else f"Nothing is full {at}. First to fill: {first}"
     then = "" if second is None else f"; next: {second}"
     ours = ". The generator is the limit, and not what it loads" if generator and full else ""
     return f"{head}{then}{ours}."
@@ -79,11 +79,9 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
         f"Users wait for the generator's {several(connections, 'connection')} for {whole_percent(waiting_share)} of "
         "their response time: give each its own."
     ),
-    "capacity_why_own_pool": lambda name, pool: f"Likely the pool {pool} of {name}: its threads wait for it.",
-    "capacity_why_line": lambda server, busy_share: (
-        f"Likely the line to {server}, which was {whole_percent(busy_share)} busy."
+    "capacity_why_station": lambda station, name, busy_share: (
+        f"Likely the {station} of {name}: requests held it for {whole_percent(busy_share)} of the time."
     ),
-    "capacity_why_disk": lambda name: f"Likely the disk, which {name} waits for.",
     "capacity_why_neighbours": lambda name, waited_share: (
         f"Likely other programs: {name} waited for a CPU for {whole_percent(waited_share)} of the time; measure on a "
         "quiet machine."
