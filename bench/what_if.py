@@ -2,6 +2,7 @@
 
     python bench/what_if.py [--cases redis,lines,nest,lock,pool,timer] [--out FILE] [--runs DIR]
     python bench/what_if.py --again RUN [RUN...]
+    python bench/what_if.py --simulate 60
 
 Each case is a search for a saturation point, which measures some ten numbers of users:
 
@@ -14,11 +15,13 @@ From every second number of users, with the least and the most, the others are p
 does: the model is held to these levels, and where it fails there it predicts nothing. Where half of the levels are too
 few for that, as of a system that one user fills, only whether it is refused is seen. A line for each prediction is
 appended to `--out`, and one for each model that was refused; printed are, of what was predicted, how often the measured
-rate is inside of the interval, and the median error.
+rate is inside of the interval, and the median error. `--simulate`: the same of so many random systems for each of three
+sizes of noise and two kinds of arrivals, without anything that runs.
 """
 
 import argparse
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -27,21 +30,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 from saturation_run import LONGEST_S, ROOT, add_line
 
 from loadstone.analyse.capacity import Found, find_capacities
 from loadstone.judge.capacity.findings import capacity_of
-from loadstone.judge.capacity.model import LEVELS_MIN
+from loadstone.judge.capacity.load_levels import LoadLevel, PartLoad
+from loadstone.judge.capacity.model import LEVELS_MIN, rate_of
+from loadstone.judge.capacity.network import Network, Station
 from loadstone.judge.validity.checks import judge_trial
 from loadstone.machine.local_ports import free_port
 from loadstone.record.reading import read_run
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
+SIMULATED_USERS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64)
 BREAKING = ("lock", "pool", "timer")
 COMMANDS = {
     "redis": ["saturate", "redis", "--users-max", "64", "--budget", "60s"],
@@ -126,6 +134,35 @@ def _of_condition(case: str, folder: Path, found: Found) -> Iterator[dict[str, A
         }
 
 
+def simulate(number: int) -> None:
+    """Random systems of one to three parts and a generator, whose costs fall with the load."""
+    for noise, even in itertools.product((0.01, 0.03, 0.06), (1.0, 0.5)):
+        lines = [line for seed in range(number) for line in _of_system(seed, noise, even)]
+        _show(f"noise {100 * noise:g} %, {'exponential' if even == 1 else 'even'} arrivals", lines)
+
+
+def _of_system(seed: int, noise: float, even: float) -> Iterator[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    parts = rng.integers(1, 4)
+    demands, servers = np.exp(rng.normal(math.log(1e-4), 1, parts)), rng.choice([1, 1, 1, 2, 4], parts)
+    delay_s, fall = float(rng.choice([0, 1e-4, 1e-3, 5e-3])), rng.uniform(0, 1)
+    stations = [Station(f"part-{at}", demands[at], float(servers[at])) for at in range(parts)]
+    stations.append(Station("generator", 2e-5))
+
+    def level(users: int) -> LoadLevel:
+        cheaper = [replace(one, demand_s=one.demand_s * (1 + fall / users)) for one in stations]
+        per_s = rate_of(Network(tuple(cheaper), delay_s), users, even) * math.exp(rng.normal(0, noise))
+        loads = {
+            one.name: PartLoad(one.demand_s * math.exp(rng.normal(0, noise / 2)), one.servers, False, 1, "own")
+            for one in cheaper
+        }
+        return LoadLevel(users, 0.0, per_s, users, loads, {}, (), noise)
+
+    levels = tuple(level(users) for users in SIMULATED_USERS)
+    capacity, checked = capacity_of({}, "", levels)
+    yield from _of_condition("simulated", Path(f"{seed}"), Found(capacity, levels, checked))
+
+
 def show(lines: Sequence[dict[str, Any]]) -> None:
     """By case and condition, and over all that were not built to break the model."""
     for case, condition in dict.fromkeys((line["case"], line["condition"]) for line in lines):
@@ -154,7 +191,11 @@ def main() -> None:
     arguments.add_argument("--out", type=Path)
     arguments.add_argument("--runs", type=Path, default=Path("runs/what-if"))
     arguments.add_argument("--again", nargs="+", type=Path, metavar="RUN", default=[])
+    arguments.add_argument("--simulate", type=int, metavar="SYSTEMS")
     given = arguments.parse_args()
+    if given.simulate:
+        simulate(given.simulate)
+        return
     runs = [(folder.name, folder) for folder in given.again]
     if not runs:
         given.runs.mkdir(parents=True, exist_ok=True)
