@@ -13,6 +13,7 @@ from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import COST, Cost, Verdict, cost_of_all, cost_of_part
 from loadstone.message import Message, message
+from loadstone.record.facts import DRIVER
 from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
 
@@ -269,7 +270,7 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
     if found is None:
         why = row.unmeasurable.get(metric.partition(".")[2])
         if why is None:
-            return message("objective_no_figure", name=name, objective=text)
+            return _no_figure(objective, name, row.costs)
         return message("objective_quantile_unmeasurable", name=name, objective=text, why=why)
     if not objective.broken(found):
         return None
@@ -282,6 +283,12 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
     return message(
         "objective_missed", name=name, objective=text, metric=metric, value=found, low=low, high=high, suspect=suspect
     )
+
+
+def _no_figure(objective: Objective, name: str, costs: Mapping[str, Cost]) -> Message:
+    """That there is none; of a cost with the parts that have one."""
+    parts = ["client" if part == DRIVER else part for part in costs] if objective.metric.startswith(COST) else []
+    return message("objective_no_figure", name=name, objective=objective.text, parts=parts)
 
 
 def _missed_by_point(objective: Objective, answer: SaturationAnswer) -> Message | None:
@@ -304,7 +311,7 @@ def _missed_by_cost(objective: Objective, answer: SaturationAnswer) -> Message |
     nearest = answer.at_the_point
     cost = None if nearest is None else _cost_of(nearest.costs, metric)
     if cost is None:
-        return message("objective_no_figure", name=name, objective=text)
+        return _no_figure(objective, name, {} if nearest is None else nearest.costs)
     if not objective.broken(cost.ns):
         return None
     return message(
@@ -339,7 +346,7 @@ def _missed_at_rate(objective: Objective, name: str, at_rate: AtRate) -> Message
     if found is None:
         why = at_rate.unmeasurable.get(quantile)
         if why is None:
-            return message("objective_no_figure", name=name, objective=text)
+            return message("objective_no_figure", name=name, objective=text, parts=[])
         return message("objective_quantile_unmeasurable", name=name, objective=text, why=why)
     if not objective.broken(found):
         return None

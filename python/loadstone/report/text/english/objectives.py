@@ -86,7 +86,10 @@ OBJECTIVES: dict[str, str | Callable[..., str]] = {
     "objective_nothing": _nothing,
     "objective_no_trial": _no_trial,
     "objective_not_measured": _not_measured,
-    "objective_no_figure": "{name}: '{objective}': cannot be decided: there is no such figure",
+    "objective_no_figure": lambda name, objective, parts=(): (
+        f"{name}: '{objective}': cannot be decided: there is no such figure"
+        + (f"; parts with a cost are {', '.join(parts)}" if parts else "")
+    ),
     "objective_may_be_ours": "of {figure_ns:latency} at most {own_ns:latency} is the generator's own",
     "objective_quantile_unmeasurable": "{name}: '{objective}': cannot be decided: {why}",
     "objective_missed": _missed,
