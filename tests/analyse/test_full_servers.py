@@ -1,13 +1,17 @@
 """What full servers do, from a run's folder: recorded runs of real servers."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.frozen_runs import unpacked
 
-from loadstone.analyse.analysis import analyse
+from loadstone.analyse.analysis import analyse, analyse_run
 from loadstone.analyse.model import Analysis
 from loadstone.goals.full_server import ServerWhenFull
+from loadstone.judge.full_server import FULL_SERVERS
+from loadstone.record.reading import read_run
+from loadstone.record.trial import TrialRecord
 from loadstone.report.csv_report import render
 from loadstone.report.text.sentences import text
 
@@ -29,6 +33,26 @@ def test_a_place_is_a_server_an_operation_and_a_payload_over_all_numbers_of_user
     assert found["set, 1 kB, string"].capacity.per_s == pytest.approx(168_000, rel=0.01)
     assert found["set, 500 B"].capacity.how == "refused"
     assert "busy .48 of the time with 1 user" in text(found["set, 500 B"].said)
+
+
+def test_trials_with_more_users_answer_this_question_alone(tmp_path: Path) -> None:
+    run = read_run(unpacked("json-documents", tmp_path))
+    one_user = next(one for one in run.trials if _is(one, "500 B", 1))
+    full = next(one for one in run.trials if _is(one, "100 B", 32))
+    named = {"trial": "full-servers-32", "group": FULL_SERVERS, "condition": one_user.condition}
+    before, after = (
+        analyse_run(one) for one in (run, replace(run, trials=[*run.trials, full.model_copy(update=named)]))
+    )
+    assert after.tables == before.tables
+    assert after.families == before.families
+    found = by_label(after)["set, 500 B"].capacity
+    assert by_label(before)["set, 500 B"].capacity.how == "refused"
+    assert (found.how, found.users) == ("measured", 32)
+
+
+def _is(trial: TrialRecord, payload: str, workers: int) -> bool:
+    wanted = {"operation": "set", "payload": payload, "workers": workers, "storage": "json"}
+    return trial.group == "table" and all(trial.condition[name] == level for name, level in wanted.items())
 
 
 def test_where_a_rate_or_an_application_is_the_load_no_server_has_a_capacity(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import math
 
+from loadstone.judge.full_server import FULL_SERVERS
 from loadstone.plan.run_plan import REPORT_S, REPORT_TRIAL_S
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import PlannedLine
@@ -36,7 +37,7 @@ def needed_trials(run: Run) -> set[str]:
     done = {trial.trial for trial in run.trials}
     looks = {group: newest_look(run, group) for group in {line.group for line in run.plan.trials}}
     needed = {line.trial for line in run.plan.trials if line.trial in done or _is_needed(line, looks[line.group])}
-    goals = {goal.name for goal in run.plan.goals}
+    goals = {FULL_SERVERS, *(goal.name for goal in run.plan.goals)}
     needed |= {trial.trial for trial in run.trials if trial.saturation is not None or trial.group in goals}
     needed |= _without_end(run)
     return needed | {line.trial for line in (run.plan.at_rate.trials if run.plan.at_rate else ()) if line.trial in done}

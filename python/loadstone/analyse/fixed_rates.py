@@ -7,6 +7,7 @@ from loadstone.analyse.model import AtRate
 from loadstone.analyse.row_latencies import doubted_figures, merged_latencies, unmeasurable
 from loadstone.analyse.settled import row_fields, settled
 from loadstone.judge.compare.pairs import refusal_of
+from loadstone.judge.full_server import FULL_SERVERS
 from loadstone.judge.full_speed import capacity_of
 from loadstone.judge.validity.checks import BOUNDS, counted_reasons, failed_checks, forbidding
 from loadstone.message import Message, message
@@ -26,8 +27,8 @@ def own_load(run: Run, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
 
 
 def without_searches(run: Run, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
-    """Those of tables and comparisons: without rows at a fixed rate, saturation points and other goals."""
-    beside = {AT_RATE_GROUP, *(goal.name for goal in run.plan.goals)}
+    """Those of tables and comparisons: without rows at a fixed rate, full servers, saturation points, other goals."""
+    beside = {AT_RATE_GROUP, FULL_SERVERS, *(goal.name for goal in run.plan.goals)}
     return [trial for trial in trials if trial.group not in beside and trial.saturation is None]
 
 

@@ -10,6 +10,7 @@ from loadstone.goals.comparison import Comparison
 from loadstone.goals.crash import Crash
 from loadstone.goals.declared import DeclaredGoal
 from loadstone.goals.fixed_rate import FixedRate
+from loadstone.goals.full_server import MoreUsers
 from loadstone.goals.goal import Asked, Goal
 from loadstone.goals.saturate import Saturate
 from loadstone.goals.table import Table
@@ -18,7 +19,7 @@ from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.problems import first_problem, listed, nearest
 
-BEFORE, AFTER = (Table, Comparison, FixedRate), (Saturate, Crash)
+BEFORE, AFTER = (Table, Comparison, FixedRate, MoreUsers), (Saturate, Crash)
 DECLARED: tuple[type[DeclaredGoal[Any]], ...] = ()
 """What an experiment may declare under `goals`."""
 KINDS = {goal.kind: goal for goal in DECLARED}

@@ -29,6 +29,9 @@ from loadstone.message import Message, Recorded, message
 from loadstone.record.part_kinds import declared
 from loadstone.record.trial import TrialRecord
 
+FULL_SERVERS = "full-servers"
+"""The group of trials that are for this question alone: under more users than their condition has. No comparison is
+called so."""
 FULL = 0.97
 """A busy share from here on is a full server: what is left is the error of the two clocks."""
 ESTIMATED_FROM = 0.75

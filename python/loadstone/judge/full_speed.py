@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from loadstone.judge.full_server import FULL_SERVERS
 from loadstone.judge.validity.checks import forbidding
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import TrialRecord
@@ -11,8 +12,8 @@ from loadstone.spec.levels import Condition, identity
 def capacity_of(condition: Condition, records: Iterable[TrialRecord]) -> float | None:
     """Correct replies a second over the condition's trials that count: in the closed model, no check forbids them.
 
-    Trials of other conditions, those that warm the machine up, and those of the open model are left out. None where
-    there is none, or nothing was replied.
+    Trials of other conditions, those that warm the machine up, those with more users than theirs, and those of the open
+    model are left out. None where there is none, or nothing was replied.
     """
     condition_id = identity(condition)
     used = [
@@ -26,4 +27,5 @@ def capacity_of(condition: Condition, records: Iterable[TrialRecord]) -> float |
 
 
 def _counts(trial: TrialRecord) -> bool:
-    return trial.facts.closed is not None and trial.saturation is None and not forbidding(trial)
+    own_load = trial.saturation is None and trial.group != FULL_SERVERS
+    return trial.facts.closed is not None and own_load and not forbidding(trial)

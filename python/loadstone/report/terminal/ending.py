@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.model import Analysis, Comparison, Row
-from loadstone.goals.full_server import FULL_SERVERS
+from loadstone.goals.full_server import SECTION
 from loadstone.judge.verdict import DECIDED
 from loadstone.message import Message, message
 from loadstone.own_command import own_command
@@ -64,7 +64,7 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     room = LINES_MAX - sum(_height(console, part) for part in [*head, *foot])
     most = min(room - 3, max(_SECTION_LINES_MIN, room - VERDICT_LINES_MIN))
     # What full servers do is in the headline, or in the report.
-    shown = [section for section in analysis.sections if section.name != FULL_SERVERS]
+    shown = [section for section in analysis.sections if section.name != SECTION]
     others = _fitting(list(sections(shown, width, short=True)), console, most)
     room -= sum(_height(console, part) for part in others)
     effects = _fitting(_effects(analysis), console, room - _table_lines_min(analysis))
