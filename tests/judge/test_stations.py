@@ -196,3 +196,17 @@ def test_servers_beside_the_one_that_is_loaded_are_no_stations(synthetic: Any) -
     assert "other" in {station.part for station in stations_of([TrialRecord.model_validate(written)])}
     written["facts"]["target"] = "redis"
     assert "other" not in {station.part for station in stations_of([TrialRecord.model_validate(written)])}
+
+
+@pytest.mark.parametrize(("share", "part"), [(0.8, "disk"), (0.5, "latency")])
+def test_many_threads_at_the_disk(synthetic: Any, share: float, part: str) -> None:
+    trial = locked(synthetic, disk_wait_share=share)
+    found = by_kind(trial)["disk"]
+    assert (found.servers, found.thread, found.busy) == (1.0, False, pytest.approx(share))
+    limit = bottleneck_of([trial])
+    assert limit is not None
+    assert limit.part == part
+    if part == "disk":
+        assert text(limit.message).startswith(
+            "disk-bound: threads of app wait for the disk, 4.00 ms a request, 80 % of the time; nothing was saturated ("
+        )

@@ -104,7 +104,9 @@ _DISK_NAMED = 0.05
 _STOPS, _HELD_UP = 0.1, 0.6
 """J: a thread that waits for its disk for a tenth of the time stops all users at once: they send again together, and
 the thread has a pause in each turn. So it is the limit from this share on, and is never quite full."""
-_LOCKED, _HELD = 0.25, 0.6
+_IN_FSYNC = 0.75
+"""J: for so much of the time one of many threads waits for the disk."""
+_LOCKED, _HELD = 0.25, 0.5
 """J: a lock that takes so much of the response time, and for which some thread waits for so much of the time."""
 _UNSEEN, _UNSEEN_S = 0.5, 0.002
 """J: an application that keeps requests for so much of their time, and so long, waits for something."""
@@ -231,6 +233,8 @@ def _named(load: Load, demands: _Demands) -> _Limit:
         disk = load.disk
         waits = message("bottleneck_disk", name=disk.server, fsyncs_per_s=disk.fsyncs_per_s, wait_share=disk.wait_share)
         return _Limit("disk", waits, [disk.server], disk.share)
+    if (disk := _disk_of_many(load, demands)) is not None:
+        return disk
     if load.pool > _POOL:
         small = {"connections": load.connections, "users": load.users}
         held_ns = _demand_ns(demands, DRIVER, "pool")
@@ -243,6 +247,22 @@ def _named(load: Load, demands: _Demands) -> _Limit:
     if not load.parts:
         return _Limit("unknown", message("bottleneck_server_not_observed"))
     return _by_shares(load, _shares(load.shares), demands)
+
+
+def _disk_of_many(load: Load, demands: _Demands) -> _Limit | None:
+    """The part of many threads of which one or more wait for the disk nearly all the time."""
+    disks = [one for (_, kind), one in demands.items() if kind == "disk" and not one.thread and one.busy is not None]
+    disk = max(disks, key=lambda one: one.busy or 0.0, default=None)
+    if disk is None or (disk.busy or 0.0) < _IN_FSYNC:
+        return None
+    said = message(
+        "bottleneck_disk_of_many",
+        name=disk.part,
+        busy_share=disk.busy,
+        demand_ns=disk.demand_ns,
+        shares=_shares(load.shares),
+    )
+    return _Limit("disk", said, list(load.shares), disk.busy, disk.demand_ns)
 
 
 def _lock(load: Load, demands: _Demands) -> _Limit | None:

@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Callable, Collection
 
 PERIOD_S = 0.05
-SHARE = 0.005
-"""Looking takes at most such a share of a CPU, however many threads there are."""
+SHARE = 0.003
+"""Looking takes about such a share of a CPU at most, however many threads there are."""
 LISTED_S = 1.0
-"""Threads that began since are found so late."""
+"""Processes that began since are found so late; threads at once."""
 FORGOTTEN_S = 10.0
 """Nobody asks any more: the looks end."""
 _CALLS = {
@@ -39,6 +39,7 @@ class Waits:
         """`pids`: the processes of the part at this moment. The load has not begun yet."""
         self._pids = pids
         self._files: dict[tuple[int, str], int] = {}
+        self._threads_of: dict[int, int] = {}
         self._listed_s = 0.0
         self._shared: set[tuple[int, bytes]] = set()
         self._looks = self._at_disk = self._at_lock = self._waiters = 0
@@ -74,7 +75,7 @@ class Waits:
             self._files.clear()
 
     def _look(self) -> None:
-        if time.monotonic() - self._listed_s >= LISTED_S:
+        if time.monotonic() - self._listed_s >= LISTED_S or any(map(_changed, self._threads_of.items())):
             self._list()
         there, at_disk = self._threads()
         beyond = {place: count - self._idle[place] for place, count in there.items()}
@@ -106,9 +107,11 @@ class Waits:
     def _list(self) -> None:
         """Open the files of threads that are new."""
         self._listed_s = time.monotonic()
+        self._threads_of.clear()
         for pid in self._pids():
             folder = f"/proc/{pid}/task"
             try:
+                self._threads_of[pid] = _links(pid)
                 threads = os.listdir(folder)  # noqa: PTH208 (there may be hundreds, and this is done each second)
             except OSError:
                 continue
@@ -119,3 +122,17 @@ class Waits:
                     except OSError:  # it ended, or belongs to another user, or the system has no such file
                         continue
                     self._files[pid, thread] = file
+
+
+def _links(pid: int) -> int:
+    """As many as the process has threads, and two more. Raises OSError if it is gone."""
+    return os.stat(f"/proc/{pid}/task").st_nlink  # noqa: PTH116
+
+
+def _changed(process: tuple[int, int]) -> bool:
+    """Whether a process has another number of threads than it had when they were listed."""
+    pid, links = process
+    try:
+        return _links(pid) != links
+    except OSError:
+        return True

@@ -96,6 +96,11 @@ def _lock(name: str, share: float, queue_ns: float, busy_share: float, demand_ns
     return f"lock-bound: threads of {name} wait for a lock, {queue}; {held}; {_nothing_full(shares)}"
 
 
+def _disk_of_many(name: str, busy_share: float, demand_ns: float, shares: Sequence[str]) -> str:
+    waits = f"threads of {name} wait for the disk, {_taken(demand_ns, busy_share)}"
+    return f"disk-bound: {waits}; {_nothing_full(shares)}"
+
+
 def _unseen(names: Sequence[str], unseen_ns: float, share: float, shares: Sequence[str]) -> str:
     held = f"{' and '.join(names)} held each request for {duration(unseen_ns)}"
     held += f", {whole_percent(share)} of its response time"
@@ -169,6 +174,7 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_line": _line,
     "bottleneck_line_delay": _line_delay,
     "bottleneck_lock": _lock,
+    "bottleneck_disk_of_many": _disk_of_many,
     "bottleneck_unseen": _unseen,
     "bottleneck_thread_and_disk": _thread_and_disk,
     "bottleneck_cores": lambda name, cores, processes=1: (
