@@ -233,8 +233,8 @@ def _named(load: Load, demands: _Demands) -> _Limit:
         disk = load.disk
         waits = message("bottleneck_disk", name=disk.server, fsyncs_per_s=disk.fsyncs_per_s, wait_share=disk.wait_share)
         return _Limit("disk", waits, [disk.server], disk.share)
-    if (disk := _disk_of_many(load, demands)) is not None:
-        return disk
+    if (by_many := _disk_of_many(load, demands)) is not None:
+        return by_many
     if load.pool > _POOL:
         small = {"connections": load.connections, "users": load.users}
         held_ns = _demand_ns(demands, DRIVER, "pool")
