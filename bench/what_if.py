@@ -1,7 +1,7 @@
 """Does the model behind `loadstone capacity` foretell what it was not fitted on? Live, and of runs that are there.
 
     python bench/what_if.py [--cases redis,lines,nest,lock,pool,timer] [--out FILE] [--runs DIR]
-    python bench/what_if.py --again RUN [RUN...]
+    python bench/what_if.py --again CASE=RUN [CASE=RUN...]
     python bench/what_if.py --simulate 60
 
 Each case is a search for a saturation point, which measures some ten numbers of users:
@@ -190,20 +190,21 @@ def main() -> None:
     arguments.add_argument("--cases", default=",".join([*COMMANDS, *BREAKING]))
     arguments.add_argument("--out", type=Path)
     arguments.add_argument("--runs", type=Path, default=Path("runs/what-if"))
-    arguments.add_argument("--again", nargs="+", type=Path, metavar="RUN", default=[])
+    arguments.add_argument("--again", nargs="+", metavar="CASE=RUN", default=[])
+    arguments.add_argument("--state", default="", help="What else the machine did, for the record.")
     arguments.add_argument("--simulate", type=int, metavar="SYSTEMS")
     given = arguments.parse_args()
     if given.simulate:
         simulate(given.simulate)
         return
-    runs = [(folder.name, folder) for folder in given.again]
+    runs = [(case, Path(folder)) for case, _, folder in (word.partition("=") for word in given.again)]
     if not runs:
         given.runs.mkdir(parents=True, exist_ok=True)
         runs = [(case, measured(case, given.runs)) for case in given.cases.split(",")]
     lines = [line for case, folder in runs for line in predictions(case, folder)]
     for line in lines:
         if given.out is not None:
-            add_line(given.out, line)
+            add_line(given.out, {**line, "state": given.state})
         else:
             print(json.dumps(line))
     show(lines)

@@ -15,6 +15,7 @@ from loadstone.judge.capacity.model import (
     Held,
     Model,
     Predicted,
+    Rests,
     busiest_share,
     fit,
     groups_of,
@@ -127,12 +128,13 @@ def check(levels: Sequence[LoadLevel]) -> tuple[Checked | None, Held | None]:
     """
     if not groups_of(levels[-1]):
         return None, None
-    whole = hold_out(levels)
+    rests: Rests = {}
+    whole = hold_out(levels, rests)
     fitted = []
     for first in range(len(levels) - LEVELS_MIN + 1):
-        held = whole if not first else hold_out(levels[first:])
+        held = whole if not first else hold_out(levels[first:], rests)
         if held is not None and held.passed:
-            fitted.append(Fitted(fit(levels[first:]), held))
+            fitted.append(Fitted(fit(levels[first:], rests), held))
     return (Checked(tuple(fitted)), fitted[0].held) if fitted else (None, whole)
 
 

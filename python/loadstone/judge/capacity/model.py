@@ -203,8 +203,20 @@ def free_of(levels: Sequence[LoadLevel]) -> float:
     return min(1.0, most) if most >= FULL else 1.0
 
 
-def rest_s(level: LoadLevel, even: float, free: float) -> float:
+Rests = dict[tuple[int, float, float, float], float]
+"""What was solved before for one condition: users and think time of a level, evenness and what is free -> its rest."""
+
+
+def rest_s(level: LoadLevel, even: float, free: float, rests: Rests | None = None) -> float:
     """What a response takes beside the stations at a level by itself: so that the network gives its rate."""
+    key = (level.users, level.think_s, even, free)
+    known = {} if rests is None else rests
+    if key not in known:
+        known[key] = _solved_rest_s(level, even, free)
+    return known[key]
+
+
+def _solved_rest_s(level: LoadLevel, even: float, free: float) -> float:
     low, high = 0.0, level.users / level.per_s
     if _measured_by(level, 0.0, even, free) <= level.per_s:
         return 0.0
@@ -224,20 +236,23 @@ def _measured_by(level: LoadLevel, delay_s: float, even: float, free: float) -> 
     return rate_of(Network(stations, delay_s, level.think_s, pool), level.users, even)
 
 
-def _delays_s(levels: Sequence[LoadLevel], even: float, free: float) -> list[float]:
+def _delays_s(levels: Sequence[LoadLevel], even: float, free: float, rests: Rests | None) -> list[float]:
     """The rest of the response time at each level. It stays what it was with fewer users where that gives the rate:
     where a CPU is full, hardly anything else shows."""
-    delays = [rest_s(levels[0], even, free)]
+    delays = [rest_s(levels[0], even, free, rests)]
     for level in levels[1:]:
         same = abs(math.log(_measured_by(level, delays[-1], even, free) / level.per_s)) <= _NEAR
-        delays.append(delays[-1] if same else min(delays[-1], rest_s(level, even, free)))
+        delays.append(delays[-1] if same else min(delays[-1], rest_s(level, even, free, rests)))
     return delays
 
 
-def fit(levels: Sequence[LoadLevel]) -> Model:
-    """The model that fits these levels best; of the same fit the one with more exponential times."""
+def fit(levels: Sequence[LoadLevel], rests: Rests | None = None) -> Model:
+    """The model that fits these levels best; of the same fit the one with more exponential times.
+
+    `rests` keeps what is solved for the next of the same condition.
+    """
     free = free_of(levels)
-    models = [Model(tuple(levels), tuple(_delays_s(levels, even, free)), even, free) for even in EVEN]
+    models = [Model(tuple(levels), tuple(_delays_s(levels, even, free, rests)), even, free) for even in EVEN]
     return min(models, key=lambda model: round(sum(error**2 for error in errors(model, levels)), 6))
 
 
@@ -285,22 +300,15 @@ class Held:
         return float(student.ppf(0.975, number)) * self.typical * math.sqrt(1 + 1 / number)
 
 
-def hold_out(levels: Sequence[LoadLevel]) -> Held | None:
+def hold_out(levels: Sequence[LoadLevel], rests: Rests | None = None) -> Held | None:
     """Each level but the least predicted from all others; None of too few."""
     if len(levels) < LEVELS_MIN:
         return None
-    return Held(tuple(_predicted_by([*levels[:at], *levels[at + 1 :]], levels[at]) for at in range(1, len(levels))))
+    known: Rests = {} if rests is None else rests
+    return Held(
+        tuple(_predicted_by([*levels[:at], *levels[at + 1 :]], levels[at], known) for at in range(1, len(levels)))
+    )
 
 
-def _predicted_by(others: Sequence[LoadLevel], level: LoadLevel) -> HeldOut:
-    return HeldOut(level, fit(others).predict(level.users, Change(think_s=level.think_s)))
-
-
-def hold_half(levels: Sequence[LoadLevel]) -> Held | None:
-    """Every second level predicted from the others, with the least and the most among these; None of too few."""
-    known = [*levels[:-1:2], levels[-1]] if len(levels) > LEVELS_MIN else []
-    asked = [level for level in levels if level not in known]
-    if not asked:
-        return None
-    model = fit(known)
-    return Held(tuple(HeldOut(one, model.predict(one.users, Change(think_s=one.think_s))) for one in asked))
+def _predicted_by(others: Sequence[LoadLevel], level: LoadLevel, rests: Rests) -> HeldOut:
+    return HeldOut(level, fit(others, rests).predict(level.users, Change(think_s=level.think_s)))
