@@ -7,6 +7,7 @@ from tests.changed_facts import with_model
 
 from loadstone.deploy.placement import Placement
 from loadstone.judge.capacity.load_levels import conditions_of, levels_of
+from loadstone.judge.capacity.model import groups_of
 from loadstone.record.trial import TrialRecord
 
 KINDS = {"redis": "redis", "app": "subject", "generator": "driver", "host": "host"}
@@ -47,6 +48,16 @@ def test_a_level_has_the_cost_of_each_part(synthetic: Any) -> None:
     assert level.parts["redis"].one_thread
     assert (level.parts["redis"].place, level.parts["generator"].place) == ("servers", "generator")
     assert level.cpus_of == {"servers": 1, "generator": 1}
+
+
+def test_the_thread_of_a_line_works_on_the_generators_cpus(synthetic: Any) -> None:
+    made = trial(synthetic, 4)
+    kinds, cpu_s = {**KINDS, "redis.link": "link"}, {**CPU_S, "redis.link": 1.8}
+    made = made.model_copy(update={"facts": made.facts.model_copy(update={"kinds": kinds}), "cpu_s": cpu_s})
+    (level,) = levels_of([made])
+    assert level.parts["redis.link"].demand_s == pytest.approx(300e-6)
+    full = {group.name: group.servers for group in groups_of(level)}
+    assert full["redis.link + generator"] == 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from loadstone.judge.cost import parts_with_cost
 from loadstone.judge.stations import stations_of
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.utilisation import busy_parts, place_cpus
-from loadstone.record.facts import DRIVER
+from loadstone.record.facts import DRIVER, LINK
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.levels import Condition, identity
 
@@ -52,7 +52,7 @@ class LoadLevel:
     pool: int
     """How many requests the generator's connections carry at once."""
     parts: dict[str, PartLoad]
-    """Servers, applications and the generator, by their names."""
+    """Servers, applications, lines and the generator, by their names."""
     cpus_of: Mapping[Place, int]
     """How many CPUs there are in each place; those of none that is not known."""
     trials: tuple[TrialRecord, ...]
@@ -133,7 +133,8 @@ def _placed(name: str, part: PartLoad, cpus_of: Mapping[Place, int], apart: Coll
 
 
 def _parts(found: Sequence[TrialEvidence], replies: float) -> dict[str, PartLoad]:
-    """Of those that every trial has. The generator is one of them: it takes a part of each response time."""
+    """Of those that every trial has. The generator is one of them, and the thread of a line, which works on its CPUs:
+    both take a part of each response time."""
     costs = [parts_with_cost(one.trial) for one in found]
     names = [name for name in costs[0] if name != DRIVER and all(name in each for each in costs)]
     parts = {}
@@ -141,6 +142,11 @@ def _parts(found: Sequence[TrialEvidence], replies: float) -> dict[str, PartLoad
         spent_s = sum(one.trial.cpu_s[part] for one, cost in zip(found, costs, strict=True) for part in cost[name])
         if spent_s > _BENEATH_S:
             parts[name] = _server(name, spent_s / replies, found[-1])
+    lines = [name for name, kind in found[0].facts.kinds.items() if kind == LINK]
+    for line in lines:
+        spent_s = sum(one.trial.cpu_s.get(line, 0.0) for one in found)
+        if spent_s > _BENEATH_S:
+            parts[line] = PartLoad(spent_s / replies, 1.0, True, 1, "generator")
     driver_s = sum(one.trial.cpu_s.get(DRIVER, 0.0) for one in found)
     if parts and driver_s > _BENEATH_S:
         parts[DRIVER] = _generator(driver_s / replies, found[-1])
