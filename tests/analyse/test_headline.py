@@ -265,3 +265,19 @@ def test_rows_open_a_report_of_more_levels_than_full_servers_are_known_of(
     tables = [table(row(200.0), row(400.0, operation="get"))]
     found = text(headline(synthetic.make_experiment(), tables, full_servers=known, quick=False))
     assert found.startswith("At 1 kB, 32 workers: set 200 ")
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("redis", "string COSTS redis 20 % [10, 30] LESS CPU a request"),
+        ("generator", "string COSTS client 20 % [10, 30] LESS CPU a request"),
+        ("store", "string COSTS 20 % [10, 30] LESS CPU a request of the store"),
+    ],
+)
+def test_a_verdict_by_cost_names_the_part_as_both_sides_call_it(part: str, said: str) -> None:
+    judged = verdict("faster", -20, -30, -10, metric=f"{COST}{part}", larger_is_faster=False, winner="b")
+    assert text(judged.brief) == said
+    judged = verdict("equivalent", 1, 0, 2, metric=f"{COST}{part}", larger_is_faster=False)
+    assert text(judged.brief).startswith("both COST ")
+    assert text(judged.brief).endswith(f"{' of the store' if part == 'store' else ''} within 5 %")

@@ -123,13 +123,25 @@ def _forecast(blocks: int, spread: float, effect: float, unit: str = "block") ->
     )
 
 
+_ROLES = ("store", "application")
+"""Parts of a cost that are called otherwise on either side: a sentence names them behind the figure."""
+
+
+def _payer(part: str) -> str:
+    return "" if part in _ROLES else f"{part_text(part)} "
+
+
+def _of_store(part: str) -> str:
+    return f" of {part_text(part)}" if part in _ROLES else ""
+
+
 def _costs_less(winner: str, part: str, less: float, low: float | None, high: float | None) -> str:
-    return f"{winner} COSTS {part_text(part)} {less_text(less, low, high)} LESS CPU a request"
+    return f"{winner} COSTS {_payer(part)}{less_text(less, low, high)} LESS CPU a request{_of_store(part)}"
 
 
 def _several_cost_less(winner: str, part: str, least: float, most: float) -> str:
     shares = f"{less_text(-least).removesuffix(' %')} to {less_text(-most)}"
-    return f"{winner} COSTS {part_text(part)} {shares} LESS CPU a request"
+    return f"{winner} COSTS {_payer(part)}{shares} LESS CPU a request{_of_store(part)}"
 
 
 def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
@@ -167,7 +179,7 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "cost_less": _costs_less,
     "costs_less": _several_cost_less,
     "cost_equivalent": lambda part, margin: (
-        f"both COST {part_text(part)} THE SAME CPU a request within {percent_text(margin)}"
+        f"both COST {_payer(part)}THE SAME CPU a request{_of_store(part)} within {percent_text(margin)}"
     ),
     "cost_open": _cost_open,
     "cost_mixed": "most slices say so, and all slices together the opposite",

@@ -90,7 +90,7 @@ def is_rate(metric: str) -> bool:
     return metric in _RATES
 
 
-_PART_NAMES = {"generator": "client", "store": "its store", "application": "its application"}
+_PART_NAMES = {"generator": "client", "store": "the store", "application": "the application"}
 """A generator has a cost where it is the program of a client library; the others stand for parts of two names."""
 
 
