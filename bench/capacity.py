@@ -1,36 +1,57 @@
 """Capacity estimated where a server is nearly full, against the same server filled by another generator.
 
     scripts/bench capacity [--server redis|valkey|memcached-1|memcached-2 ...] [--file FILE]
+    scripts/bench capacity --recorded RUN... [--file FILE]
 
 Each server is loaded by loadstone at several numbers of users, some of whom pause, so that it is busy for half to all
 of the time. At each level of 75 to 97 % the capacity is estimated from it and the levels below, as a run that ended
 there would have it. Then a fresh server is filled by memtier_benchmark (redis-benchmark where that is not installed)
 with eight connections more, twice. A line a level goes into the file.
+
+Of recorded runs each level of 4 and 8 users is taken as if no more users had been measured, whatever it was busy, and
+held against what the levels of 8 and 16 (of 16) cost in the same rounds, those being as full as the run has them.
 """
 
 import argparse
 import json
+import math
 import os
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median, stdev
+from typing import Any
 
 from peers.child import pinned_to
 
 from loadstone.analyse.fixed_rates import own_load
 from loadstone.deploy.provider import DeployContext
 from loadstone.goals.full_server import load_factors, without
-from loadstone.judge.full_server import ESTIMATED_FROM, FULL, MORE_USERS, FullServer, Level, level_of, when_full
+from loadstone.judge.full_server import (
+    ESTIMATED_FROM,
+    FULL,
+    MODEL_SD,
+    MORE_USERS,
+    TAKEN_MAX,
+    FullServer,
+    Level,
+    Z,
+    cost_when_full,
+    level_of,
+    servers_of,
+    when_full,
+)
+from loadstone.judge.validity.checks import forbidding, judge_trial
 from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.record.reading import read_run
+from loadstone.record.trial import TrialRecord
 from loadstone.software.redis.local import EmbeddedSettings, ValkeySettings
 from loadstone.spec.levels import identity
 
@@ -95,9 +116,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="capacity", description=__doc__.splitlines()[0])
     parser.add_argument("--server", nargs="*", choices=SERVERS, default=list(SERVERS))
     parser.add_argument("--file", type=Path, default=FILE)
+    parser.add_argument("--recorded", type=Path, nargs="*", default=[], help="folders of runs; nothing is measured")
     parser.add_argument("--memtier", default=shutil.which("memtier_benchmark"))
     options = parser.parse_args()
     options.file.parent.mkdir(parents=True, exist_ok=True)
+    if options.recorded:
+        _replay(options.recorded, options.file)
+        return
     with options.file.open("a") as file:
         for name in options.server:
             rows = list(_rows(name, SERVERS[name], options.memtier))
@@ -124,6 +149,67 @@ def _rows(name: str, server: Server, memtier: str | None) -> Iterator[dict[str, 
             row = _row(name, place, level, found, truths[place, users], memtier)
             print(_line(row), flush=True)
             yield row
+
+
+def _replay(runs: Sequence[Path], path: Path) -> None:
+    """Write a line a level of these runs, and print how many intervals hold what their fuller levels did."""
+    rows = [row for run in runs for row in _replayed(run)]
+    with path.open("a") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    errors = [row["error"] for row in rows]
+    inside, median_reach = sum(row["inside"] for row in rows), median(row["reach"] for row in rows)
+    of_cost = fmean(row["error_of_one_over_cost"] for row in rows)
+    print(
+        f"{len(rows)} levels of {len(runs)} runs: error {fmean(errors):+.3f}, sd {stdev(errors):.3f}; of 1/D "
+        f"{of_cost:+.3f}; {inside} intervals hold it, half of them within +-{median_reach:.3f}"
+    )
+
+
+def _replayed(run: Path) -> Iterator[dict[str, Any]]:
+    machine = json.loads((run / "environment.json").read_text())["machine"]
+    for (place, group), levels in _recorded(run).items():
+        by_users = {level.users: level for level in levels if level.taken <= TAKEN_MAX}
+        for users, further in ((4, (8, 16)), (8, (16,))):
+            fuller = [by_users[more] for more in further if more in by_users]
+            if users not in by_users or 16 not in by_users:
+                continue
+            level, below = by_users[users], [one for one in levels if 1 < one.users <= users]
+            full, error = cost_when_full(level, below)
+            reach = Z * math.hypot(error / full, MODEL_SD)
+            truth = fmean(one.cost_ns for one in fuller) / level.cost_ns
+            noise = Z * math.hypot(*(one.spread for one in fuller)) / len(fuller)
+            yield {
+                "format": 1,
+                "run": run.resolve().name,
+                "machine": f"{machine['architecture']}, {machine['cpu_count']} CPUs",
+                "group": group,
+                "place": place,
+                "users": users,
+                "busy": round(level.busy, 4),
+                "estimated_per_s": round(1e9 / (level.cost_ns * full)),
+                "reach": round(reach, 4),
+                "truth_per_s": round(1e9 / (level.cost_ns * truth)),
+                "error": round(math.log(full / truth), 4),
+                "error_of_one_over_cost": round(-math.log(truth), 4),
+                "truth_reach": round(noise, 4),
+                "inside": abs(math.log(full / truth)) <= math.hypot(reach, noise),
+            }
+
+
+def _recorded(folder: Path) -> dict[tuple[str, str], list[Level]]:
+    """Place and group of a run -> its levels."""
+    run = read_run(folder)
+    load, conditions = load_factors(run.experiment), dict[tuple[str, str], list[TrialRecord]]()
+    for trial in own_load(run, [judge_trial(one) for one in run.trials]):
+        if trial.block and not forbidding(trial):
+            conditions.setdefault((identity(trial.condition), trial.group), []).append(trial)
+    places: dict[tuple[str, str], list[Level]] = {}
+    for (_, group), trials in conditions.items():
+        place = ", ".join(str(one) for one in without(trials[0].condition, load).values())
+        for server in servers_of(trials[0]):
+            if (level := level_of(trials, server)) is not None:
+                places.setdefault((place, group), []).append(level)
+    return places
 
 
 def _row(

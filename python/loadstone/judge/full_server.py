@@ -43,7 +43,7 @@ MORE_USERS = 8
 WIDEST = 0.05
 """An interval that reaches further to a side is no answer."""
 LOOK, LOOK_SD = 0.65, 0.15
-"""c as a share of D before this run showed its own: by four runs of json-documents, levels of 4 users against 8 and 16
+"""c as a share of D before this run showed its own: by five runs of json-documents, levels of 4 users against 8 and 16
 (docs/cost.md)."""
 SLEEP, SLEEP_SD = 0.6, 0.3
 """d, the same: 4.6 to 6.8 us of 7 to 10."""
@@ -160,7 +160,7 @@ def _estimated(fullest: Level, levels: Sequence[Level]) -> FullServer:
     used = [level for level in in_turns if level.busy >= FITTED_FROM and level.taken <= TAKEN_MAX]
     if not used:
         return _refused(fullest, message("full_one_user", busy=fullest.busy))
-    full, error = _cost_when_full(fullest, used)
+    full, error = cost_when_full(fullest, used)
     reach = Z * math.hypot(error / full, MODEL_SD)
     if reach > WIDEST:
         return _refused(fullest, message("full_too_wide", busy=fullest.busy, users=fullest.users, reach=reach))
@@ -175,7 +175,7 @@ def _estimated(fullest: Level, levels: Sequence[Level]) -> FullServer:
     )
 
 
-def _cost_when_full(fullest: Level, levels: Sequence[Level]) -> tuple[float, float]:
+def cost_when_full(fullest: Level, levels: Sequence[Level]) -> tuple[float, float]:
     """D of the full server as a share of D at the fullest level, and its standard error: the model, fitted."""
     costs = np.array([level.cost_ns / fullest.cost_ns for level in levels])
     errors = costs * np.array([math.hypot(level.spread, COST_SD) for level in levels])
