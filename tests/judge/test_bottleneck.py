@@ -524,3 +524,13 @@ def test_a_line_whose_delay_users_wait_for_is_named(limited: Callable[..., Bottl
     assert (found.part, found.demand_ns) == ("network", 120_000_000)
     assert text(found.message).startswith("network-bound: the line to redis adds 120 ms to a request, 7")
     assert limited(behind_line(0.02)).part == "latency", "a millisecond of 160"
+
+
+def test_neighbours_do_not_take_the_place_of_a_line_that_explains_the_time(limited: Callable[..., Bottleneck]) -> None:
+    def far(delay_ns: int) -> Change:
+        link = {"requested_ns": delay_ns, "part": "redis.link", "busy_share": 0.02}
+        return lambda line: line["facts"].update(links={"redis": link})
+
+    crowd = each_cpu(cpu0={"busy": 99, "stolen": 0, "others": 66})
+    assert limited(busy("redis", 0.3), crowd, far(120_000_000)).part == "network"
+    assert limited(busy("redis", 0.3), crowd, far(20_000_000)).part == "unknown"

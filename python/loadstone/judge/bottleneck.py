@@ -226,7 +226,9 @@ def _named(load: Load, demands: _Demands) -> _Limit:
     if full:
         return _full(load, full, demands)
     if load.parts and load.use is not None and (load.use.busy or 0.0) >= _FULL:
-        return _crowded(load, load.use)
+        crowded = _crowded(load, load.use)
+        # What a line adds by its own record is not the neighbours', however full the CPUs are.
+        return (crowded.part == "unknown" and _delayed(load, _shares(load.shares), demands)) or crowded
     if (thread := _held_up(load)) is not None:
         return _at_the_disk(load, thread, demands)
     if load.disk is not None and not load.disk.of_thread:
