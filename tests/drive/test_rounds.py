@@ -184,6 +184,9 @@ def test_the_cpu_of_parts_is_what_the_kernel_counts_elsewhere(stores: Stores) ->
     for path, earlier, record in zip(stat, before, records, strict=True):
         spent_s = runtime_s(path) - earlier
         measured_s = sum(one.parts["redis"].cpu_s or 0.0 for one in record.slices)
+        in_kernel_s = [one.parts["redis"].system_s for one in record.slices]
+        assert None not in in_kernel_s
+        assert sum(filter(None, in_kernel_s)) <= measured_s + 0.02 * len(record.slices), "to a tick at both ends"
         outside_s = sum(one.drained_s - one.end_s for one in record.slices) + 0.05
         # The first thread of a Redis does its work; its others have next to nothing to do.
         assert spent_s - outside_s <= measured_s <= spent_s * 1.02 + 0.01

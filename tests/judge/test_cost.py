@@ -147,6 +147,12 @@ def test_what_a_part_started_is_in_the_cost_of_whole_trials(synthetic: Any) -> N
     assert verdict.estimate == pytest.approx(math.log(1.25)), "the condition that causes a save pays for it"
 
 
+def test_ticks_of_a_short_time_tell_nothing_of_the_kernel(synthetic: Any) -> None:
+    made: TrialRecord = with_facts(synthetic.make_trial(), kinds=REDIS).model_copy(update={"cpu_s": {"redis": 0.9}})
+    assert costs_of([with_parts(made, system_share=0.1)])["redis"].system_ns is None
+    assert costs_of([with_parts(made, system_share=0.1)] * 2)["redis"].system_ns is not None
+
+
 def test_what_a_part_started_beside_slices_is_named_and_not_in_their_cost(synthetic: Any) -> None:
     trial = in_slices(synthetic, [{"redis": 0.01}] * 10, [1_000, 3_000] * 5)
     beside = with_parts(trial, children_s=0.02)

@@ -72,6 +72,14 @@ def window(*samples: Sample, slices: tuple[Slice, ...] = SLICES) -> SlicedWindow
     return SlicedWindow(samples, 100.0, slices, CPUS)
 
 
+def test_time_in_the_kernel_is_that_of_the_slices_or_not_known() -> None:
+    """What the monitors saw is of all conditions that took turns."""
+    seen = [Sample(100, "redis", "system_s", 0.0), Sample(110, "redis", "system_s", 9.0)]
+    assert window(*seen).increase("redis", "system_s") is None
+    read = tuple(replace(one, parts={"redis": PartSlice(cpu_s=0.08, system_s=0.05)}) for one in SLICES)
+    assert window(*seen, slices=read).increase("redis", "system_s") == pytest.approx(0.5)
+
+
 def test_its_length_is_that_of_the_slices() -> None:
     assert window().length_s == pytest.approx(1.0)
     assert (window().start_s, window().end_s) == (100.0, pytest.approx(109.1))

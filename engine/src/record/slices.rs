@@ -74,6 +74,9 @@ impl SliceTally {
 #[derive(Debug, Clone, Serialize)]
 pub struct PartSlice {
     pub cpu_s: Option<f64>,
+    /// Of it that in the kernel, as the difference of two counts of whole ticks (10 ms): a figure for many slices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_s: Option<f64>,
     /// Of a part that is one process: of its main thread, and for how long that was ready to run and had no CPU.
     pub main_s: Option<f64>,
     pub main_wait_s: Option<f64>,

@@ -9,7 +9,7 @@ use crate::machine::affinity;
 use crate::machine::clock::{Clock, SECOND_NS, from_s, to_s};
 use crate::machine::cpu_times::{self, CpuTimes};
 use crate::machine::main_thread::{MainThread, ThreadTimes};
-use crate::machine::process_clock::ProcessClock;
+use crate::machine::process_clock::{ProcessClock, SystemTime};
 use crate::record::slices::{PartSlice, SliceRecord, SliceTally, Slices};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -94,6 +94,7 @@ struct Part {
     /// Whether no other drive uses it: then what it does while its drive is paused is left from that one's slices.
     own: bool,
     clocks: Vec<ProcessClock>,
+    system: Vec<SystemTime>,
     /// Of a part that is one process.
     main: Option<MainThread>,
 }
@@ -101,7 +102,8 @@ struct Part {
 impl Part {
     fn of(pids: &[i32], own: bool) -> Self {
         let main = if let [pid] = pids { Some(MainThread::of(*pid)) } else { None };
-        Self { own, clocks: pids.iter().copied().map(ProcessClock::of).collect(), main }
+        let each = || pids.iter().copied();
+        Self { own, clocks: each().map(ProcessClock::of).collect(), system: each().map(SystemTime::of).collect(), main }
     }
 
     fn cpu_ns(&self) -> Option<u64> {
@@ -109,7 +111,8 @@ impl Part {
     }
 
     fn read(&self) -> PartTimes {
-        PartTimes { cpu_ns: self.cpu_ns(), main: self.main.as_ref().and_then(MainThread::read) }
+        let system_ns = self.system.iter().map(SystemTime::read_ns).sum();
+        PartTimes { cpu_ns: self.cpu_ns(), system_ns, main: self.main.as_ref().and_then(MainThread::read) }
     }
 }
 
@@ -117,16 +120,18 @@ impl Part {
 #[derive(Debug, Clone, Copy)]
 struct PartTimes {
     cpu_ns: Option<u64>,
+    system_ns: Option<u64>,
     main: Option<ThreadTimes>,
 }
 
 impl PartTimes {
     /// What was added until `after`, and while the drive was paused before.
     fn until(self, after: Self, paused_cpu_s: Option<f64>) -> PartSlice {
-        let spent_ns = self.cpu_ns.zip(after.cpu_ns).map(|(before, after)| after.saturating_sub(before));
+        let grown = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
         let main = self.main.zip(after.main).map(|(before, after)| after.since(before));
         PartSlice {
-            cpu_s: spent_ns.map(to_s),
+            cpu_s: grown(self.cpu_ns, after.cpu_ns).map(to_s),
+            system_s: grown(self.system_ns, after.system_ns).map(to_s),
             main_s: main.map(|main| to_s(main.ran_ns)),
             main_wait_s: main.map(|main| to_s(main.waited_ns)),
             main_runs: main.map(|main| main.runs),

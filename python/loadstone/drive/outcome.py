@@ -347,6 +347,8 @@ class PartSlice:
     """CPU seconds of a part; None where a process of it was gone, or the system does not report it."""
 
     cpu_s: float | None
+    system_s: float | None = None
+    """Of it that in the kernel, in whole ticks of 10 ms: a figure for many slices together."""
     main_s: float | None = None
     """Of a part that is one process: of its main thread."""
     main_wait_s: float | None = None

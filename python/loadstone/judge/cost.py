@@ -46,6 +46,8 @@ MARGIN = 0.05
 """A smaller difference in cost does not matter."""
 LEAST_SHARE = 0.02
 """What takes less of the CPU that a condition used is no part of its cost: a server that stands beside it idle."""
+TICKS_FROM_S = 1.0
+"""User and system time are told apart by ticks of 10 ms: from so many CPU seconds on that is good to some per cent."""
 _NS = 1e9
 _DRIVER_KIND = "driver"
 
@@ -123,6 +125,8 @@ def _cost(trials: Sequence[TrialRecord], owners: Sequence[Sequence[Parts]]) -> C
         name: None if None in seconds else _NS * sum(s for s in seconds if s is not None) / float(replies.sum())
         for name, seconds in _apart(each).items()
     }
+    if spent_ns.sum() < _NS * TICKS_FROM_S:
+        whose["system_ns"] = None
     return Cost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns), **whose)
 
 

@@ -76,7 +76,7 @@ class Cost(Piece):
     main_ns: float | None = None
     """Of it by the main thread, of a part that works in one; the rest by its other threads."""
     system_ns: float | None = None
-    """Of it in the kernel; the rest is user time. None where conditions took turns."""
+    """Of it in the kernel; the rest is user time."""
     children_ns: float | None = None
     """Of it by processes that the part started; where conditions took turns beside it, and not in it."""
 

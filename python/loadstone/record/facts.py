@@ -169,7 +169,8 @@ class PartCpu(Facts):
     main_thread_share: float | None = None
     """The thread that executes the commands, where there is one and it can be observed."""
     system_share: float | None = None
-    """Of `mean_share` what it did in the kernel; the rest is user time. None where several conditions took turns."""
+    """Of `mean_share` what it did in the kernel; the rest is user time. None where conditions took turns on a server
+    elsewhere."""
     children_s: float | None = None
     """CPU seconds of processes that it started, such as a Redis's that writes a snapshot: beside `mean_share`. Where
     several conditions took turns nobody knows whose they are, and each has a part by its time."""

@@ -75,7 +75,7 @@ def parts_of(
 
 
 def _system_share(window: Window, part: str, kind: PartKind) -> float | None:
-    seconds = None if window.in_slices else _grown(window, part, "system_s", kind.system_counters)
+    seconds = _grown(window, part, "system_s", () if window.in_slices else kind.system_counters)
     return None if seconds is None else seconds / window.length_s
 
 

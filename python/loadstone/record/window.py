@@ -143,6 +143,8 @@ class SlicedWindow(Window):
             known = self._sum(part, lambda used: used.cpu_s)
         elif metric == "main_thread_wait_s":
             known = self._sum(part, lambda used: used.main_wait_s)
+        elif metric == "system_s":  # what the monitors saw is of all that took turns together
+            return self._sum(part, lambda used: used.system_s)
         return super().increase(part, metric) if known is None else known
 
     def main_thread_s(self, part: str) -> float | None:

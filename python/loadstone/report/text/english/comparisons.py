@@ -190,7 +190,7 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "cost_of_heading": "Whose CPU a request takes",
     "cost_of_reading": (
         "Of whole trials the cost includes child processes; conditions that took turns have them beside it. User and "
-        "system time are known of whole trials alone."
+        "system time are told apart by the kernel's ticks of 10 ms."
     ),
     "cost_of_place": "condition: part",
     "cost_of_place_meaning": "What was measured, and which part paid.",
