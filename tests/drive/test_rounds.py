@@ -196,6 +196,9 @@ def test_the_cpu_of_parts_is_what_the_kernel_counts_elsewhere(stores: Stores) ->
         waited_s = sum(one.parts["redis"].main_wait_s or 0.0 for one in record.slices)
         assert 0 <= waited_s <= record.measure_s
         assert set(record.cpus) >= {"0"}
+        busy_s = sum(one.cpus_busy_s or 0.0 for one in record.slices)
+        assert busy_s == pytest.approx(sum(cpu.busy_s + cpu.steal_s for cpu in record.cpus.values()), abs=0.01)
+        assert busy_s + 0.02 * len(record.slices) * len(record.cpus) > measured_s, "to the tick"
 
 
 def test_turns_and_pauses_hold_all_cpu_time_of_a_part(stores: Stores) -> None:

@@ -123,6 +123,9 @@ pub struct SliceRecord {
     pub cpu_s: f64,
     /// Correct replies of the whole turn: the settling, the window and the drain.
     pub turn_ok: u64,
+    /// What all CPUs of this machine did in the window, and what its host took from them: to the system's tick.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus_busy_s: Option<f64>,
     pub parts: BTreeMap<String, PartSlice>,
 }
 
@@ -173,6 +176,7 @@ mod tests {
             response_sum_ns: 0,
             cpu_s: 0.0,
             turn_ok: 0,
+            cpus_busy_s: None,
             parts: BTreeMap::new(),
         }
     }

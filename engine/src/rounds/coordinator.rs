@@ -362,6 +362,7 @@ impl Coordinator {
             response_sum_ns: tally.response_sum_ns,
             cpu_s: to_s(tally.cpu_ns),
             turn_ok: tally.turn_ok,
+            cpus_busy_s: busy_between(&before.cpus, &after.cpus),
             parts,
         });
         for (cpu, after) in &after.cpus {
@@ -370,6 +371,16 @@ impl Coordinator {
             }
         }
     }
+}
+
+/// What all CPUs did and what was stolen from them, to the millisecond: ticks are longer. None where the system does not
+/// report it.
+fn busy_between(before: &BTreeMap<usize, CpuTimes>, after: &BTreeMap<usize, CpuTimes>) -> Option<f64> {
+    let of_cpu = |(cpu, after): (&usize, &CpuTimes)| {
+        before.get(cpu).map(|before| after.busy_s - before.busy_s + after.steal_s - before.steal_s)
+    };
+    let busy_s: Vec<f64> = after.iter().filter_map(of_cpu).collect();
+    (!busy_s.is_empty()).then(|| (busy_s.iter().sum::<f64>() * 1000.0).round().max(0.0) / 1000.0)
 }
 
 impl Drop for Coordinator {

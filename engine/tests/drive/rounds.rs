@@ -365,4 +365,7 @@ fn parts_and_cpus_are_read_at_both_ends_of_every_window() {
     let sum_s: f64 = cpus.values().map(|cpu| cpu.busy_s + cpu.idle_s + cpu.steal_s).sum();
     let expected_s = outcomes[0].record.measure_s * cpus.len() as f64;
     assert!((sum_s - expected_s).abs() < 0.03 * cpus.len() as f64 * ROUNDS as f64, "{sum_s} of {expected_s}");
+    let busy_s: f64 = outcomes[0].record.slices.iter().map(|slice| slice.cpus_busy_s.expect("Linux reports it")).sum();
+    let of_cpus_s: f64 = cpus.values().map(|cpu| cpu.busy_s + cpu.steal_s).sum();
+    assert!((busy_s - of_cpus_s).abs() < 0.001 * ROUNDS as f64, "{busy_s} of {of_cpus_s}");
 }

@@ -396,6 +396,9 @@ class Slice:
     """CPU time of the driver's threads in the window."""
     turn_ok: int | None = None
     """Correct replies of the whole turn: before the window, in it, and until `drained_s`; None as `turn_cpu_s`."""
+    cpus_busy_s: float | None = None
+    """What all CPUs of this machine did in the window, and what its host took from them (steal), to the system's tick
+    (10 ms); None where the system does not report it, and as written before it was recorded."""
     parts: dict[str, PartSlice] = field(default_factory=dict)
     """The CPU time of each part in the window."""
 
