@@ -2,25 +2,30 @@
 
 Signs are fair coins, as the random order within each round makes them. Sizes are those of independent rounds (T+ then
 has the same distribution whatever they are distributed like), and of rounds whose spread changes by and by. Each level
-is tried plain, and as the judge applies it: stretched for few rounds (`effective_rounds.stretch_of`), and for what
-memory they seem to have. Takes about three minutes on one core.
+is tried plain, and as the judge applies it: stretched for few rounds (`round_interval.stretch_of`), and for what memory
+they seem to have. Of so few rounds that no rank is far enough out, the judge stretches their range: so the last lines
+count its own intervals that leave out 0, with and without the early looks. Takes about five minutes on one core.
 """
 
 import argparse
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfc, ndtri
 
-from loadstone.judge.statistics.rounds.round_interval import rounds_in_one, stretch_of
+from loadstone.judge.statistics.rounds.round_interval import round_interval, rounds_in_one, stretch_of
 from loadstone.judge.statistics.signed_rank import distribution
-from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS
+from loadstone.plan.looks import LATER_ROUND_LOOKS, ROUND_LOOK_ALPHA, ROUND_LOOKS
 
 Floats = NDArray[np.float64]
 
 LEVELS = (0.0100, 0.0113, 0.0125, 0.0140, ROUND_LOOK_ALPHA, 0.0160)
 CHUNK = 500
+EFFECTS = (1.0, 1.5, 2.0, 3.0)
+"""Differences in standard deviations of a round."""
+EFFECT_RUNS = 500
 
 
 def log_ratios(rng: np.random.Generator, changing: bool) -> Floats:
@@ -54,6 +59,26 @@ def smallest_p(d: Floats, memory: bool) -> tuple[Floats, Floats]:
     return erfc(plain / math.sqrt(2)), erfc(stretched / math.sqrt(2))
 
 
+def ended_at(d: Floats, looks: Sequence[int], alpha: float) -> int | None:
+    """The look at which the judge's interval of these rounds leaves out 0; None if none does."""
+    for rounds in looks:
+        found = round_interval(d[:rounds], alpha)
+        if found.low is not None and found.high is not None and not found.low <= 0 <= found.high:
+            return rounds
+    return None
+
+
+def judged(rng: np.random.Generator, changing: bool, runs: int, effect: float = 0.0) -> dict[str, tuple[float, float]]:
+    """Per cent of runs that are called different, and the mean number of rounds; with the early looks and without."""
+    drawn = [row + effect for _ in range(-(-runs // CHUNK)) for row in log_ratios(rng, changing)]
+    found = {}
+    for name, looks in (("from 12", ROUND_LOOKS), ("from 32", LATER_ROUND_LOOKS)):
+        ends = [ended_at(row, looks, ROUND_LOOK_ALPHA) for row in drawn]
+        share = 100 * sum(end is not None for end in ends) / len(ends)
+        found[name] = (share, float(np.mean([end or looks[-1] for end in ends])))
+    return found
+
+
 def main() -> None:
     """Print a row a level: per cent of runs with a difference at any look."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -72,6 +97,11 @@ def main() -> None:
         for level in LEVELS:
             shares = [100 * float(np.mean(column <= level)) for column in columns]
             print(f"{level:.4f}", *(f"{share:.2f}" for share in shares), sep="\t")
+        for effect in (0.0, *EFFECTS):
+            runs = arguments.memory_runs if not effect else EFFECT_RUNS
+            found = judged(np.random.default_rng([arguments.seed, changing, 2]), changing, runs, effect)
+            text = (f"{name} {share:.2f} % in {rounds:.0f} rounds" for name, (share, rounds) in found.items())
+            print(f"difference {effect:g} sd: {'; '.join(text)}")
 
 
 if __name__ == "__main__":

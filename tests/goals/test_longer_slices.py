@@ -71,7 +71,7 @@ def test_without_time_for_longer_slices_it_ends_there_and_goes_on_with_more_budg
     bench.judge.decides, bench.judge.carries = {"storage": 1}, {"storage": 1}
     bench.run(bench.plan(in_rounds(), stages=STAGES, budget_s=45))
     assert stages(bench) == [(0, "carry-over")]
-    assert "storage, after 32 rounds: not decided, and there is no time for longer slices: UNDECIDED: " in bench.said
+    assert "storage, after 12 rounds: not decided, and there is no time for longer slices: UNDECIDED: " in bench.said
     run = bench.recorded()
     assert run.shorter == ()
     assert analyse_run(run).families[0].comparisons[0].ended == "carry-over"

@@ -14,7 +14,7 @@ from .scripted_loop import BLOCK_S, Bench, compared
 
 
 def applications(processes: Processes = "once", slice_s: float = APPLICATION_SLICE_S) -> Group:
-    rounds = sequential_rounds(slice_s, settle_s=APPLICATION_SETTLE_S, processes=processes)
+    rounds = sequential_rounds(slice_s, settle_s=APPLICATION_SETTLE_S, processes=processes, early=False)
     group = compared(looks=tuple(range(1, len(rounds.blocks) + 1)))
     return replace(group, rounds=rounds, trial_s=1.0, overhead_s=1.0)
 

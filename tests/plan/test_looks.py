@@ -81,8 +81,9 @@ def test_the_only_look_left_is_not_given_away_early() -> None:
 
 
 def test_blocks_of_rounds_end_at_the_looks() -> None:
-    assert rounds_of_blocks() == (32, 16, 24, 36, 52, 80, 120)
-    assert [next_round_look(rounds) for rounds in (0, 31, 32, 359, 360)] == [32, 32, 48, 360, None]
+    assert rounds_of_blocks() == (12, 8, 12, 16, 24, 36, 52, 80, 120)
+    assert rounds_of_blocks(early=False) == (32, 16, 24, 36, 52, 80, 120)
+    assert [next_round_look(rounds) for rounds in (0, 12, 31, 32, 359, 360)] == [12, 20, 32, 48, 360, None]
     assert ROUND_LOOKS[0] == ROUNDS_MIN
 
 

@@ -110,7 +110,7 @@ def test_the_json_study_says_how_long_it_takes() -> None:
     experiment = find("json-documents")
     text = description(outline(make_run_plan(experiment), experiment), experiment)
     assert "89 conditions; 62 of them for tables; 4 comparisons; in random order (seed 1); " in text
-    assert "Time: about 19 min to the first look at every comparison; the budget ends it after 45 min, with" in text
+    assert "Time: about 18 min to the first look at every comparison; the budget ends it after 45 min, with" in text
     words = text[: text.index("89 conditions")].splitlines()
     assert max(map(len, words)) <= 110
 

@@ -12,7 +12,7 @@ from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Closed
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.group import Group
-from loadstone.plan.looks import ROUND_LOOKS
+from loadstone.plan.looks import LATER_ROUND_LOOKS, ROUND_LOOKS
 from loadstone.plan.rounds import FIXED_ROUNDS, SLICE_S, WARM_ROUNDS, expected_spread, trial_length_s
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.levels import identity
@@ -32,7 +32,7 @@ def in_rounds(compared: str) -> str:
 def test_blocks_end_at_the_looks(in_rounds: str) -> None:
     users = group(make_run_plan(load_experiment(in_rounds)), "users")
     assert users.rounds is not None
-    assert users.looks == (1, 2, 3, 4, 5, 6, 7)
+    assert users.looks == tuple(range(1, 10))
     assert tuple(users.rounds.upto(look) for look in users.looks) == ROUND_LOOKS
     assert users.rounds.of(0) == WARM_ROUNDS
     assert users.sequential
@@ -60,9 +60,18 @@ def test_a_number_of_blocks_fixes_that_of_rounds(in_rounds: str) -> None:
 
 def test_blocks_take_as_long_as_their_rounds(in_rounds: str) -> None:
     users = group(make_run_plan(load_experiment(in_rounds)), "users")
-    assert users.seconds([1]) > users.seconds([2]) < users.seconds([7])
-    assert users.seconds(range(1, 8)) == pytest.approx(7 * users.block_s)
-    assert users.seconds(range(1, 8)) >= 360 * 4 * SLICE_S
+    assert users.seconds([1]) > users.seconds([2]) < users.seconds([9])
+    assert users.seconds(range(1, 10)) == pytest.approx(9 * users.block_s)
+    assert users.seconds(range(1, 10)) >= 360 * 4 * SLICE_S
+
+
+def test_applications_and_quantiles_are_looked_at_from_32_rounds_on(in_rounds: str) -> None:
+    of_rates, of_quantiles = (group(make_run_plan(load_experiment(in_rounds)), name) for name in ("users", "kinds"))
+    assert of_rates.replicates(1) == ROUND_LOOKS[0]
+    assert of_quantiles.replicates(1) == LATER_ROUND_LOOKS[0]
+    spring = group(make_run_plan(find("local-vs-cloud")), "redis-and-processes")
+    assert spring.rounds is not None
+    assert spring.replicates(1) == LATER_ROUND_LOOKS[0]
 
 
 def why(text: str, name: str = "users") -> Message | None:

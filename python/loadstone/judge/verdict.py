@@ -166,6 +166,8 @@ class Verdict(Piece):
     """ln of the ratio of the totals over all blocks."""
     detectable: float | None = None
     """Minimum detectable effect: the log ratio that so many blocks show 8 times in 10."""
+    pairing: float | None = None
+    """Of rounds: the spread of a pair's ratio over sqrt(2) times that of a slice; below 1 taking turns helped."""
     more_minutes: float | None = None
     """Estimate of the time still needed; printed as half to twice of it."""
     noise_floor: float | None = None

@@ -3,7 +3,7 @@
 Source: Pocock's boundary (Jennison & Turnbull 2000, ch. 2) at five looks, the level found by
 simulation of the exact signed-rank test: alpha' = .0157 at each look gives at most 5 % over all.
 The five are those of a run's whole life, however often it is gone on with: see `looks_left`.
-Rounds of slices have seven looks, with a level of their own.
+Rounds of slices have nine looks, with a level of their own.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,17 +18,22 @@ BLOCKS_MIN = 8
 """Fewer blocks get no verdict."""
 BLOCKS_MIN_PAIRS = 12
 """The first look when several pairs are compared."""
-ROUND_LOOKS = (32, 48, 72, 108, 160, 240, 360)
-"""Numbers of rounds at which a sequential comparison in rounds is judged, however many pairs are compared."""
+EARLY_ROUND_LOOKS = (12, 20)
+LATER_ROUND_LOOKS = (32, 48, 72, 108, 160, 240, 360)
+ROUND_LOOKS = (*EARLY_ROUND_LOOKS, *LATER_ROUND_LOOKS)
+"""Numbers of rounds at which a sequential comparison in rounds is judged, however many pairs are compared. The early
+ones decide what is far from alike: not of applications, which may still warm up, nor of quantiles, whose intervals are
+not widened for few rounds."""
 ROUND_LOOK_ALPHA = 0.015
-"""Level of each of these looks, for all comparisons together: at most 5 % over all seven (`bench/round_level.py`).
+"""Level of each of these looks, for all comparisons together: at most 5 % over all nine (`bench/round_level.py`).
 
-The exact test alone would need .0113 for that. Its interval is widened for rounds that may depend on each other, the
-more the fewer they are (`judge.statistics.rounds`). So independent rounds without a difference show one in 2.2 % of the
-comparisons (200,000 simulated ones), and those with the strongest memory that was recorded in at most 5 %.
+The exact test alone would need .009 for that. Its interval is widened for rounds that may depend on each other, the
+more the fewer they are (`judge.statistics.rounds`): so the early looks add next to nothing. Independent rounds without
+a difference show one in 2.3 % of the comparisons (simulated, with the early looks and without them), and those with the
+strongest memory that was recorded in at most 5 %.
 """
 ROUNDS_MIN = ROUND_LOOKS[0]
-"""Fewer rounds get no verdict: 32 have an interval at any level that is used, with up to a million pairs."""
+"""Fewer rounds get no verdict; with many pairs more are needed (`signed_rank.fewest_blocks`)."""
 
 
 def looks(pairs: int = 1) -> tuple[int, ...]:
@@ -46,9 +51,13 @@ def next_round_look(rounds: int) -> int | None:
     return next((look for look in ROUND_LOOKS if look > rounds), None)
 
 
-def rounds_of_blocks() -> tuple[int, ...]:
-    """How many rounds each block of a sequential group has, so that every block ends at a look."""
-    return tuple(look - before for before, look in zip((0, *ROUND_LOOKS), ROUND_LOOKS, strict=False))
+def rounds_of_blocks(early: bool = True) -> tuple[int, ...]:
+    """How many rounds each block of a sequential group has, so that every block ends at a look.
+
+    `early`: whether the early looks are taken, too.
+    """
+    looks_at = ROUND_LOOKS if early else LATER_ROUND_LOOKS
+    return tuple(look - before for before, look in zip((0, *looks_at), looks_at, strict=False))
 
 
 def level(sequential: bool, in_rounds: bool = False) -> float:

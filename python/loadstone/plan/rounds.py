@@ -163,9 +163,14 @@ class Rounds:
         return replace(self, slice_s=round(slice_s, 6), settle_s=round(settle_s, 6))
 
 
-def sequential_rounds(slice_s: float, *, settle_s: float, processes: Processes = "shared", pairs: int = 1) -> Rounds:
-    """Blocks that end at the looks; where servers are started again, as many alike as the last look of blocks has."""
-    blocks = (ROUNDS_A_START,) * looks(pairs)[-1] if processes == "restarted" else rounds_of_blocks()
+def sequential_rounds(
+    slice_s: float, *, settle_s: float, processes: Processes = "shared", pairs: int = 1, early: bool = True
+) -> Rounds:
+    """Blocks that end at the looks; where servers are started again, as many alike as the last look of blocks has.
+
+    `early`: whether there are looks at few rounds (`plan.looks.ROUND_LOOKS`).
+    """
+    blocks = (ROUNDS_A_START,) * looks(pairs)[-1] if processes == "restarted" else rounds_of_blocks(early)
     return Rounds(blocks, slice_s, settle_s, processes=processes)
 
 

@@ -18,6 +18,8 @@ MARKS: dict[VerdictKind, str] = {
     "not_decidable": "?",
     "invalid": "✕",
 }
+PAIRING_GAINS = 0.9
+"""J: a round's ratio that spreads more than this, of what unpaired slices would, is one that pairing did not steady."""
 _ENDED: dict[Ended, Message] = {
     "decided": message("ended_decided"),
     "last look": message("ended_last_look"),
@@ -148,7 +150,22 @@ def basis(comparison: Comparison) -> list[str]:
         said.append(level_text(comparison))
     if primary.total is not None and primary.kind != "invalid":
         said.append(f"Total work, all blocks added up: {fmt.ratio(primary.total)}.")
+    said += [text for one in (primary, *comparison.costs) if (text := pairing_text(one))]
     return [one for one in said if one]
+
+
+def pairing_text(verdict: Verdict) -> str:
+    """What taking turns brought: how much of the spread was left; empty where it is not known."""
+    if verdict.pairing is None or verdict.kind == "invalid":
+        return ""
+    said = (
+        f"{metric_text(verdict.metric)}: ratios within rounds spread {verdict.pairing:.2f} times as much as of slices"
+    )
+    if verdict.pairing > PAIRING_GAINS:
+        said = f"{said} from different rounds, so taking turns gained nothing: the noise was shorter than a slice."
+    else:
+        said = f"{said} from different rounds: taking turns took the rest away."
+    return said[:1].upper() + said[1:]
 
 
 def level_text(comparison: Comparison) -> str:

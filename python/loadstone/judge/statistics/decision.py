@@ -214,6 +214,7 @@ def _open(evidence: Evidence, settings: Settings) -> Verdict:
         quick=settings.quick,
         started_once=settings.started_once,
         rate_per_s=settings.rate_per_s,
+        pairing=evidence.pairing,
     )
 
 

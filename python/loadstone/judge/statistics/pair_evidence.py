@@ -45,6 +45,8 @@ class Evidence:
     """The typical figures of A and B, in the metric's unit."""
     checks: tuple[CheckResult, ...] = ()
     """Those that the metric had to pass."""
+    pairing: float | None = None
+    """Of rounds: what taking turns left of the spread, see `PairSlices.pairing`."""
 
     @property
     def refusal(self) -> CheckResult | None:

@@ -228,9 +228,7 @@ def _compared(
     why_whole = off or why_whole_trials(whole.metric, whole.conditions, made, design.memory_bytes)
     if why_whole is not None:
         return replace(whole, whole_trials=why_whole)
-    return _in_rounds(
-        whole, _rounds_of(design, [made[identity(condition)] for condition in whole.conditions], len(pairs))
-    )
+    return _in_rounds(whole, _rounds_of(design, whole, [made[identity(one)] for one in whole.conditions]))
 
 
 def _in_whole_trials(
@@ -276,7 +274,7 @@ def _metric(
     return "units_per_s" if by_units else metric
 
 
-def _rounds_of(design: DesignOfMode, parts: Sequence[Parts], pairs: int) -> Rounds:
+def _rounds_of(design: DesignOfMode, whole: Group, parts: Sequence[Parts]) -> Rounds:
     """The rounds of conditions with these parts: slices of a length for them, blocks for as many starts as are had."""
     application = any(part.deployment.subjects for part in parts)
     usual_s, settle_s = (APPLICATION_SLICE_S, APPLICATION_SETTLE_S) if application else (SLICE_S, SETTLE_S)
@@ -284,7 +282,9 @@ def _rounds_of(design: DesignOfMode, parts: Sequence[Parts], pairs: int) -> Roun
     slice_s = _shortened(usual_s if design.slice_s is None else design.slice_s, design.length_share, shortest_s)
     settle_s, processes = min(settle_s, slice_s / 4), processes_of(parts)
     if design.blocks is None:
-        return sequential_rounds(slice_s, settle_s=settle_s, processes=processes, pairs=pairs)
+        early = not application and whole.metric in RATES
+        pairs = len(whole.pairs)
+        return sequential_rounds(slice_s, settle_s=settle_s, processes=processes, pairs=pairs, early=early)
     return fixed_rounds(design.blocks, slice_s, settle_s=settle_s, processes=processes)
 
 

@@ -70,7 +70,7 @@ def test_undecided_says_how_many_seconds_more() -> None:
 
 
 def test_the_next_look_is_one_of_rounds() -> None:
-    assert [SETTINGS.next_look(rounds) for rounds in (0, 32, 33, 240, 360)] == [32, 48, 48, 360, None]
+    assert [SETTINGS.next_look(rounds) for rounds in (0, 12, 32, 33, 240, 360)] == [12, 20, 48, 48, 360, None]
     assert Settings().next_look(8) == 12
 
 

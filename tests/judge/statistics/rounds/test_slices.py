@@ -122,3 +122,19 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         ContrastSlices(np.array([[1.0], [-1.0]]), np.ones((2, 1)), np.ones(2))
     with pytest.raises(ValueError, match="without a single operation"):
         _ = ContrastSlices(np.array([[1.0], [0.0]]), np.ones((2, 1)), np.array([-1.0, 1.0])).total
+
+
+@pytest.mark.parametrize(("shared", "expected"), [(0.3, 0.1 / 0.316), (0.0, 1.0)])
+def test_pairing_takes_away_the_noise_that_both_slices_of_a_round_meet(shared: float, expected: float) -> None:
+    rng = np.random.default_rng(1)
+    machine = rng.normal(0, shared, 300)
+    a, b = (1000 * np.exp(machine + rng.normal(0, 0.1, 300)) for _ in range(2))
+    seconds = np.full(300, 0.1)
+    slices = PairSlices(a, seconds, b, seconds)
+    assert slices.pairing == pytest.approx(expected, rel=0.2)
+    assert verdict_of(round_evidence(slices, Settings(unit="round")), Settings(unit="round")).pairing == slices.pairing
+
+
+def test_without_noise_or_a_second_round_nothing_is_known_of_pairing() -> None:
+    assert pair([10], [20]).pairing is None
+    assert pair([10, 10], [20, 20]).pairing is None

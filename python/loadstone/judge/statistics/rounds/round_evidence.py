@@ -108,6 +108,7 @@ def round_evidence(slices: Slices, settings: Settings) -> Evidence:
         total_noise=total.noise,
         guard=enough and total_allows_equivalence(total, lost_a, lost_b, settings.log_margin),
         typical=slices.typical,
+        pairing=slices.pairing,
     )
 
 
@@ -144,4 +145,5 @@ def start_evidence(blocks: Sequence[Slices], settings: Settings) -> Evidence:
         total_noise=total.noise,
         guard=len(d) >= EQUIVALENCE_BLOCKS and total_allows_equivalence(total, lost_a, lost_b, settings.log_margin),
         typical=every.typical,
+        pairing=every.pairing,
     )

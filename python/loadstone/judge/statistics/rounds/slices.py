@@ -12,6 +12,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from loadstone.judge.statistics.effect import robust_spread
 from loadstone.judge.statistics.signed_rank import Floats
 
 NOTHING_DONE = 0.5
@@ -33,6 +34,8 @@ class Slices(Protocol):
     def typical(self) -> tuple[float, float]: ...
     @property
     def total(self) -> tuple[float, Floats]: ...
+    @property
+    def pairing(self) -> float | None: ...
     def merged(self, rounds: int) -> Self: ...
     @classmethod
     def joined(cls, blocks: Sequence[Self]) -> Self: ...
@@ -88,6 +91,16 @@ class PairSlices:
             self.done_a / done_a - self.seconds_a / seconds_a
         )
         return log_ratio, parts
+
+    @property
+    def pairing(self) -> float | None:
+        """The spread of a round's ratio over that of two slices which meet the machine independently: below 1 taking
+        turns took noise away, at 1 the noise was shorter than a slice. None of one round, or without any noise."""
+        if self.rounds < 2:
+            return None
+        sides = (log_rates(self.done_a, self.seconds_a), log_rates(self.done_b, self.seconds_b))
+        alone = math.hypot(*(float(robust_spread(side)) for side in sides))
+        return float(robust_spread(self.log_ratios)) / alone if alone else None
 
     def merged(self, rounds: int) -> "PairSlices":
         """So many neighbouring rounds as one; the last ones are left out if they do not fill one."""
@@ -174,6 +187,11 @@ class ContrastSlices:
             raise ValueError("a side without a single operation has no ratio")
         parts: Floats = self.weights @ (self.done / done[:, None] - self.seconds / seconds[:, None])
         return float(self.weights @ np.log(done / seconds)), parts
+
+    @property
+    def pairing(self) -> None:
+        """Of an effect none is given: it is a sum over pairs."""
+        return None
 
     def merged(self, rounds: int) -> "ContrastSlices":
         """So many neighbouring rounds as one; the last ones are left out if they do not fill one."""

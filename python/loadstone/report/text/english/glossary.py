@@ -15,7 +15,7 @@ _COMPARING = {
     "wider, so that all of them together mislead at most 5 times in 100.",
     "margin": "The difference that does not matter, by the experiment's own choice, made beforehand.",
     "look": "A moment at which the run judges what it has and stops if that is enough, after 8, 12, 18, 27 or 40 "
-    "blocks, or after 32, 48, 72, 108, 160, 240 or 360 rounds.",
+    "blocks, or after 12, 20, 32, 48, 72, 108, 160, 240 or 360 rounds.",
     "round": "Each condition once for a slice of 100 ms, in random order, while all of them are up. Both slices of a "
     "pair meet the machine in the same state, so that their ratio is free of its slow noise.",
     "stall": "A block in which one side was worse than usual by more than a fifth. A few of them hardly change the "
