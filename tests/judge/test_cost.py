@@ -8,7 +8,8 @@ import pytest
 from tests.changed_facts import with_drive, with_facts
 
 from loadstone.judge.compare.pairs import Pair, PairBlock
-from loadstone.judge.cost import START_SD, START_Z, compare_costs, costs_of, parts_with_cost, whole_cost
+from loadstone.judge.cost import RUN_SD, RUN_Z, compare_costs, costs_of, parts_with_cost, whole_cost
+from loadstone.judge.statistics.rounds.neighbours import SLOPE_SD
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
 from loadstone.record.trial import CheckResult, TrialRecord
@@ -17,20 +18,24 @@ from loadstone.report.text.sentences import text
 REDIS = {"redis": "redis", "generator": "driver", "host": "host"}
 ROUNDS = 48
 SLICE_S = 0.1
+DRIVER_S = 0.01
 
 
 def in_slices(synthetic: Any, spent: list[dict[str, float | None]], replies: list[int], **changes: Any) -> TrialRecord:
     """A trial of slices: seconds of CPU of each part, and correct replies."""
     made: TrialRecord = synthetic.make_trial()
+    others = changes.get("others", [None] * len(replies))
     slices = [
         {"round": number, "position": 0, "begin_s": float(number), "end_s": number + SLICE_S, "ok": ok,
-         "completed": ok, "drained_s": number + SLICE_S, "offered": ok, "failed": 0, "cpu_s": 0.01,
+         "completed": ok, "drained_s": number + SLICE_S, "offered": ok, "failed": 0, "cpu_s": DRIVER_S,
+         "cpus_busy_s": None if share is None else 2 * SLICE_S * share + DRIVER_S + sum(of_slice.values()),
          "parts": {part: {"cpu_s": seconds} for part, seconds in of_slice.items()}}
-        for number, (of_slice, ok) in enumerate(zip(spent, replies, strict=True))
+        for number, (of_slice, ok, share) in enumerate(zip(spent, replies, others, strict=True))
     ]  # fmt: skip
     parts = dict.fromkeys(spent[0], 1.0) | changes.get("cpu_s", {})
     made = with_facts(made, kinds=changes.get("kinds", REDIS))
-    return with_drive(made, slices=slices).model_copy(update={"cpu_s": parts})
+    cpus = {str(cpu): {"busy_s": 1.0, "idle_s": 1.0, "steal_s": 0.0} for cpu in range(2)}
+    return with_drive(made, slices=slices, cpus=cpus).model_copy(update={"cpu_s": parts})
 
 
 def noisy(synthetic: Any, cost_us: float, seed: int, spread: float = 0.03, **changes: Any) -> TrialRecord:
@@ -47,7 +52,7 @@ def pair(a: TrialRecord, b: TrialRecord, **settings: Any) -> Pair:
 
 
 def judged(a: TrialRecord, b: TrialRecord, **settings: Any) -> list[Verdict]:
-    return compare_costs(pair(a, b, **settings), started_anew=False)
+    return compare_costs(pair(a, b, **settings))
 
 
 def test_a_cost_is_cpu_over_correct_replies(synthetic: Any) -> None:
@@ -200,7 +205,7 @@ def test_a_node_that_one_trial_did_not_observe_leaves_no_verdict(synthetic: Any)
     blocks = [PairBlock(1, both, both), *(PairBlock(number, both, one) for number in range(2, 14))]
     settings = Settings(metric="goodput_per_s", names=("json", "hash"))
     compared = Pair({"a": both.condition, "b": both.condition}, tuple(blocks), settings)  # type: ignore[arg-type]
-    assert compare_costs(compared, started_anew=False) == []
+    assert compare_costs(compared) == []
 
 
 def test_a_difference_in_cost_is_found_where_rates_say_nothing(synthetic: Any) -> None:
@@ -225,16 +230,47 @@ def test_equal_costs_are_called_the_same(synthetic: Any) -> None:
     assert text(verdict.said) == "both COST redis THE SAME CPU a request within 5 %"
 
 
-def test_an_interval_holds_what_another_start_would_show(synthetic: Any) -> None:
-    """However many rounds there are: they are of one start of the server."""
+def test_what_others_add_is_no_part_of_the_difference(synthetic: Any) -> None:
+    """A program that comes and goes makes the second dearer by half where it uses the machine whole."""
+    rng = np.random.default_rng(3)
+    others = np.repeat(rng.permutation([0.0, 0.8] * (ROUNDS // 8)), 4)
+    spent = [
+        [{"redis": cost * math.exp(dearer * share + rng.normal(0, 0.01))} for share in others]
+        for cost, dearer in ((0.01, 0.1), (0.008, 0.6))
+    ]
+    found = []
+    for recorded in (others.tolist(), [None] * ROUNDS):
+        a, b = (in_slices(synthetic, side, [1_000] * ROUNDS, others=recorded) for side in spent)
+        found += judged(a, b)
+    assert [verdict.kind for verdict in found] == ["faster", "undecided"]
+    low, high = found[0].low, found[0].high
+    assert low is not None
+    assert high is not None
+    assert low <= math.log(0.8) <= high < low + 0.12
+
+
+def test_others_that_never_pause_make_the_interval_wider(synthetic: Any) -> None:
+    """Nothing tells what they add, so a ratio may be off by a quarter of what they use."""
+    rng = np.random.default_rng(5)
+    sides = [[{"redis": cost * math.exp(rng.normal(0, 0.01))} for _ in range(ROUNDS)] for cost in (0.01, 0.008)]
+    widths = []
+    for share in (0.0, 0.5):
+        a, b = (in_slices(synthetic, side, [1_000] * ROUNDS, others=[share] * ROUNDS) for side in sides)
+        (verdict,) = judged(a, b)
+        assert verdict.low is not None
+        assert verdict.high is not None
+        widths.append(verdict.high - verdict.low)
+    assert widths[0] < 0.1
+    assert widths[1] > 2 * RUN_Z * 0.5 * SLOPE_SD > 2 * widths[0]
+
+
+def test_an_interval_holds_what_another_run_would_show(synthetic: Any) -> None:
+    """However many rounds there are: they are of one run."""
     a, b = ([{"redis": seconds}] * ROUNDS for seconds in (0.01, 0.008))
     (verdict,) = judged(in_slices(synthetic, a, [1_000] * ROUNDS), in_slices(synthetic, b, [1_000] * ROUNDS))
-    reach = START_Z * START_SD
+    reach = RUN_Z * RUN_SD
     assert verdict.low == pytest.approx(math.log(0.8) - reach, abs=1e-6)
     assert verdict.high == pytest.approx(math.log(0.8) + reach, abs=1e-6)
-    anew = pair(in_slices(synthetic, a, [1_000] * ROUNDS), in_slices(synthetic, b, [1_000] * ROUNDS))
-    (of_blocks,) = compare_costs(anew, started_anew=True)
-    assert of_blocks.low == pytest.approx(math.log(0.8))
 
 
 def test_slices_that_disagree_with_their_sum_leave_it_open(synthetic: Any) -> None:
@@ -281,19 +317,19 @@ def test_servers_of_different_names_are_compared_as_stores(synthetic: Any) -> No
 def test_what_a_check_forbids_has_no_cost(synthetic: Any) -> None:
     refusal = CheckResult(name="errors", verdict="invalid", measured=0.5, limit=0.01, unit="")
     refused = pair(noisy(synthetic, 10.0, seed=1), noisy(synthetic, 7.6, seed=2))
-    assert compare_costs(Pair(refused.design, refused.blocks, refused.settings, refusal=refusal), False) == []
+    assert compare_costs(Pair(refused.design, refused.blocks, refused.settings, refusal=refusal)) == []
 
 
 @pytest.mark.parametrize("true", [0.0, 0.1])
 def test_level_and_coverage(synthetic: Any, true: float) -> None:
-    """Of 60 pairs whose servers differ from start to start by as much as is taken for granted."""
+    """Of 60 pairs that differ from run to run by as much as is taken for granted."""
     rng = np.random.default_rng(7)
     missed = 0
     for seed in range(60):
-        of_start = rng.normal(0, START_SD)
+        of_run = rng.normal(0, RUN_SD)
         a, b = (
             noisy(synthetic, 10.0, seed=2 * seed),
-            noisy(synthetic, 10.0 * math.exp(true + of_start), seed=2 * seed + 1),
+            noisy(synthetic, 10.0 * math.exp(true + of_run), seed=2 * seed + 1),
         )
         (verdict,) = judged(a, b)
         assert verdict.low is not None

@@ -109,7 +109,7 @@ def look_at(
         settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in judged]
     if contrasts:
         return LookOutcome(verdicts, not _undecided(settled), _forecast(settled, group, len(blocks.complete)))
-    decided = not any(_needs_blocks(one) and not _decided_by_cost(case, one) for one in judged)
+    decided = not any(_needs_blocks(one) and not _decided_by_cost(one) for one in judged)
     return LookOutcome(verdicts, decided, _forecast(settled, group, len(blocks.complete)))
 
 
@@ -141,12 +141,12 @@ def _needs_blocks(judged: JudgedPair) -> bool:
     return too_few or verdict.kind == "undecided"
 
 
-def _decided_by_cost(case: GroupCase, judged: JudgedPair) -> bool:
+def _decided_by_cost(judged: JudgedPair) -> bool:
     """Whether a rate that many rounds could not decide has an answer all the same: what a request costs."""
     pair, _, verdict = judged
     if verdict.unit != "round" or verdict.blocks < ENDS_BY_COST or not is_rate(verdict.metric):
         return False
-    dearest = next(iter(_costs(case, pair, verdict)), None)
+    dearest = next(iter(_costs(pair, verdict)), None)
     return dearest is not None and dearest.kind in DECIDED
 
 
@@ -275,7 +275,7 @@ def _comparison(
         place=place_of(case.experiment, case.declared, pair.design),
         between=", ".join(differing(pair.design)),
         primary=published(verdict, pair.design, points),
-        costs=[by_cost(cost, pair.design) for cost in _costs(case, pair, verdict)],
+        costs=[by_cost(cost, pair.design) for cost in _costs(pair, verdict)],
         exploratory=explored.verdicts,
         repeats=explored.repeats,
         notes=explored.notes(),
@@ -303,12 +303,9 @@ def _contrary_warning(comparison: Comparison) -> list[Message]:
     return [message("rate_against_cost", **names, part=contrary.metric.removeprefix(COST))]
 
 
-def _costs(case: GroupCase, pair: Pair, verdict: Verdict) -> list[Verdict]:
+def _costs(pair: Pair, verdict: Verdict) -> list[Verdict]:
     """The verdicts by cost; none where something reaches from one slice into the next: it costs CPU, too."""
-    rounds = case.design.rounds
-    if verdict.carried is not None:
-        return []
-    return compare_costs(pair, started_anew=rounds is not None and rounds.processes == "restarted")
+    return [] if verdict.carried is not None else compare_costs(pair)
 
 
 def _replicates(case: GroupCase) -> int:

@@ -5,14 +5,14 @@ D = U / X, the utilisation law (Denning & Buzen, The operational analysis of que
 conditions may be told apart by what they cost where the generator, the round trip or a neighbour hides which is faster.
 
 A cost depends on the load, since busy servers answer several requests for one waking up: both conditions of a pair have
-the same. Its interval is that of the next start of the servers: see `START_SD`. Figures and limits: docs/cost.md.
+the same. Its interval is that of the next run: see `RUN_SD`. Figures and limits: docs/cost.md.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
-from statistics import median
+from statistics import NormalDist, median
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.compare.steadiness import RISE_MIN, SHIFT_MIN, lead_of, may_explain
 from loadstone.judge.statistics.decision import not_steady, verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
+from loadstone.judge.statistics.rounds.neighbours import dearer_by_others
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
 from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.rounds.slices import PairSlices, log_rates
@@ -34,14 +35,15 @@ from loadstone.record.facts import DRIVER, HOST, LINK, owner_of
 from loadstone.record.part_kinds import SUBJECT, stores_of
 from loadstone.record.trial import TrialRecord
 
-START_SD = 0.0135
-"""Standard deviation of ln(cost of B / cost of A) from one start of the servers to the next, where both share a server:
-over six pairs of five runs of json-documents, without what their slices explain. See docs/cost.md."""
-START_Z = 2.58
-"""By so many of them the interval reaches beyond that of the slices, in quadrature: 99 times in 100."""
+RUN_SD = 0.0135
+"""Standard deviation of ln(cost of B / cost of A) from one run to the next: over six pairs of five runs of
+json-documents, without what their slices explain. New starts alone do not show it. See docs/cost.md."""
+RUN_Z = 1.96
+"""By so many of them the interval reaches beyond that of the slices, in quadrature. Equal conditions have no such
+difference: their level is that of the slices."""
 LEVEL_SHARE = 0.2
-"""Of the level of the rates' verdicts: those by the cost of one part mislead at most once in 100 families, beside the 5
-in 100 of rates."""
+"""Of the level of the rates' verdicts, for the costs of all parts together: rates and costs of a family mislead at most
+5 times in 100 together (`scripts/bench cost-level`)."""
 MARGIN = 0.05
 """A smaller difference in cost does not matter."""
 LEAST_SHARE = 0.02
@@ -194,28 +196,28 @@ def _spent_ns(one: Slice, parts: Parts) -> float | None:
     return _NS * (share or 1.0) * sum(spent) if len(spent) == len(parts) else None
 
 
-def compare_costs(pair: Pair, started_anew: bool) -> list[Verdict]:
+def compare_costs(pair: Pair) -> list[Verdict]:
     """Which condition of a pair costs each part less, of the parts that both have, the dearest first; none where a
-    check forbids it.
-
-    Args:
-        pair: with no check that forbids a verdict.
-        started_anew: whether the servers were started for each block, so that blocks hold how starts differ.
-    """
+    check forbids it."""
     if pair.refusal is not None or not pair.used:
         return []
     in_turns = all(slices_of(trial) for block in pair.used for trial in (block.a, block.b))
     costs = []
-    for name, of_a, of_b in _common(pair.used[0]):
-        settings = _settings(name, pair.settings)
+    compared = list(_common(pair.used[0]))
+    for name, of_a, of_b in compared:
+        settings = _settings(name, pair.settings, len(compared))
+        error = 0.0
         try:
             turns = [_in_turns(block, of_a, of_b) for block in pair.used] if in_turns else []
-            evidence = _of_turns(turns, settings) if in_turns else _of_trials(pair.used, of_a, of_b, settings)
+            slices = [turn.slices for turn in turns]
+            if in_turns:
+                slices, error = without_others(turns)
+            evidence = _of_turns(slices, settings) if in_turns else _of_trials(pair.used, of_a, of_b, settings)
         except (KeyError, ValueError, ZeroDivisionError):  # a part was not observed, or did not work
             continue
         if evidence.estimate is not None:
-            verdict = verdict_of(evidence if started_anew else _of_next_start(evidence), settings)
-            why = _doubt(verdict, turns)
+            verdict = verdict_of(wider(evidence, reach_of(error, settings)), settings)
+            why = _doubt(verdict, slices)
             costs.append(verdict if why is None else not_steady(verdict, why))
     return sorted(costs, key=lambda verdict: -(verdict.a.typical or 0.0))
 
@@ -246,13 +248,14 @@ def _doubt(verdict: Verdict, turns: Sequence[PairSlices]) -> Message | None:
     return message("cost_moving", moved=max(fall, shift)) if moves else None
 
 
-def _settings(part: str, settings: Settings) -> Settings:
+def _settings(part: str, settings: Settings, parts: int) -> Settings:
+    """How the cost of one of so many parts is judged: together they have their share of the level."""
     return replace(
         settings,
         metric=f"{COST}{part}",
         larger_is_faster=False,
         margin=MARGIN,
-        alpha=settings.alpha * LEVEL_SHARE,
+        alpha=settings.alpha * LEVEL_SHARE / parts,
         rate_per_s=None,
     )
 
@@ -278,7 +281,47 @@ def _applications(trial: TrialRecord) -> set[str]:
     return {name for name, kind in trial.facts.kinds.items() if kind == SUBJECT}
 
 
-def _in_turns(block: PairBlock, of_a: Parts, of_b: Parts) -> PairSlices:
+@dataclass(frozen=True)
+class Turns:
+    """A pair's slices in a block: what was spent for how many replies, and what others used meanwhile."""
+
+    slices: PairSlices
+    others_a: Floats
+    """Share of the machine's CPUs that others used in each slice of A; NaN where that was not recorded."""
+    others_b: Floats
+
+
+def without_others(turns: Sequence[Turns]) -> tuple[list[PairSlices], float]:
+    """The slices of each block, extrapolated to what they would cost without others on the machine, and the standard
+    error that this gives the ratio (ln). As they are where that was not recorded."""
+    a, b = (np.concatenate([getattr(turn, side) for turn in turns]) for side in ("others_a", "others_b"))
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return [turn.slices for turn in turns], 0.0
+    every = PairSlices.joined([turn.slices for turn in turns])
+    found = dearer_by_others(every.log_ratios, a, b)
+    freed, begin = [], 0
+    for one in (turn.slices for turn in turns):
+        here = slice(begin, begin := begin + one.rounds)
+        spent = (one.done_a * np.exp(-found.a[here]), one.done_b * np.exp(-found.b[here]))
+        freed.append(PairSlices(spent[0], one.seconds_a, spent[1], one.seconds_b))
+    return freed, found.error
+
+
+def _others(trial: TrialRecord, slices: Sequence[Slice]) -> Floats:
+    """Share of the machine's CPUs that neither the parts nor the driver used in each slice; NaN where it is unknown."""
+    cpus = len(trial.facts.drive.cpus) if trial.facts.drive is not None else 0
+
+    def share(one: Slice) -> float:
+        own = [one.cpu_s, *(part.cpu_s for part in one.parts.values())]
+        if one.cpus_busy_s is None or not cpus or None in own:
+            return math.nan
+        used_s = sum(spent for spent in own if spent is not None)
+        return min(1.0, max(0.0, (one.cpus_busy_s - used_s) / (cpus * (one.end_s - one.begin_s))))
+
+    return np.array([share(one) for one in slices], dtype=np.float64)
+
+
+def _in_turns(block: PairBlock, of_a: Parts, of_b: Parts) -> Turns:
     """CPU nanoseconds over correct replies in the rounds of a block in which both had some. Raises ValueError."""
     a, b = slices_of(block.a), slices_of(block.b)
     both = [(a[number], b[number]) for number in sorted(a.keys() & b.keys()) if a[number].ok and b[number].ok]
@@ -286,15 +329,22 @@ def _in_turns(block: PairBlock, of_a: Parts, of_b: Parts) -> PairSlices:
     if None in spent_a or None in spent_b:
         raise ValueError("a part was not observed in every slice")
     replies = ([one.ok for one, _ in both], [one.ok for _, one in both])
-    return PairSlices(*(np.array(values, dtype=np.float64) for values in (spent_a, replies[0], spent_b, replies[1])))
+    columns = (spent_a, replies[0], spent_b, replies[1])
+    slices = PairSlices(*(np.array(values, dtype=np.float64) for values in columns))
+    return Turns(slices, _others(block.a, [one for one, _ in both]), _others(block.b, [one for _, one in both]))
 
 
-def _of_next_start(evidence: Evidence) -> Evidence:
-    """With an interval that holds what another start of the servers would show, too."""
+def reach_of(error: float, settings: Settings, *, runs: bool = True) -> float:
+    """How far (ln) the interval reaches beyond that of the slices, by the error that others on the machine leave, at
+    the level of the slices; and, with `runs`, by what runs differ by."""
+    return math.hypot(NormalDist().inv_cdf(1 - settings.interval_alpha / 2) * error, RUN_Z * RUN_SD if runs else 0.0)
+
+
+def wider(evidence: Evidence, reach: float) -> Evidence:
+    """With an interval that reaches further, by so much (ln) in quadrature: what slices do not show."""
     estimate, low, high = evidence.estimate, evidence.low, evidence.high
     if estimate is None or low is None or high is None or not all(map(math.isfinite, (estimate, low, high))):
         return evidence
-    reach = START_Z * START_SD
     return replace(
         evidence, low=estimate - math.hypot(estimate - low, reach), high=estimate + math.hypot(high - estimate, reach)
     )

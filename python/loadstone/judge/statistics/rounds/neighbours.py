@@ -1,0 +1,79 @@
+"""What others on the machine add to the cost of a request, and the slices without it.
+
+Random order gives a neighbour to both conditions of a pair alike, and yet the ratio of their costs moves: cold caches
+and more switches cost a large request more than a small one. So ln(cost of B / cost of A) of each round is fitted as
+
+    d = theta + gamma (x_a + x_b) / 2 + delta (x_b - x_a)
+
+where x is the share of the machine's CPUs that nobody but the others used in the slice. gamma is by how much more B
+suffers than A; theta is the ratio without others, to which every slice is extrapolated. The rule is exogenous: it is
+the same for all slices, whatever they cost.
+
+Both slopes are drawn towards none, as a normal prior of `SLOPE_SD` does (ridge regression, Hoerl & Kennard 1970): a
+calm run has no others to learn from and needs no correction, and under a neighbour who never pauses nothing tells what
+it adds, which the interval then holds. Slices that a stall took are bounded in their weight (Huber 1964). Figures:
+`scripts/bench cost-level`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from loadstone.judge.statistics.effect import robust_spread
+from loadstone.judge.statistics.signed_rank import Floats
+
+SLOPE_SD = 0.25
+"""By so much (ln) a ratio of costs differs under a machine that others use whole, before anything is known: standard
+deviation over pairs of JSON, strings and hashes beside a busy loop on each of two CPUs."""
+FEWEST = 8
+"""Of fewer rounds no slope is fitted."""
+_HUBER = 1.345
+_TURNS = 20
+
+
+class Without(NamedTuple):
+    """By how much (ln) each slice of A and of B was dearer than without others, and how uncertain that makes the
+    ratio: one standard error, in ln."""
+
+    a: Floats
+    b: Floats
+    error: float
+
+
+def dearer_by_others(log_ratios: Floats, others_a: Floats, others_b: Floats) -> Without:
+    """What others added to each slice.
+
+    Args:
+        log_ratios: ln(cost of B / cost of A) of each round.
+        others_a: share of the machine's CPUs that others used in the slice of A, 0 to 1.
+        others_b: the same of B.
+    """
+    shares = np.column_stack([(others_a + others_b) / 2, others_b - others_a])
+    means = shares.mean(axis=0)
+    nothing = np.zeros(len(log_ratios))
+    if len(log_ratios) < FEWEST:
+        return Without(nothing, nothing, float(SLOPE_SD * np.hypot(*means)))
+    slopes, covariance = _fit(shares - means, log_ratios)
+    of_a, of_b = slopes[1] - slopes[0] / 2, slopes[1] + slopes[0] / 2
+    return Without(of_a * others_a, of_b * others_b, float(np.sqrt(means @ covariance @ means)))
+
+
+def _fit(shares: Floats, log_ratios: Floats) -> tuple[Floats, Floats]:
+    """The two slopes and their covariance, by weights that bound what one round can do."""
+    prior = np.eye(2) / SLOPE_SD**2
+    middle = float(np.median(log_ratios))
+    slopes: Floats = np.zeros(2)
+    precision: Floats = prior
+    for _ in range(_TURNS):
+        left = log_ratios - middle - shares @ slopes
+        spread = float(robust_spread(left))
+        if not spread:
+            return np.zeros(2), np.zeros((2, 2))
+        weights = np.minimum(1.0, _HUBER * spread / np.maximum(np.abs(left), 1e-12)) / spread**2
+        middle += float(weights @ left / weights.sum())
+        weighed = shares * weights[:, np.newaxis]
+        before, precision = slopes, weighed.T @ shares + prior
+        slopes = np.asarray(np.linalg.solve(precision, weighed.T @ (log_ratios - middle)), dtype=np.float64)
+        if np.allclose(before, slopes, atol=1e-5):
+            break
+    return slopes, np.asarray(np.linalg.inv(precision), dtype=np.float64)
