@@ -53,7 +53,7 @@ RUN = "RUN"
 """A run's folder, or `latest`."""
 CHOOSES = (
     *("only", "set", "servers", "subjects", "driver", "secret_files", "quick", "as_published", "scale", "budget"),
-    *("blocks", "at_rate", "allow_any_command"),
+    *("blocks", "at_rate", "twin", "allow_any_command"),
 )
 """Of the options of a run: what is measured, and how long."""
 Named = Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False)]

@@ -286,6 +286,10 @@ class RunOptions:
     ] = None
     """Of every group; None: the looks and the design decide."""
     at_rate: AtRate = None
+    twin: Annotated[
+        bool,
+        Option("--twin", help="Compare one condition with itself, too: this machine's noise floor.", panel=LENGTH),
+    ] = False
     seed: Annotated[
         int | None,
         Option(

@@ -58,7 +58,11 @@ def requested_experiment(options: RunOptions) -> Experiment:
     give_files(options.secret_files)
     sets = (*options.set, *_driver(options), *_at_rate(options))
     experiment = override(
-        options.built or find(options.experiment), sets=sets, servers=options.servers, subjects=options.subjects
+        options.built or find(options.experiment),
+        sets=sets,
+        servers=options.servers,
+        subjects=options.subjects,
+        twin=options.twin,
     )
     _check_goals(experiment)
     return experiment

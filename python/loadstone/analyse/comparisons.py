@@ -109,7 +109,9 @@ def look_at(
         settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in judged]
     if contrasts:
         return LookOutcome(verdicts, not _undecided(settled), _forecast(settled, group, len(blocks.complete)))
-    decided = not any(_needs_blocks(one) and not _decided_by_cost(one) for one in judged)
+    asked = [one for one in judged if not one[0].design.is_twin]
+    settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in asked]
+    decided = not any(_needs_blocks(one) and not _decided_by_cost(one) for one in asked)
     return LookOutcome(verdicts, decided, _forecast(settled, group, len(blocks.complete)))
 
 
@@ -245,10 +247,12 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
     """
     declared = case.declared
     bounds, findings = _bounds(case), with_carry_over(case, judge_group(case))
-    comparisons = [
+    judged = [
         _comparison(case, one, bounds, findings.check).model_copy(update={"ended": ended, "blocks_repeated": repeated})
         for one in findings.judged
     ]
+    twins = [pair.design.is_twin for pair, _, _ in findings.judged]
+    comparisons = [one for one, twin in zip(judged, twins, strict=True) if not twin]
     return Family(
         name=declared.name if declared else AD_HOC,
         question=declared.question if declared else "",
@@ -256,6 +260,7 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
         note=" ".join(declared.note.split()) if declared else "",
         metric=case.design.metric,
         comparisons=comparisons,
+        twin=next((one for one, twin in zip(judged, twins, strict=True) if twin), None),
     )
 
 

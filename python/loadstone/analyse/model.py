@@ -326,6 +326,8 @@ class Family(Piece):
     metric: str
     """Which decides."""
     comparisons: list[Comparison]
+    twin: Comparison | None = None
+    """One of its conditions against itself in the same rounds (`--twin`): the noise floor of this machine."""
 
 
 class EffectTerm(Piece):

@@ -13,6 +13,7 @@ from loadstone.message import Recorded
 from loadstone.plan.at_rate import FixedRate
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.rounds import Rounds, unit_of
+from loadstone.spec.experiment import TWIN
 from loadstone.spec.levels import Condition
 
 Place = tuple[int, ...]
@@ -29,6 +30,11 @@ class PairDesign:
 
     a: Condition
     b: Condition
+
+    @property
+    def is_twin(self) -> bool:
+        """Whether it is one condition twice, by `--twin`: that asks nothing, and shows the noise of the machine."""
+        return self.a.get(TWIN) != self.b.get(TWIN) and self.a | {TWIN: ""} == self.b | {TWIN: ""}
 
 
 @dataclass(frozen=True)

@@ -154,6 +154,19 @@ def basis(comparison: Comparison) -> list[str]:
     return [one for one in said if one]
 
 
+def noise_floor(family: Family) -> str:
+    """What one condition against itself showed in the same rounds (`--twin`); empty without that."""
+    twin = family.twin
+    if twin is None:
+        return ""
+    found = [(one, ratio(one)) for one in (twin.primary, *twin.costs) if one.low is not None]
+    if not found:
+        return f"Noise floor, {fmt.plain(twin.place)} against itself: no interval yet."
+    place = fmt.plain(twin.place) or "a condition"
+    figures = ", ".join(f"{metric_text(one.metric)} {said}" for one, said in found)
+    return f"Noise floor, {place} against itself in the same rounds: {figures}."
+
+
 def pairing_text(verdict: Verdict) -> str:
     """What taking turns brought: how much of the spread was left; empty where it is not known."""
     if verdict.pairing is None or verdict.kind == "invalid":
@@ -211,7 +224,8 @@ def margin_text(family: Family) -> str:
         return ""
     margins = dict.fromkeys(comparison.primary.margin for comparison in family.comparisons)
     sizes = " or ".join(fmt.percent(margin) for margin in margins)
-    return f"Compared by {metric_text(family.metric)}; a difference below {sizes} does not matter."
+    said = f"Compared by {metric_text(family.metric)}; a difference below {sizes} does not matter."
+    return f"{said} {noise_floor(family)}".rstrip()
 
 
 def _plural(word: str, number: int) -> str:

@@ -106,6 +106,11 @@ class Factor(SpecPart):
         return tuple(level for level in self.levels if not is_level(level, self.off_by_default))
 
 
+TWIN = "twin"
+"""The factor of `--twin`: of each comparison one condition stands in the same rounds twice."""
+TWIN_LEVELS = ("original", "twin")
+
+
 class Table(SpecPart):
     """A set of conditions printed as one table: the product of `vary`, other factors at default."""
 
@@ -544,6 +549,12 @@ class Experiment(SpecPart):
             raise source.error(*source.first_problem(error, cls)) from None
         experiment._source = source
         return experiment
+
+    @property
+    def has_twin(self) -> bool:
+        """Whether each comparison has a condition twice, as `--twin` requests."""
+        factor = self.factors.get(TWIN)
+        return factor is not None and factor.alike and factor.levels == TWIN_LEVELS
 
     @property
     def compared_names(self) -> list[str]:

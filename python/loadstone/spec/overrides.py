@@ -13,7 +13,7 @@ from loadstone.secrecy.experiment_secrets import check_given
 from loadstone.secrecy.references import learn_options
 from loadstone.secrecy.references import resolve as resolve_reference
 from loadstone.secrecy.text import REFERENCE
-from loadstone.spec.experiment import Experiment, Factor
+from loadstone.spec.experiment import TWIN, TWIN_LEVELS, Experiment, Factor
 from loadstone.spec.levels import Level, level_text
 from loadstone.spec.loading import resolve
 from loadstone.spec.problems import Source, listed, nearest
@@ -78,8 +78,11 @@ def override(
     sets: Iterable[str] = (),
     servers: Iterable[str] = (),
     subjects: Iterable[str] = (),
+    twin: bool = False,
 ) -> Experiment:
     """The experiment as if `--set PATH=VALUE`, `--server NAME=URL` and `--subject` had been written in its file.
+
+    `twin`: with a factor that nothing uses, so that each comparison has a condition twice (`spec.experiment.TWIN`).
 
     A value set manually below `workload` also wins over what `--quick` and `--as-published` replace.
     A server given by URL must offer the modules that the experiment needs. Raises UserError.
@@ -107,10 +110,25 @@ def override(
             _drop(data, ("as_published", *path[1:]))
         made = [path[:length] for length in range(1, len(path)) if path[:length] not in source.lines]
         given |= dict.fromkeys([*made, path], option)
+    if twin:
+        given |= _put_twin(data, experiment)
     changed = Source(source.label, data, source.lines, given, source.digest)
     for wrong, problem in check_given(data):
         raise changed.error(wrong, problem)
     return resolve(changed)
+
+
+def _put_twin(data: dict[str, Any], experiment: Experiment) -> dict[Path, str]:
+    """Put the factor of `--twin` in its place. Raises UserError where there is nothing to compare with itself."""
+    if TWIN in experiment.factors:
+        if experiment.has_twin:  # a run that is resumed
+            return {}
+        raise UserError(f"--twin: {experiment.name} has a factor '{TWIN}' of its own; give that another name")
+    if not experiment.comparisons:
+        raise UserError(f"--twin: {experiment.name} compares nothing; leave it out")
+    data.setdefault("factors", {})[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
+    path = ("factors", TWIN)
+    return dict.fromkeys([path, (*path, "levels"), (*path, "alike")], "--twin")
 
 
 def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path:

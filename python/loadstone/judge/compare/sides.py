@@ -44,9 +44,12 @@ def side_names(experiment: Experiment, pair: PairDesign) -> tuple[str, str]:
 
 
 def place_of(experiment: Experiment, declared: Declared | None, pair: PairDesign) -> str:
-    """What both have in common and needs saying: the levels that the comparison names, and unusual ones."""
+    """What both have in common and needs saying: the levels that the comparison names, and unusual ones; of a condition
+    against itself what is compared otherwise, too."""
     apart = set(differing(pair))
     named = set(declared.at) if declared is not None else set()
+    if pair.is_twin and declared is not None:
+        named |= {comparison.between for comparison in experiment.comparisons if comparison.name == declared.name}
     shown = [
         name
         for name, factor in experiment.factors.items()

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from loadstone.errors import UserError
 from loadstone.plan.group import Contrast, PairDesign
-from loadstone.spec.experiment import Comparison, Effects, Experiment, Table, conditions_of_effects, conditions_varied
+from loadstone.spec.experiment import (
+    TWIN,
+    TWIN_LEVELS,
+    Comparison,
+    Effects,
+    Experiment,
+    Table,
+    conditions_of_effects,
+    conditions_varied,
+)
 from loadstone.spec.levels import Condition, Level, identity, is_level, level_text, same_level
 
 Only = Mapping[str, tuple[Level, ...]]
@@ -107,7 +116,8 @@ def _every_condition(experiment: Experiment) -> Iterator[Condition]:
     for comparison in experiment.comparisons:
         for at in (comparison.at, comparison.quick_at):
             if at is not None:
-                yield from conditions_of(_pairs(experiment, comparison, at))
+                pairs = _pairs(experiment, comparison, at)
+                yield from conditions_of([*pairs, *twins_of(experiment, pairs)])
     for effects in experiment.effects:
         yield from conditions_of_effects(experiment, effects)
 
@@ -135,7 +145,16 @@ def pairs_of_mode(
         for effects in experiment.effects
         if effects.quick or not quick
     }
+    for name in (comparison.name for comparison in meant):
+        by_name[name] += tuple(twins_of(experiment, by_name[name][:1]))
     return {name: pairs for name, pairs in by_name.items() if pairs}
+
+
+def twins_of(experiment: Experiment, pairs: Iterable[PairDesign]) -> list[PairDesign]:
+    """The first condition of each of these pairs against itself, where `--twin` requests it."""
+    if not experiment.has_twin:
+        return []
+    return [PairDesign(a=pair.a, b=pair.a | {TWIN: TWIN_LEVELS[1]}) for pair in pairs]
 
 
 def chosen_levels(experiment: Experiment, only: Only) -> Only:

@@ -79,6 +79,8 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     )
     judged = sorted(pairs, key=_says_little)
     compared = _verdicts(judged, console, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)), room)
+    floors = filter(None, map(verdicts.noise_floor, analysis.families))
+    compared += [Text(f"  {floor}", style="dim") for floor in floors]
     room -= sum(_height(console, part) for part in compared)
     failed = _failed(analysis, console, max(0, room - _table_lines_min(analysis)))
     figures = _figures(analysis, width, room - sum(_height(console, part) for part in failed))
