@@ -5,7 +5,7 @@ D = U / X, the utilisation law (Denning & Buzen, The operational analysis of que
 conditions may be told apart by what they cost where the generator, the round trip or a neighbour hides which is faster.
 
 A cost depends on the load, since busy servers answer several requests for one waking up: both conditions of a pair have
-the same. Its interval is that of the next run: see `RUN_SD`. Figures and limits: docs/cost.md.
+the same. Its interval is that of the next run: see `RATIO_SD`. Figures and limits: docs/cost.md.
 """
 
 import math
@@ -35,10 +35,10 @@ from loadstone.record.facts import DRIVER, HOST, LINK, owner_of
 from loadstone.record.part_kinds import SUBJECT, stores_of
 from loadstone.record.trial import TrialRecord
 
-RUN_SD = 0.0135
+RATIO_SD = 0.0135
 """Standard deviation of ln(cost of B / cost of A) from one run to the next: over six pairs of five runs of
 json-documents, without what their slices explain. New starts alone do not show it. See docs/cost.md."""
-RUN_Z = 1.96
+RATIO_Z = 1.96
 """By so many of them the interval reaches beyond that of the slices, in quadrature. Equal conditions have no such
 difference: their level is that of the slices."""
 LEVEL_SHARE = 0.2
@@ -206,17 +206,17 @@ def compare_costs(pair: Pair) -> list[Verdict]:
     compared = list(_common(pair.used[0]))
     for name, of_a, of_b in compared:
         settings = _settings(name, pair.settings, len(compared))
-        error = 0.0
+        others = NO_OTHERS
         try:
             turns = [_in_turns(block, of_a, of_b) for block in pair.used] if in_turns else []
             slices = [turn.slices for turn in turns]
             if in_turns:
-                slices, error = without_others(turns)
+                slices, others = without_others(turns)
             evidence = _of_turns(slices, settings) if in_turns else _of_trials(pair.used, of_a, of_b, settings)
         except (KeyError, ValueError, ZeroDivisionError):  # a part was not observed, or did not work
             continue
         if evidence.estimate is not None:
-            verdict = verdict_of(wider(evidence, reach_of(error, settings)), settings)
+            verdict = verdict_of(wider(evidence, reach_of(others, settings)), settings)
             why = _doubt(verdict, slices)
             costs.append(verdict if why is None else not_steady(verdict, why))
     return sorted(costs, key=lambda verdict: -(verdict.a.typical or 0.0))
@@ -291,12 +291,17 @@ class Turns:
     others_b: Floats
 
 
-def without_others(turns: Sequence[Turns]) -> tuple[list[PairSlices], float]:
-    """The slices of each block, extrapolated to what they would cost without others on the machine, and the standard
-    error that this gives the ratio (ln). As they are where that was not recorded."""
+Errors = tuple[float, float]
+"""Standard errors of a ratio (ln) by what others on the machine added: by noise, and by what slices cannot tell."""
+NO_OTHERS: Errors = (0.0, 0.0)
+
+
+def without_others(turns: Sequence[Turns]) -> tuple[list[PairSlices], Errors]:
+    """The slices of each block, extrapolated to what they would cost without others on the machine, and the errors
+    that this gives the ratio. As they are where that was not recorded."""
     a, b = (np.concatenate([getattr(turn, side) for turn in turns]) for side in ("others_a", "others_b"))
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        return [turn.slices for turn in turns], 0.0
+        return [turn.slices for turn in turns], NO_OTHERS
     every = PairSlices.joined([turn.slices for turn in turns])
     found = dearer_by_others(every.log_ratios, a, b)
     freed, begin = [], 0
@@ -304,7 +309,7 @@ def without_others(turns: Sequence[Turns]) -> tuple[list[PairSlices], float]:
         here = slice(begin, begin := begin + one.rounds)
         spent = (one.done_a * np.exp(-found.a[here]), one.done_b * np.exp(-found.b[here]))
         freed.append(PairSlices(spent[0], one.seconds_a, spent[1], one.seconds_b))
-    return freed, found.error
+    return freed, (found.noise, found.unknown)
 
 
 def _others(trial: TrialRecord, slices: Sequence[Slice]) -> Floats:
@@ -334,10 +339,12 @@ def _in_turns(block: PairBlock, of_a: Parts, of_b: Parts) -> Turns:
     return Turns(slices, _others(block.a, [one for one, _ in both]), _others(block.b, [one for _, one in both]))
 
 
-def reach_of(error: float, settings: Settings, *, runs: bool = True) -> float:
-    """How far (ln) the interval reaches beyond that of the slices, by the error that others on the machine leave, at
-    the level of the slices; and, with `runs`, by what runs differ by."""
-    return math.hypot(NormalDist().inv_cdf(1 - settings.interval_alpha / 2) * error, RUN_Z * RUN_SD if runs else 0.0)
+def reach_of(others: Errors, settings: Settings, *, runs: bool = True) -> float:
+    """How far (ln) the interval reaches beyond that of the slices: by noise at their level, and 95 times in 100 by what
+    slices cannot tell and, with `runs`, by what runs differ by."""
+    noise, unknown = others
+    level = NormalDist().inv_cdf(1 - settings.interval_alpha / 2)
+    return math.hypot(level * noise, RATIO_Z * unknown, RATIO_Z * RATIO_SD if runs else 0.0)
 
 
 def wider(evidence: Evidence, reach: float) -> Evidence:

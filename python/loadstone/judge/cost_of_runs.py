@@ -21,7 +21,8 @@ from loadstone.record.trial import TrialRecord
 RUN_SD = 0.04
 """Standard deviation of ln(cost) from run to run of one condition on one machine: .026 and .032 over eight runs beside
 the same programs. With .04 five of 404 pairs of equal conditions, each judged alone, were called different (with .03
-twelve), in four further runs beside unlike programs. More than `START_SD`, which is that of a ratio within a run."""
+twelve), in four further runs beside unlike programs. More than `RATIO_SD`: what moves both conditions of a run alike
+leaves their ratio."""
 NEIGHBOURS = 0.2
 """By so much of the share of the machine's CPUs that other programs took, they raise ln(cost) at most: beside programs
 that took 76 % and 14 % of two CPUs, costs were 10 % apart in the median of 48 conditions."""

@@ -9,7 +9,7 @@ where x is the share of the machine's CPUs that nobody but the others used in th
 suffers than A; theta is the ratio without others, to which every slice is extrapolated. The rule is exogenous: it is
 the same for all slices, whatever they cost.
 
-Both slopes are drawn towards none, as a normal prior of `SLOPE_SD` does (ridge regression, Hoerl & Kennard 1970): a
+Both slopes are drawn towards none, as a normal prior of `SLOPE_SDS` does (ridge regression, Hoerl & Kennard 1970): a
 calm run has no others to learn from and needs no correction, and under a neighbour who never pauses nothing tells what
 it adds, which the interval then holds. Slices that a stall took are bounded in their weight (Huber 1964). Figures:
 `scripts/bench cost-level`.
@@ -22,22 +22,26 @@ import numpy as np
 from loadstone.judge.statistics.effect import robust_spread
 from loadstone.judge.statistics.signed_rank import Floats
 
-SLOPE_SD = 0.25
-"""By so much (ln) a ratio of costs differs under a machine that others use whole, before anything is known: standard
-deviation over pairs of JSON, strings and hashes beside a busy loop on each of two CPUs."""
+SLOPE_SDS = (0.07, 0.25)
+"""Standard deviations of gamma and delta before anything is known: of nine ratios of strings, hashes, JSON and updates
+beside busy loops on two CPUs, which used a third to four fifths of them, gamma was -.14 to .09."""
 FEWEST = 8
 """Of fewer rounds no slope is fitted."""
+_PRIOR = np.diag(1 / np.square(SLOPE_SDS))
 _HUBER = 1.345
 _TURNS = 20
 
 
 class Without(NamedTuple):
     """By how much (ln) each slice of A and of B was dearer than without others, and how uncertain that makes the
-    ratio: one standard error, in ln."""
+    ratio: two parts of a standard error, in ln."""
 
     a: Floats
     b: Floats
-    error: float
+    noise: float
+    """By the noise of the slices: equal conditions have it, too."""
+    unknown: float
+    """What slices cannot tell, by the prior: equal conditions suffer alike."""
 
 
 def dearer_by_others(log_ratios: Floats, others_a: Floats, others_b: Floats) -> Without:
@@ -52,28 +56,31 @@ def dearer_by_others(log_ratios: Floats, others_a: Floats, others_b: Floats) -> 
     means = shares.mean(axis=0)
     nothing = np.zeros(len(log_ratios))
     if len(log_ratios) < FEWEST:
-        return Without(nothing, nothing, float(SLOPE_SD * np.hypot(*means)))
-    slopes, covariance = _fit(shares - means, log_ratios)
+        return Without(nothing, nothing, 0.0, float(np.hypot(*(SLOPE_SDS * means))))
+    slopes, information = _fit(shares - means, log_ratios)
     of_a, of_b = slopes[1] - slopes[0] / 2, slopes[1] + slopes[0] / 2
-    return Without(of_a * others_a, of_b * others_b, float(np.sqrt(means @ covariance @ means)))
+    reach = np.linalg.solve(information + _PRIOR, means)
+    noise, unknown = (float(np.sqrt(reach @ part @ reach)) for part in (information, _PRIOR))
+    return Without(of_a * others_a, of_b * others_b, noise, unknown)
 
 
 def _fit(shares: Floats, log_ratios: Floats) -> tuple[Floats, Floats]:
-    """The two slopes and their covariance, by weights that bound what one round can do."""
-    prior = np.eye(2) / SLOPE_SD**2
+    """The two slopes, and what the rounds tell of them (their information), by weights that bound what one round can
+    do."""
     middle = float(np.median(log_ratios))
     slopes: Floats = np.zeros(2)
-    precision: Floats = prior
+    information: Floats = np.zeros((2, 2))
     for _ in range(_TURNS):
         left = log_ratios - middle - shares @ slopes
         spread = float(robust_spread(left))
         if not spread:
-            return np.zeros(2), np.zeros((2, 2))
+            return slopes, information
         weights = np.minimum(1.0, _HUBER * spread / np.maximum(np.abs(left), 1e-12)) / spread**2
         middle += float(weights @ left / weights.sum())
         weighed = shares * weights[:, np.newaxis]
-        before, precision = slopes, weighed.T @ shares + prior
-        slopes = np.asarray(np.linalg.solve(precision, weighed.T @ (log_ratios - middle)), dtype=np.float64)
+        before, information = slopes, np.asarray(weighed.T @ shares, dtype=np.float64)
+        found = np.linalg.solve(information + _PRIOR, weighed.T @ (log_ratios - middle))
+        slopes = np.asarray(found, dtype=np.float64)
         if np.allclose(before, slopes, atol=1e-5):
             break
-    return slopes, np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    return slopes, information
