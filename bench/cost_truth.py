@@ -30,6 +30,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
@@ -39,7 +40,12 @@ from disturbance import Disturbance
 from scipy.stats import binomtest
 
 from loadstone.drive.outcome import Slice
+from loadstone.judge.cost import LEVEL_SHARE
+from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.slices import PairSlices
+from loadstone.judge.statistics.settings import Settings
 from loadstone.machine.local_ports import free_port
+from loadstone.plan.looks import ROUND_LOOK_ALPHA
 from loadstone.record.reading import read_run
 
 ROOT = Path(__file__).parents[1]
@@ -47,18 +53,26 @@ FILE = ROOT / "bench/results/cost-truth-2026-11-26.jsonl"
 STEPS = 2000
 """Of the server that others are compared with: about as much CPU as a small command of Redis."""
 EFFECTS = (0.0, 0.01, 0.02, 0.05)
+MORE = 6
+"""So many times these steps show how long one takes."""
 FEW, MANY = 2_000, 10_000
 """Requests under callgrind."""
 PIECE = 50_000
 """Requests of a server's turn at full load."""
 LIMIT_S = 120
+CPUS = sorted(os.sched_getaffinity(0))
+APART, BESIDE = (["taskset", "-c", ",".join(map(str, cpus))] for cpus in (CPUS[:-1] or CPUS, CPUS[-1:]))
+"""How servers and generators are kept apart: loadstone's own takes the last CPU."""
 CALM = "calm"
+SETTINGS = Settings(metric="cpu_ns", larger_is_faster=False, alpha=ROUND_LOOK_ALPHA * LEVEL_SHARE, unit="round")
+"""Of the slices alone: without what the judge adds for other runs and for neighbours."""
 
 
 class KnownServer:
     """One server, from `with` to its end."""
 
-    def __init__(self, program: Path, steps: int, under: Sequence[str] = ()) -> None:
+    def __init__(self, program: Path, steps: int, under: Sequence[str] = (), *, pinned: bool = True) -> None:
+        under = [*(APART if pinned else ()), *under]
         self.port = free_port()
         self._command = [*under, str(program), str(self.port), str(steps)]
 
@@ -108,7 +122,7 @@ class KnownServer:
         """Nanoseconds of CPU a request over so many at full load, by another generator than ours."""
         time.sleep(0.05)
         cpu_ns, before = self.cpu_ns, self.requests
-        load = ["redis-benchmark", "-p", str(self.port), "-t", "get", "-n", str(requests), "-c", "50", "-q"]
+        load = [*BESIDE, "redis-benchmark", "-p", str(self.port), "-t", "get", "-n", str(requests), "-c", "50", "-q"]
         subprocess.run(load, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(0.05)
         return (self.cpu_ns - cpu_ns) / (self.requests - before)
@@ -145,16 +159,16 @@ def _instructions(program: Path, steps: int, requests: int) -> int:
 
 def calibrate(program: Path, seconds: float) -> Iterator[dict[str, Any]]:
     """The instructions, the steps of each effect, and the effect in CPU time at full load."""
-    base, more = instructions(program, STEPS), instructions(program, 2 * STEPS)
-    with KnownServer(program, STEPS) as one, KnownServer(program, 2 * STEPS) as other:
+    base, double = instructions(program, STEPS), instructions(program, 2 * STEPS)
+    with KnownServer(program, STEPS) as one, KnownServer(program, MORE * STEPS) as other:
         pairs = [(one.load(PIECE), other.load(PIECE)) for _ in range(6)]
-    request_ns, double_ns = (median(side) for side in zip(*pairs, strict=True))
-    step_ns = (double_ns - request_ns) / STEPS
+    request_ns, more_ns = (median(side) for side in zip(*pairs, strict=True))
+    step_ns = (more_ns - request_ns) / ((MORE - 1) * STEPS)
     steps = {effect: STEPS + round(effect * request_ns / step_ns) for effect in EFFECTS}
     yield {
         "kind": "calibration",
         "instructions_a_request": round(base, 1),
-        "instructions_a_step": round((more - base) / STEPS, 4),
+        "instructions_a_step": round((double - base) / STEPS, 4),
         "request_ns": round(request_ns, 1),
         "step_ns": round(step_ns, 4),
         "steps": {f"{effect:g}": number for effect, number in steps.items()},
@@ -200,6 +214,7 @@ class Case:
     budget: str
     out: Path
     steps: dict[float, int]
+    pinned: bool
 
 
 def measure(case: Case, effect: float, state: str, dice: random.Random) -> dict[str, Any]:
@@ -208,7 +223,10 @@ def measure(case: Case, effect: float, state: str, dice: random.Random) -> dict[
     swapped = dice.random() < 0.5
     with ExitStack() as stack:
         stack.enter_context(state_of(state))
-        first, second = (stack.enter_context(KnownServer(case.program, steps[of])) for of in (swapped, not swapped))
+        first, second = (
+            stack.enter_context(KnownServer(case.program, steps[of], pinned=case.pinned))
+            for of in (swapped, not swapped)
+        )
         out = Path(tempfile.mkdtemp(prefix="run-", dir=case.out))
         command = [sys.executable, "-m", "loadstone.cli", "redis", first.url, "--against", second.url, "-t", "get"]
         command += ["--budget", case.budget, "--share-machine", "--out", str(out), "-q"]
@@ -219,7 +237,7 @@ def measure(case: Case, effect: float, state: str, dice: random.Random) -> dict[
     if not found:
         return {"kind": "failed", "effect": effect, "state": state, "status": status.returncode}
     sign = -1.0 if swapped else 1.0
-    line = {"kind": "run", "effect": effect, "state": state, "seconds": round(seconds, 1)}
+    line = {"kind": "run", "effect": effect, "state": state, "pinned": case.pinned, "seconds": round(seconds, 1)}
     return line | _judged(json.loads(found[0].read_text()), first.url, sign) | _slices(found[0].parent, first.url, sign)
 
 
@@ -227,7 +245,9 @@ def _judged(analysis: dict[str, Any], url: str, sign: float) -> dict[str, Any]:
     """The verdicts of a run as printed, B against A: ln of the ratio, and its interval."""
     compared = analysis["families"][0]["comparisons"][0]
     one = next(iter(compared.get("costs") or []), None)
+    taken = [check["measured"] for trial in analysis["trials"] for check in trial["checks"] if check["name"] == "taken"]
     line: dict[str, Any] = {"rounds": compared["primary"]["blocks"], "rate_kind": compared["primary"]["kind"]}
+    line["taken"] = round(max(taken, default=0.0), 1)  # the most, in per cent of a CPU, that others may have taken
     if one is None or one["low"] is None:  # too few rounds
         return line | {"cost_kind": None if one is None else one["kind"], "cost": None}
     turned = sign * (1.0 if one["a"]["name"] in url else -1.0)
@@ -250,8 +270,25 @@ def _slices(folder: Path, url: str, sign: float) -> dict[str, Any]:
         for by in ("turn", "window")
     }
     typical = median(_cost_ns(one, "turn") for pair in both for one in pair.values())
+    base = sign > 0  # whether A came first
+    switches = [median(_switches(pair[side]) for pair in both) for side in (base, not base)]
     spreads = {f"{by}_{name}": round(float(value), 5) for by, a in logs.items() for name, value in _of(a)}
-    return {"request_ns": round(typical, 1), "all_rounds": len(both)} | spreads
+    sides = ([pair[side] for pair in both] for side in (base, not base))
+    columns = [([_cost_ns(one, "turn") for one in side], [1.0] * len(side)) for side in sides]
+    alone = round_evidence(PairSlices(*map(np.array, chain(*columns))), SETTINGS)
+    found = None if alone.low is None else [round(value or 0.0, 5) for value in (alone.estimate, alone.low, alone.high)]
+    line = {"slices": found, "request_ns": round(typical, 1), "all_rounds": len(both), "switches": switches}
+    return line | {"waited": median(_waited(one) for pair in both for one in pair.values())} | spreads
+
+
+def _switches(one: Slice) -> float:
+    """How often a request the server's thread was given a CPU."""
+    return round((next(iter(one.parts.values())).main_runs or 0) / one.ok, 4)
+
+
+def _waited(one: Slice) -> float:
+    """The share of the window in which it was ready to run and had none."""
+    return round((next(iter(one.parts.values())).main_wait_s or 0.0) / (one.end_s - one.begin_s), 4)
 
 
 def _of(values: np.ndarray[Any, Any]) -> Iterable[tuple[str, float]]:
@@ -298,23 +335,33 @@ def independent(case: Case) -> dict[str, Any]:
 def table(lines: Sequence[dict[str, Any]]) -> str:
     """What the verdicts by cost said, by effect and state."""
     truths = {0.0: 0.0} | {effect: math.log1p(effect) for effect in EFFECTS}
-    head = f"{'B - A':>6} {'state':<6} {'runs':>4} {'found':>6} {'wrong':>6} {'held':>6} {'half width':>11}"
-    rows = [f"{head} {'sd, turn':>9} {'window':>7} {'spread of runs':>15} {'seconds':>8}"]
+    head = (
+        f"{'apart':<5} {'B - A':>6} {'state':<6} {'runs':>4} {'found':>6} {'wrong':>6} {'held':>6} {'half width':>11}"
+    )
+    spreads = f"{'sd, turn':>9} {'window':>7} {'spread of runs':>15} {'seconds':>8}"
+    rows = [f"{head} {'slices: found, held, half':>26} {spreads}"]
     every = [line for line in lines if line["kind"] == "run"]
     runs = [line for line in every if line["cost"] is not None]
-    for effect, state in sorted({(one["effect"], one["state"]) for one in runs}):
-        total = sum((one["effect"], one["state"]) == (effect, state) for one in every)
-        of = [one for one in runs if (one["effect"], one["state"]) == (effect, state)]
+    for kind in sorted({_kind(one) for one in runs}):
+        pinned, effect, state = kind
+        total = sum(_kind(one) == kind for one in every)
+        of = [one for one in runs if _kind(one) == kind]
         truth = truths[effect]
         found = sum(one["cost"][1] > 0 for one in of)
         wrong = sum(one["cost"][2] < 0 or (effect == 0 and one["cost"][1] > 0) for one in of)
         held = sum(one["cost"][1] <= truth <= one["cost"][2] for one in of)
         half = 100 * median((one["cost"][2] - one["cost"][1]) / 2 for one in of)
         between = 100 * stdev(one["turn_median"] for one in of) if len(of) > 1 else math.nan
+        slices = [one["slices"] for one in of if one["slices"] is not None]
+        alone = (
+            f"{sum(low > 0 for _, low, _ in slices):12} {sum(low <= truth <= high for _, low, high in slices):5} "
+            f"{100 * median((high - low) / 2 for _, low, high in slices):6.2f}%"
+        )
         sds = [100 * median(one[f"{by}_sd"] for one in of) for by in ("turn", "window")]
         rows.append(
-            f"{effect:6.0%} {state:<6} {total:4} {found:6} {wrong:6} {held:3}/{len(of):<3}{half:10.2f}% {sds[0]:8.2f}% "
-            f"{sds[1]:6.2f}% {between:14.2f}% {median(one['seconds'] for one in of):8.1f}"
+            f"{'yes' if pinned else 'no':<5} {effect:6.0%} {state:<6} {total:4} {found:6} {wrong:6} "
+            f"{held:3}/{len(of):<3}{half:10.2f}% {alone} {sds[0]:8.2f}% {sds[1]:6.2f}% {between:14.2f}% "
+            f"{median(one['seconds'] for one in of):8.1f}"
         )
     held = sum(one["cost"][1] <= truths[one["effect"]] <= one["cost"][2] for one in runs)
     if runs:
@@ -323,6 +370,10 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
     if ratios := [one["cpu_us"] / one["pidstat_us"] for one in lines if one["kind"] == "independent" and one["cpu_us"]]:
         rows.append(f"cpu= over pidstat: {mean(ratios):.3f} [{min(ratios):.3f}, {max(ratios):.3f}], {len(ratios)} runs")
     return "\n".join(rows)
+
+
+def _kind(line: dict[str, Any]) -> tuple[bool, float, str]:
+    return line["pinned"], line["effect"], line["state"]
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
@@ -339,6 +390,7 @@ def main() -> None:
     parser.add_argument("--states", default="calm,half,both")
     parser.add_argument("--independent", type=int, default=0, metavar="RUNS")
     parser.add_argument("--table", action="store_true", help="only print what is there")
+    parser.add_argument("--anywhere", action="store_true", help="servers may run on the generator's CPU")
     parser.add_argument("--file", type=Path, default=FILE)
     parser.add_argument("--out", type=Path, help="keep the runs' folders there")
     parser.add_argument("--program", type=Path, help="the server, built before")
@@ -365,7 +417,8 @@ def main() -> None:
             found = next((line for line in reversed(lines) if line["kind"] == "calibration"), None)
             if found is None:
                 sys.exit("cost-truth: measure with --calibrate first")
-            case = Case(program, options.budget, out, {float(name): n for name, n in found["steps"].items()})
+            steps = {float(name): number for name, number in found["steps"].items()}
+            case = Case(program, options.budget, out, steps, not options.anywhere)
             for _ in range(options.independent):
                 note(independent(case))
             end = time.monotonic() + 60 * options.minutes
