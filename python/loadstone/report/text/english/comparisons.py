@@ -153,10 +153,11 @@ def _runs_apart(slower: float, others: float) -> str:
     """Between two runs: what the second one's machine may have added or taken; `slower` is a log ratio."""
     found = []
     if abs(slower) >= _TELLING:
-        found.append(f"its CPUs were {percent_text(abs(slower))} {'slower' if slower > 0 else 'faster'}")
-    if abs(others) >= _TELLING:
-        found.append(f"other programs had {100 * abs(others):.0f} % {'more' if others > 0 else 'less'} of them")
-    return f"the machine may be the reason: in the second run {' and '.join(found)}"
+        direction = "slower" if slower > 0 else "faster"
+        found.append(f"its CPUs were {percent_text(abs(slower))} {direction} in the second run")
+    if others >= _TELLING:
+        found.append(f"other programs took up to {100 * others:.0f} % of the CPUs")
+    return f"the machine may be the reason: {' and '.join(found)}"
 
 
 _TELLING = 0.01
