@@ -3,14 +3,17 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from loadstone.judge.capacity import findings
 from loadstone.judge.capacity.findings import capacity_of, check
 from loadstone.judge.capacity.load_levels import LoadLevel, PartLoad
 from loadstone.judge.capacity.model import Change, groups_of, hold_out
 from loadstone.judge.capacity.network import Network, Station
+from loadstone.judge.validity.utilisation import CpuUse
 from loadstone.report.text.sentences import text
 
 APP = PartLoad(250e-6, 1.0, one_thread=True, processes=1, place="servers")
@@ -170,6 +173,17 @@ def test_parts_of_unknown_cpus_have_no_limit() -> None:
     assert capacity.limits == []
     assert capacity.parts[0].most_per_s is None
     assert "is not known" in text(capacity.limit)
+
+
+def test_other_programs_on_the_servers_cpus_are_no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They had half of the CPU: the rate levels off at half of what the costs say, as it does by a lock."""
+    use = CpuUse(1, 1.0, 0.0, 0.5, 0.0, 0.5, observed=True)
+    load = SimpleNamespace(pool=0.0, needed={}, use=use, connections=64)
+    monkeypatch.setattr(findings, "typical_load", lambda _: load)
+    slowed = Network((Station("cpu", 540e-6), Station("generator", 25e-6)), 0.0)
+    capacity, _ = capacity_of({}, "", [level(1, 2_500.0), *levels(slowed.per_s)[1:]])
+    assert capacity.refusal is not None
+    assert "other programs: they took 50 %" in text(capacity.refusal)
 
 
 def test_a_timer_is_a_delay() -> None:

@@ -43,6 +43,8 @@ _NOISY = 0.5
 """J: from this share of the worst error on, the levels' own spread explains it."""
 _STARVED = 0.1
 """J: of the time without a CPU that a thread was ready for."""
+_OTHERS = 0.25
+"""J: less of the servers' CPU time, taken by others or by the parts themselves, does not explain a rate."""
 _WANTED = 0.5
 """J: of the time that it ran or was ready to; what wants less of its CPU is not held up by that."""
 _WAITING = 0.25
@@ -248,7 +250,7 @@ def _likely_reason(levels: Sequence[LoadLevel], held: Held) -> Message:
     load = typical_load(last.trials)
     if load is not None and load.pool > _WAITING:
         return message("capacity_why_connections", waiting_share=load.pool, connections=load.connections)
-    if (starved := _starved(load)) is not None:
+    if (starved := _starved(load) or _crowded_out(load, busiest_share(last))) is not None:
         return starved
     if last.per_s < best.per_s / _FLAT:
         return message("capacity_why_falls", users=best.users)
@@ -270,6 +272,14 @@ def _starved(load: Load | None) -> Message | None:
     if not name or needed[name].waited < _STARVED or needed[name].needed < _WANTED:
         return None
     return message("capacity_why_neighbours", name=name, waited_share=needed[name].waited)
+
+
+def _crowded_out(load: Load | None, busy: float) -> Message | None:
+    """Other programs on the servers' CPUs, where these and ours together filled them."""
+    others = 0.0 if load is None or load.use is None else load.use.others + load.use.stolen
+    if others < _OTHERS or busy < _OTHERS or others + busy < FULL:
+        return None
+    return message("capacity_why_others", taken_share=others)
 
 
 def _seen(trials: Sequence[TrialRecord]) -> Message | None:

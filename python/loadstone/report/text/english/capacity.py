@@ -86,6 +86,10 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
         f"Likely other programs: {name} waited for a CPU for {whole_percent(waited_share)} of the time; measure on a "
         "quiet machine."
     ),
+    "capacity_why_others": lambda taken_share: (
+        f"Likely other programs: they took {whole_percent(taken_share)} of the servers' CPU time; measure on a quiet "
+        "machine."
+    ),
     "capacity_why_noise": lambda spread: (
         f"Rates of one level differ by up to ±{whole_percent(spread)} from trial to trial: measure longer, or on a "
         "quiet machine."
