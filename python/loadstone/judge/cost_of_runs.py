@@ -23,10 +23,10 @@ RUN_SD = 0.04
 the same programs. With .04 five of 404 pairs of equal conditions, each judged alone, were called different (with .03
 twelve), in four further runs beside unlike programs. More than `RATIO_SD`: what moves both conditions of a run alike
 leaves their ratio."""
-NEIGHBOURS = 0.2
+NEIGHBOURS = 0.3
 """By so much of the share of the machine's CPUs that other programs took, they raise ln(cost) at most: beside programs
 that took 76 % and 14 % of two CPUs, costs were 10 % apart in the median of 48 conditions. And of one Redis with two
-users, beside programs that took 70 % in both runs, 26 %."""
+users, beside programs that took 70 % in both runs, 26 %; of one at a rate 40 %."""
 _95 = NormalDist().inv_cdf(0.975)
 _PROGRAMS = "other programs"
 """As the monitor of what runs beside a condition calls all of them together."""
