@@ -3,16 +3,22 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.changed_facts import with_drive
+from tests.verdicts import verdict
 
+from loadstone.analyse import comparisons
 from loadstone.analyse.comparisons import compare_groups, look_at
 from loadstone.analyse.model import Comparison, Family
 from loadstone.errors import DriveFailed
+from loadstone.judge.compare.carried import with_carry_over
+from loadstone.judge.verdict import Verdict
+from loadstone.message import message
 from loadstone.record.look import LookVerdict
 from loadstone.record.reading import Run
 from loadstone.report import format as fmt
@@ -21,6 +27,7 @@ from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import verdict_text
 
 Studies = Callable[..., Any]
+MOVES = message("cost_moving", moved=0.1)
 
 
 @pytest.fixture
@@ -434,3 +441,37 @@ def test_groups_without_pairs_are_no_comparison(study: Studies) -> None:
     run = study().run()
     table = replace(run.plan.groups[0], pairs=())
     assert families(replace(run, plan=run.plan.model_copy(update={"groups": (table,)}))) == []
+
+
+@pytest.mark.parametrize(
+    ("rounds", "rate", "cost", "ends"),
+    [
+        (12, verdict("faster", 40, 20, 60, materially=True), verdict("faster", 30, 20, 40), True),
+        (12, verdict("faster", 40, 2, 90), verdict("faster", 30, 20, 40), False),
+        (32, verdict("faster", 40, 2, 90), verdict("faster", 30, 20, 40), True),
+        (32, verdict("faster", 40, 20, 60, materially=True), verdict("undecided", 6, -2, 14), False),
+        (
+            32,
+            verdict("faster", 40, 20, 60, materially=True),
+            verdict("undecided", 6, -2, 14, unsteady=MOVES),
+            True,
+        ),
+        (48, verdict("undecided", 10, -5, 30), verdict("faster", 30, 20, 40), False),
+        (72, verdict("undecided", 10, -5, 30), verdict("faster", 30, 20, 40), True),
+        (72, verdict("faster", 10, 5, 30), verdict("undecided", 6, -2, 14), True),
+        (72, verdict("undecided", 10, -5, 30), verdict("undecided", 6, -2, 14), False),
+    ],
+)
+def test_a_comparison_in_rounds_ends_when_rate_and_cost_are_decided_or_one_of_them_after_many(
+    rounds: int, rate: Verdict, cost: Verdict, ends: bool, study: Studies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = rate.model_copy(update={"unit": "round", "blocks": rounds, "metric": "goodput_per_s"})
+    monkeypatch.setattr(comparisons, "_costs", lambda *_: [cost])
+    monkeypatch.setattr(comparisons, "with_carry_over", partial(_as_judged, judged))
+    made = study()
+    assert look_at(made.group(), made.made_experiment, made.trials(), None).decided == ends
+
+
+def _as_judged(judged: Verdict, case: Any, pairs: Any, *_: Any) -> Any:
+    found = with_carry_over(case, pairs, [])
+    return found._replace(judged=[(pair, evidence, judged) for pair, evidence, _ in found.judged])

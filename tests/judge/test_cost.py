@@ -148,7 +148,7 @@ def test_what_a_part_started_is_in_the_cost_of_whole_trials(synthetic: Any) -> N
     blocks = [PairBlock(number, made, trial) for number in range(1, 14)]
     settings = Settings(metric="goodput_per_s", names=("json", "hash"))
     compared = Pair({"a": made.condition, "b": made.condition}, tuple(blocks), settings)  # type: ignore[arg-type]
-    (verdict,) = compare_costs(compared, started_anew=True)
+    (verdict,) = compare_costs(compared)
     assert verdict.estimate == pytest.approx(math.log(1.25)), "the condition that causes a save pays for it"
 
 

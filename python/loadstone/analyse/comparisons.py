@@ -27,6 +27,7 @@ from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import COST, DECIDED, BlockPoint, Verdict
 from loadstone.message import Message, message
 from loadstone.plan.group import Group, GroupDesign
+from loadstone.plan.looks import EARLY_ROUND_LOOKS
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.look import Look, carried_on
 from loadstone.record.reading import LatencyKind, Run, read_histogram, read_round_histograms
@@ -41,8 +42,8 @@ AD_HOC = "ad hoc"
 """The name of a comparison that the experiment does not declare."""
 INTERRUPTED: Ended = "interrupted"
 ENDS_BY_COST = 72
-"""After so many rounds a comparison ends where its rates are undecided and its costs are decided: neighbours hide the
-one, and do not move the other."""
+"""After so many rounds one of both is enough, a rate or what a request costs: neighbours hide the one and do not move
+the other. Before, a comparison ends where both are decided."""
 _BOUND = {
     "latency": message("both_latency_bound"),
     "generator": message("both_generator_bound"),
@@ -111,7 +112,7 @@ def look_at(
         return LookOutcome(verdicts, not _undecided(settled), _forecast(settled, group, len(blocks.complete)))
     asked = [one for one in judged if not one[0].design.is_twin]
     settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in asked]
-    decided = not any(_needs_blocks(one) and not _decided_by_cost(one) for one in asked)
+    decided = not any(map(_needs_blocks, asked))
     return LookOutcome(verdicts, decided, _forecast(settled, group, len(blocks.complete)))
 
 
@@ -137,19 +138,22 @@ def _forecast(settled: Sequence[_Judged], group: Group, blocks: int) -> Message 
 
 
 def _needs_blocks(judged: JudgedPair) -> bool:
-    """Whether more blocks may decide: what is undecided, and a quantile that has too few samples so far."""
+    """Whether more blocks may decide: what is undecided, and a quantile that has too few samples so far.
+
+    Of rates in rounds: until what a request costs is decided, too, if it does not move, for `ENDS_BY_COST` rounds at
+    most; and after few rounds only what lies beyond the margin ends.
+    """
     pair, evidence, verdict = judged
     too_few = pair.refusal is None and evidence.refusal is not None and evidence.refusal.name == "samples"
-    return too_few or verdict.kind == "undecided"
-
-
-def _decided_by_cost(judged: JudgedPair) -> bool:
-    """Whether a rate that many rounds could not decide has an answer all the same: what a request costs."""
-    pair, _, verdict = judged
-    if verdict.unit != "round" or verdict.blocks < ENDS_BY_COST or not is_rate(verdict.metric):
-        return False
+    if too_few or verdict.unit != "round" or not is_rate(verdict.metric):
+        return too_few or verdict.kind == "undecided"
     dearest = next(iter(_costs(pair, verdict)), None)
-    return dearest is not None and dearest.kind in DECIDED
+    if verdict.blocks >= ENDS_BY_COST:
+        return verdict.kind == "undecided" and not (dearest is not None and dearest.kind in DECIDED)
+    waits = dearest is not None and dearest.kind == "undecided" and dearest.unsteady is None
+    is_open = verdict.kind == "undecided" or waits
+    is_early = verdict.kind in DECIDED and verdict.blocks <= EARLY_ROUND_LOOKS[-1]
+    return is_open or (is_early and not verdict.materially)
 
 
 def _no_histograms(trial: str, kind: LatencyKind) -> NoReturn:

@@ -10,9 +10,14 @@ OTHERS_MIN = 0.05
 """Other threads that take less of a part's CPU than its main thread's clock may be off by are no news."""
 CHILDREN_MIN = 0.01
 """Processes that a part started are named from so much of its CPU on."""
-_COLUMNS = tuple(
-    Column(message(f"cost_of_{name}"), message(f"cost_of_{name}_meaning"))
-    for name in ("place", "whole", "main", "others", "user", "system", "children")
+_COLUMNS = (
+    Column(message("cost_of_place"), message("cost_of_place_meaning")),
+    Column(message("cost_of_whole"), message("cost_of_whole_meaning")),
+    Column(message("cost_of_main"), message("cost_of_main_meaning")),
+    Column(message("cost_of_others"), message("cost_of_others_meaning")),
+    Column(message("cost_of_user"), message("cost_of_user_meaning")),
+    Column(message("cost_of_system"), message("cost_of_system_meaning")),
+    Column(message("cost_of_children"), message("cost_of_children_meaning")),
 )
 
 
