@@ -1,12 +1,16 @@
 """What is seen of real threads: those that wait for a lock, for work, and for the disk."""
 
+import gc
+import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from loadstone.software.host import waits
@@ -114,3 +118,49 @@ def test_it_ends_with_the_process_or_when_nobody_asks(monkeypatch: pytest.Monkey
         time.sleep(0.2)
         assert forgotten.figures() == {}
     assert Waits(lambda: (child.pid,)).figures() == {}, "it is gone"
+
+
+CROWDED = LOCKED.replace("range(6)", "range(400)").replace("time.sleep(0.002)", "time.sleep(0.01)")
+
+
+def open_files() -> int:
+    return psutil.Process().num_fds()
+
+
+def test_of_many_threads_few_files_are_kept_and_all_are_seen() -> None:
+    """The load needs the files that this process may open."""
+    with running(CROWDED.replace("GO", "going.set()")) as child:
+        before = open_files()
+        parts = [Waits(lambda: (child.pid,)) for _ in range(3)]
+        assert open_files() - before <= waits.HELD_MAX
+        go_on(child)
+        time.sleep(0.5)
+        assert seen(parts[0], 3.0)["lock_waiters"] > waits.HELD_MAX
+        parts.clear()
+        gc.collect()
+        assert open_files() <= before
+
+
+def test_files_and_thread_go_with_whoever_asked() -> None:
+    with running(LOCKED.replace("GO", "")) as child:
+        before = open_files()
+        observed = Waits(lambda: (child.pid,))
+        assert open_files() > before
+        del observed
+        end_s = time.monotonic() + 10
+        while time.monotonic() < end_s and (open_files() > before or looking()):
+            time.sleep(0.05)
+        assert open_files() <= before
+        assert not looking()
+
+
+def looking() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "waits"]
+
+
+def test_a_machine_whose_calls_are_not_known_keeps_no_file_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waits.platform, "machine", lambda: "riscv64")
+    before = open_files()
+    observed = Waits(lambda: (os.getpid(),))
+    assert open_files() == before
+    assert observed.figures() == {}

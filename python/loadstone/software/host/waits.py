@@ -10,6 +10,7 @@ import os
 import platform
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Collection
 
@@ -18,8 +19,11 @@ SHARE = 0.003
 """Looking takes about such a share of a CPU at most, however many threads there are."""
 LISTED_S = 1.0
 """Processes that began since are found so late; threads at once."""
-FORGOTTEN_S = 10.0
-"""Nobody asks any more: the looks end."""
+FORGOTTEN_S = 60.0
+"""Nobody asks any more: the looks end. They also end when whoever asked is gone."""
+HELD_MAX = 128
+"""Files of threads that all parts together keep open: opening one takes three times as long as reading it, but the load
+needs them, too. Those of further threads are opened for each look."""
 _CALLS = {
     "x86_64": (202, frozenset({17, 18, 26, 74, 75, 277, 295, 296})),
     "aarch64": (98, frozenset({67, 68, 69, 70, 81, 82, 83, 84, 227})),
@@ -32,13 +36,19 @@ _SHARED = 2
 """So many at one address are no thread that sleeps by itself."""
 
 
+_held_open: set[int] = set()
+"""No lock guards it: a monitor that is dropped gives its files back from wherever Python collects it."""
+
+
 class Waits:
-    """Looks at the threads of some processes many times a second, until nobody has asked for a while."""
+    """Looks at the threads of some processes many times a second, until it is dropped or nobody has asked for a
+    while."""
 
     def __init__(self, pids: Callable[[], Collection[int]]) -> None:
         """`pids`: the processes of the part at this moment. The load has not begun yet."""
         self._pids = pids
-        self._files: dict[tuple[int, str], int] = {}
+        self._files: dict[tuple[int, str], int | None] = {}
+        """Process and thread -> its file; None: it is opened for each look."""
         self._threads_of: dict[int, int] = {}
         self._listed_s = 0.0
         self._shared: set[tuple[int, bytes]] = set()
@@ -47,8 +57,11 @@ class Waits:
         self._futex, self._disk = _CALLS.get(platform.machine(), (-1, frozenset[int]()))
         self._list()
         self._idle, _ = self._threads()
+        weakref.finalize(self, _forget, self._files).atexit = False
         if self._files and self._futex >= 0:
-            threading.Thread(target=self._go_on, name="waits", daemon=True).start()
+            threading.Thread(target=_go_on, args=(weakref.ref(self),), name="waits", daemon=True).start()
+        else:
+            _forget(self._files)
 
     def figures(self) -> dict[str, float]:
         """Since they were last asked for; none where nothing could be seen."""
@@ -63,16 +76,14 @@ class Waits:
             "lock_waiters": waiters / looks,
         }
 
-    def _go_on(self) -> None:
-        try:
-            while self._files and time.monotonic() - self._asked_s < FORGOTTEN_S:
-                began_s = time.thread_time()
-                self._look()
-                time.sleep(max(PERIOD_S, (time.thread_time() - began_s) / SHARE))
-        finally:
-            for file in self._files.values():
-                os.close(file)
-            self._files.clear()
+    def look(self) -> float | None:
+        """Look once: for how long to rest then; None where there is nothing left to look at, or nobody asks."""
+        if not self._files or time.monotonic() - self._asked_s >= FORGOTTEN_S:
+            _forget(self._files)
+            return None
+        began_s = time.thread_time()
+        self._look()
+        return max(PERIOD_S, (time.thread_time() - began_s) / SHARE)
 
     def _look(self) -> None:
         if time.monotonic() - self._listed_s >= LISTED_S or any(map(_changed, self._threads_of.items())):
@@ -92,9 +103,9 @@ class Waits:
         at_disk = 0
         for (pid, thread), file in list(self._files.items()):
             try:
-                call = os.pread(file, 200, 0).split()
+                call = (_read(pid, thread) if file is None else os.pread(file, 200, 0)).split()
             except OSError:  # it ended
-                os.close(self._files.pop((pid, thread)))
+                _forget(self._files, (pid, thread))
                 continue
             if len(call) < 3 or not call[0].isdigit():  # it runs, or sleeps in no call
                 continue
@@ -118,10 +129,47 @@ class Waits:
             for thread in threads:
                 if (pid, thread) not in self._files:
                     try:
-                        file = os.open(f"{folder}/{thread}/syscall", os.O_RDONLY | os.O_CLOEXEC)
+                        file = _opened(pid, thread)
                     except OSError:  # it ended, or belongs to another user, or the system has no such file
                         continue
-                    self._files[pid, thread] = file
+                    self._files[pid, thread] = _held(file)
+
+
+def _go_on(seen: "weakref.ref[Waits]") -> None:
+    """What the thread does: it keeps nobody, so that files and thread go with whoever asked."""
+    while (waits := seen()) is not None and (rest_s := waits.look()) is not None:
+        del waits
+        time.sleep(rest_s)
+
+
+def _opened(pid: int, thread: str) -> int:
+    return os.open(f"/proc/{pid}/task/{thread}/syscall", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _read(pid: int, thread: str) -> bytes:
+    file = _opened(pid, thread)
+    try:
+        return os.pread(file, 200, 0)
+    finally:
+        os.close(file)
+
+
+def _held(file: int) -> int | None:
+    """The file, to be kept open; None where it was closed, since enough of them are."""
+    if len(_held_open) < HELD_MAX:
+        _held_open.add(file)
+        return file
+    os.close(file)
+    return None
+
+
+def _forget(files: dict[tuple[int, str], int | None], *threads: tuple[int, str]) -> None:
+    """Close the files of these threads; without any of all."""
+    for thread in threads or list(files):
+        file = files.pop(thread, None)
+        if file is not None:
+            _held_open.discard(file)
+            os.close(file)
 
 
 def _links(pid: int) -> int:
