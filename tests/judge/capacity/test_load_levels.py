@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from tests.changed_facts import with_model
+from tests.changed_facts import with_facts, with_model
 
 from loadstone.deploy.placement import Placement
+from loadstone.judge.capacity.findings import capacity_of
 from loadstone.judge.capacity.load_levels import conditions_of, levels_of
 from loadstone.judge.capacity.model import groups_of
 from loadstone.record.trial import TrialRecord
@@ -85,3 +86,33 @@ def test_what_says_nothing_is_left_out(synthetic: Any) -> None:
     sent = synthetic.counts(ok=900, errors={"timeout": 100})
     assert levels_of([open_, short, trial(synthetic, 4).model_copy(update={"counts": sent})]) == []
     assert conditions_of([open_]) == []
+
+
+@pytest.mark.parametrize("per_s", [1e-300, 1e300, float("inf")])
+@pytest.mark.parametrize("cpu_s", [1e-9, 1e308])
+def test_figures_that_no_machine_has_are_left_out(synthetic: Any, per_s: float, cpu_s: float) -> None:
+    made = trial(synthetic, 4)
+    assert levels_of([made.model_copy(update={"goodput_per_s": per_s})]) == []
+    spent = dict.fromkeys(CPU_S, cpu_s * 10)
+    assert levels_of([made.model_copy(update={"cpu_s": spent, "goodput_per_s": 1e9})]) == []
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, 5e-324])
+def test_a_limit_of_no_cpu_is_not_known(synthetic: Any, limit: float) -> None:
+    made = trial(synthetic, 4)
+    parts = {"redis": {"mean_share": 0.1, "main_thread_share": 0.1, "cpu_limit": limit}}
+    (level,) = levels_of([with_facts(made, parts=parts)])
+    assert level.parts["redis"].cpus is None
+    found, _ = capacity_of({}, "", [level])
+    assert [part.name for part in found.parts if part.cpus is None] == ["redis"]
+
+
+def test_a_command_may_hold_what_is_no_text(synthetic: Any) -> None:
+    """As a name that is not UTF-8 was read from a command line."""
+    made = trial(synthetic, 4)
+    plan = made.facts.plan
+    assert plan is not None
+    odd = plan.operations[0].model_copy(update={"name": "get \udcff"})
+    plan = plan.model_copy(update={"operations": (odd,)})
+    made = made.model_copy(update={"facts": made.facts.model_copy(update={"plan": plan})})
+    assert len(conditions_of([made])) == 1

@@ -222,3 +222,22 @@ def test_the_limit_is_named_with_the_next() -> None:
     assert far.startswith("Nothing is full at 1 user and 700 a second. First to fill: app + redis (19 % busy")
     ours = {"redis": STORE, "generator": GENERATOR}
     assert "The generator is the limit" in text(capacity_of({}, "", [level(64, 39_000.0, **ours)])[0].limit)
+
+
+def test_more_users_than_can_be_solved_are_said_at_once() -> None:
+    """A run's folder may name a million; the report must not wait for them."""
+    many = [level(users, 3_000.0) for users in (1, 10, 100_000, 1_000_000)]
+    found, checked = capacity_of({}, "", many)
+    assert checked is None
+    assert text(found.refusal).startswith("Nothing is predicted: a model is solved for 250,000 users at most")
+    assert found.limits[0].name == "app + redis"
+
+
+def test_of_very_many_levels_some_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "SOLVED_LEVELS_MAX", 6)
+    truth = network()
+    checked, held = check([level(users, truth.per_s(users)) for users in range(1, 41)])
+    assert checked is not None
+    assert held is not None
+    used = [one.users for one in checked.whole.model.levels]
+    assert (len(used), used[0], used[-1]) == (6, 1, 40)

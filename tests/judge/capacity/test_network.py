@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from loadstone.judge.capacity import network as solver
 from loadstone.judge.capacity.network import Network, Station
 
 
@@ -125,3 +126,36 @@ def test_what_takes_no_time_has_no_rate() -> None:
         Network(()).per_s(1)
     with pytest.raises(ValueError, match="at least one"):
         LAZOWSKA.per_s(0)
+
+
+@pytest.mark.parametrize("seed", range(200, 212))
+def test_many_users_by_spectra_are_as_by_the_sum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = random_network(seed)
+    networks = [Network(found.stations, found.delay_s, found.think_s, pool) for pool in (None, 700)]
+    fast = [network.per_s(900) for network in networks]
+    monkeypatch.setattr(solver, "_MANY", 100)
+    for network, expected in zip(networks, fast, strict=True):
+        assert network.per_s(900) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_pool_is_solved_for_all_its_places_at_once() -> None:
+    """One by one 20,000 users at 5,000 connections take minutes, and the model solves thousands of such networks."""
+    network = Network(stations([5e-6, 5.1e-6, 3e-6], [1, 1, 2]), delay_s=1e-5, think_s=0.1, pool=5_000)
+    solved = 0
+
+    def counted(*given: object) -> object:
+        nonlocal solved
+        solved += 1
+        return once(*given)
+
+    once = solver._solved
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver, "_solved", counted)
+        assert network.per_s(20_000) == pytest.approx(network.bound_per_s(20_000), rel=1e-2)
+    assert solved < 20
+
+
+def test_stations_whose_constants_lie_beyond_the_users_keep_their_digits() -> None:
+    """Spectra are good to a share of the largest constant, which lies beyond so many users here."""
+    network = Network(stations([2.2e-4], [1000]), delay_s=6.3e-4, think_s=2.3e-4)
+    assert 0.5 * network.bound_per_s(2_500) < network.per_s(2_500) <= network.bound_per_s(2_500) * (1 + 1e-9)

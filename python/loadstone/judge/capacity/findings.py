@@ -32,6 +32,10 @@ from loadstone.record.trial import TrialRecord
 from loadstone.spec.levels import Condition
 
 _NS = 1e9
+SOLVED_USERS_MAX = 250_000
+"""Of all levels of a condition together: solving as many takes about a minute."""
+SOLVED_LEVELS_MAX = 32
+"""Of more levels the model has so many, evenly spread: the time grows with the third power of their number."""
 _REACH_MIN = 0.02
 """J: no prediction is better than that, however small the errors on a few levels happened to be."""
 _NO_CPU = ("lock", "pool", "line", "disk")
@@ -128,8 +132,9 @@ def check(levels: Sequence[LoadLevel]) -> tuple[Checked | None, Held | None]:
     With few users a request may cost several times as much as with one more, since servers and generator fall asleep
     between requests: from how many on a model holds is part of the answer, and each has the error of its own range.
     """
-    if not groups_of(levels[-1]):
+    if not groups_of(levels[-1]) or _too_many(levels):
         return None, None
+    levels = _spread(levels)
     rests: Rests = {}
     whole = hold_out(levels, rests)
     fitted = []
@@ -140,6 +145,18 @@ def check(levels: Sequence[LoadLevel]) -> tuple[Checked | None, Held | None]:
     return (Checked(tuple(fitted)), fitted[0].held) if fitted else (None, whole)
 
 
+def _too_many(levels: Sequence[LoadLevel]) -> bool:
+    return sum(level.users for level in levels) > SOLVED_USERS_MAX
+
+
+def _spread(levels: Sequence[LoadLevel]) -> Sequence[LoadLevel]:
+    """No more than the model is solved for, the first and the last among them."""
+    if len(levels) <= SOLVED_LEVELS_MAX:
+        return levels
+    step = (len(levels) - 1) / (SOLVED_LEVELS_MAX - 1)
+    return [levels[round(place * step)] for place in range(SOLVED_LEVELS_MAX)]
+
+
 def capacity_of(condition: Condition, label: str, levels: Sequence[LoadLevel]) -> tuple[Capacity, Checked | None]:
     """Where the capacity of one condition goes. `levels`: at least one, in the order of their users."""
     shown = max(levels, key=lambda level: level.per_s)
@@ -147,13 +164,14 @@ def capacity_of(condition: Condition, label: str, levels: Sequence[LoadLevel]) -
     predicted = {} if held is None else {one.level.users: one.predicted.per_s for one in held.levels}
     refusal = None if checked is not None else _refusal(levels, held)
     limits = _limits(shown)
+    apart = limits and busiest_share(shown) < FULL and not _too_many([shown])
     capacity = Capacity(
         condition=condition,
         label=label,
         users=shown.users,
         per_s=shown.per_s,
         response_s=shown.response_s,
-        waiting_s=rest_s(shown, 1.0, 1.0) if limits and busiest_share(shown) < FULL else None,
+        waiting_s=rest_s(shown, 1.0, 1.0) if apart else None,
         parts=_parts(shown),
         limits=limits,
         limit=_limit(shown, limits),
@@ -233,6 +251,8 @@ def _limit(level: LoadLevel, limits: Sequence[CapacityLimit]) -> Message:
 def _refusal(levels: Sequence[LoadLevel], held: Held | None) -> Message:
     if not groups_of(levels[-1]):
         return message("capacity_unknown")
+    if _too_many(levels):
+        return message("capacity_many_users", users=sum(level.users for level in levels), most=SOLVED_USERS_MAX)
     if held is None:
         return message("capacity_few_levels", levels=len(levels), least=LEVELS_MIN)
     worst = held.worst

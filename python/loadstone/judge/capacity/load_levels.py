@@ -19,6 +19,9 @@ _SHORTEST_S = 0.2
 FAILED_MAX = 0.01
 """With more wrong or missing replies a rate is no property of what was requested."""
 _BENEATH_S = 1e-9
+_CPUS_MIN = 1e-3
+_COST_S, _PER_S = (1e-12, 1e6), (1e-6, 1e12)
+"""What no machine is beyond: such figures were written by hand, and no network of them can be solved."""
 
 
 Place = Literal["servers", "generator", "own"]
@@ -103,10 +106,14 @@ def _level(users: int, think_s: float, found: Sequence[TrialEvidence], apart: Co
         return None
     disks = {one.part: one.demand_ns / 1e9 for one in stations_of(trials) if one.kind == "disk" and one.thread}
     parts = {name: replace(part, disk_s=disks.get(name, 0.0)) for name, part in parts.items()}
+    per_s = replies / sum(trial.duration_s for trial in trials)
+    taken_s = [part.demand_s + part.disk_s for part in parts.values()]
+    if not (_PER_S[0] <= per_s <= _PER_S[1] and all(_COST_S[0] <= each <= _COST_S[1] for each in taken_s)):
+        return None
     return LoadLevel(
         users=users,
         think_s=think_s,
-        per_s=replies / sum(trial.duration_s for trial in trials),
+        per_s=per_s,
         pool=connections * max(1, found[0].plan.pipeline_depth),
         parts=parts,
         cpus_of=cpus_of,
@@ -127,6 +134,8 @@ def _cpus_of(found: TrialEvidence, apart: Collection[str]) -> dict[Place, int]:
 
 
 def _placed(name: str, part: PartLoad, cpus_of: Mapping[Place, int], apart: Collection[str]) -> PartLoad:
+    if part.cpus is not None and not part.cpus >= _CPUS_MIN:
+        part = replace(part, cpus=None)
     if name not in apart or not cpus_of:
         return part
     return replace(part, place="own" if "own" in cpus_of else "generator")
@@ -219,7 +228,7 @@ def _work(trial: TrialRecord) -> str:
     subjects = {name: (subject.replicas, subject.limits) for name, subject in facts.subjects.items()}
     links = {name: link.requested_ns for name, link in facts.links.items()}
     beside = [f"{one}" for one in (sorted(facts.kinds.items()), facts.settings, facts.limits, subjects, links)]
-    return " ".join([plan.model_dump_json(include=kept), *beside])
+    return " ".join([str(plan.model_dump(include=kept)), *beside])  # no JSON: a command may hold half characters
 
 
 def _differ(levels: Mapping[str, set[int]]) -> bool:

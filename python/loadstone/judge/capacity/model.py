@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from loadstone.judge.capacity.load_levels import LoadLevel, PartLoad
 from loadstone.judge.capacity.network import Network, Station
@@ -297,7 +297,7 @@ class Held:
     def reach(self) -> float:
         """Half of the 95 % interval of another prediction, as a log ratio: by these errors, whose mean is none."""
         number = len(self.levels)
-        return float(student.ppf(0.975, number)) * self.typical * math.sqrt(1 + 1 / number)
+        return float(stdtrit(number, 0.975)) * self.typical * math.sqrt(1 + 1 / number)
 
 
 def hold_out(levels: Sequence[LoadLevel], rests: Rests | None = None) -> Held | None:

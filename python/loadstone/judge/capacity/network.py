@@ -14,6 +14,7 @@ A pool admits so many users at once: what is behind it becomes one station, whos
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,11 @@ from loadstone.judge.statistics.signed_rank import Floats
 
 _TRIES = 60
 _BALANCED = 1e-9
+_MANY = 2_000
+"""More users are solved by spectra, where these leave enough digits."""
+_LEAST = 1e-280
+"""As a share of the largest constant: smaller ones have no digits left."""
+_EPSILON, _DIGITS = float(np.finfo(np.float64).eps), 1e6
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,7 @@ class Network:
         admitted = users if self.pool is None else min(users, self.pool)
         if admitted == users:
             return _per_s([station.rates(users) for station in self.stations], self.delay_s + self.think_s, users)
-        inside = Network(self.stations, self.delay_s)
-        rates = np.array([inside.per_s(number) for number in range(1, admitted + 1)])
+        rates = _each_per_s(self.stations, self.delay_s, admitted)
         behind = np.concatenate([rates, np.full(users - admitted, rates[-1])])
         return _per_s([behind], self.think_s, users)
 
@@ -95,29 +100,72 @@ def _per_s(stations: Sequence[Floats], delay_s: float, users: int) -> float:
     """X(N) = G(N - 1) / G(N) of stations by their rates, and a delay."""
     if not stations:
         return users / delay_s
+    solved = _solved(stations, delay_s, users)
+    return float(solved.tilt * solved.constants[users - 1] / solved.constants[users])
+
+
+def _each_per_s(stations: Sequence[Station], delay_s: float, users: int) -> Floats:
+    """X(1) to X(N): the constants of one open network give all that lie among its large ones."""
+    if not stations:
+        return np.arange(1, users + 1) / delay_s
+    found, left = np.empty(users), users
+    while left:
+        solved = _solved([station.rates(left) for station in stations], delay_s, left)
+        small = np.flatnonzero(solved.constants[:left] <= solved.floor)
+        first = min(left - 1, int(small[-1]) + 1) if len(small) else 0
+        found[first:left] = solved.tilt * solved.constants[first:left] / solved.constants[first + 1 :]
+        left = first
+    return found
+
+
+class _Solved(NamedTuple):
+    """The rate of an open network that holds about N users, and G(0) to G(N) there, up to the same factor."""
+
+    tilt: float
+    constants: Floats
+    floor: float
+    """What is smaller has lost its digits."""
+
+
+def _solved(stations: Sequence[Floats], delay_s: float, users: int) -> _Solved:
     numbers = np.arange(1, users + 1, dtype=np.float64)
     rates = [*stations, numbers / delay_s] if delay_s > 0 else list(stations)
-    low, high = 0.0, min(float(station.max()) for station in rates)
-    tilt = high
-    for _ in range(_TRIES):  # until an open network at this rate would hold about so many users
-        before, at, mean = _constants([np.log(tilt) - np.log(each) for each in rates], users)
-        if before > 0 and at > 0 and abs(mean - users) < max(1.0, users / 2):
-            break
-        low, high = (tilt, high) if mean < users else (low, tilt)
-        if high - low <= _BALANCED * high:
-            break
-        tilt = (low + high) / 2
-    return tilt * before / at
+    for by_spectra in (True, False) if users > _MANY else (False,):
+        low, high = 0.0, min(float(station.max()) for station in rates)
+        tilt = high
+        for _ in range(_TRIES):
+            constants, floor, mean = _constants([np.log(tilt) - np.log(each) for each in rates], users, by_spectra)
+            solved = _Solved(tilt, constants, floor)
+            if min(constants[users - 1 :]) > floor and abs(mean - users) < max(1.0, users / 2):
+                return solved
+            low, high = (tilt, high) if mean < users else (low, tilt)
+            if high - low <= _BALANCED * high:
+                break
+            tilt = (low + high) / 2
+    return solved
 
 
-def _constants(log_ratios: Sequence[Floats], users: int) -> tuple[float, float, float]:
-    """G(N - 1) and G(N) up to the same factor, and how many users the stations hold on average, truncated at N each."""
-    whole = np.ones(1)
+def _constants(log_ratios: Sequence[Floats], users: int, by_spectra: bool) -> tuple[Floats, float, float]:
+    """G(0) to G(N), from where on they have digits, and how many users the stations hold on average, truncated at N
+    each."""
+    whole, lost = np.ones(1), 0.0
     mean = 0.0
     for logs in log_ratios:
         terms = np.concatenate([[0.0], np.cumsum(logs)])
         weights = np.exp(terms - terms.max())
         mean += float(np.arange(users + 1) @ weights / weights.sum())
-        whole = np.convolve(whole, weights)[: users + 1]
-        whole /= whole.max()
-    return float(whole[users - 1]), float(whole[users]), mean
+        if by_spectra:
+            lost = lost * float(weights.sum()) + _EPSILON * float(np.linalg.norm(whole) * np.linalg.norm(weights))
+            whole = np.maximum(_by_spectra(whole, weights)[: users + 1], 0.0)
+        else:
+            whole = np.convolve(whole, weights)[: users + 1]
+        most = float(whole.max()) or 1.0  # all of them may lie beyond
+        whole, lost = whole / most, lost / most
+    return whole, max(_LEAST, _DIGITS * lost), mean
+
+
+def _by_spectra(a: Floats, b: Floats) -> Floats:
+    """The convolution in n log n steps instead of n^2; what is small beside the largest term has no digits left."""
+    length = len(a) + len(b) - 1
+    size = 1 << (length - 1).bit_length()
+    return np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[:length]

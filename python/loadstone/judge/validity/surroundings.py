@@ -164,7 +164,7 @@ def _load_by_third(series: Sequence[SeriesPoint]) -> Thirds:
     thirds: list[list[int]] = [[], [], []]
     for point in series:
         middle_s = point.start_s + point.duration_s / 2 - start_s
-        thirds[min(2, int(middle_s / step_s))].append(point.connections)
+        thirds[(middle_s >= step_s) + (middle_s >= 2 * step_s)].append(point.connections)
     means = [sum(third) / len(third) if third else float(series[0].connections) for third in thirds]
     return means[0], means[1], means[2]
 

@@ -73,6 +73,10 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     "capacity_limit": _limit,
     "capacity_unknown": "How many CPUs the parts can use is not known, so nothing can be said of their limits.",
     "capacity_few_levels": _few,
+    "capacity_many_users": lambda users, most: (
+        f"Nothing is predicted: a model is solved for {most:,} users at most in all levels together, and these have "
+        f"{users:,}."
+    ),
     "capacity_model_fails": _fails,
     "capacity_why_serial": _serial,
     "capacity_why_connections": lambda waiting_share, connections: (
