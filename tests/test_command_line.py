@@ -77,6 +77,10 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
             "redis --json-out-file .",
             "--json-out-file .: is a folder; write analysis.json",
         ),
+        (
+            "redis --json-out-file /dev/full",
+            "--json-out-file /dev/full: is a device or a pipe, and no file; name a file",
+        ),
         ("report latst", "latst: there is no such folder; did you mean 'latest'?"),
         (
             "run json-documents --server redis=localhost:6379",

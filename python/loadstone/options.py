@@ -94,6 +94,13 @@ def milliseconds(option: str, text: str) -> float:
     return 1000 * seconds(option, text)
 
 
+def require_file(option: str, path: Path) -> None:
+    """Returns if nothing stands at a path, or a file that may be replaced: a device or a pipe would be replaced, too.
+    Raises UserError."""
+    if path.exists() and not path.is_file():
+        raise UserError(f"{option} {path}: is a device or a pipe, and no file; name a file")
+
+
 def given(*filled: Any) -> list[str]:
     """The options of these dataclasses whose values are not their defaults, in the order of their declaration."""
     return [
@@ -438,8 +445,11 @@ class Output(Results):
         for option, path in (("--json-out-file", self.json_file), ("--hdr-file-prefix", self.hdr_prefix)):
             if path is not None and not Path(path).absolute().parent.is_dir():
                 raise UserError(f"{option} {path}: there is no folder {Path(path).parent}; make it, or name another")
-        if self.json_file is not None and self.json_file.is_dir():
-            raise UserError(f"--json-out-file {self.json_file}: is a folder; write {self.json_file / 'analysis.json'}")
+        if self.json_file is not None:
+            if self.json_file.is_dir():
+                suggested = self.json_file / "analysis.json"
+                raise UserError(f"--json-out-file {self.json_file}: is a folder; write {suggested}")
+            require_file("--json-out-file", self.json_file)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """`loadstone capacity` on runs as they were measured: what it prints, its files and its exit status."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -144,3 +145,24 @@ def test_a_server_with_cpus_of_its_own_shares_the_generators(nest_run: Path, mon
     }
     assert shared["local"]["redis"] == ["nest"]
     assert "nest" not in shared["remote"]["redis"]
+
+
+@pytest.mark.fault("a file to write is a device, or one of the run itself", "refused", area="disk")
+def test_what_is_no_file_and_what_the_run_consists_of_is_not_replaced(
+    redis_run: Path, tmp_path: Path, monkeypatch: Patch, capsys: Print
+) -> None:
+    """As root a device would be replaced by a file."""
+    pipe, record = tmp_path / "pipe", redis_run / "trials.jsonl"
+    os.mkfifo(pipe)
+    before = record.read_bytes()
+    for words, said in (
+        (["--svg", pipe], "is a device or a pipe, and no file; name a file"),
+        (["--json-out-file", pipe], "is a device or a pipe, and no file; name a file"),
+        (["--json-out-file", record], "is a file of the run itself; name another one"),
+        (["--svg", tmp_path / "x", "--json-out-file", tmp_path / "x"], "name two files"),
+    ):
+        status, out, err = ran(monkeypatch, capsys, redis_run, *words)
+        assert (status, out) == (2, "")
+        assert said in err
+    assert pipe.is_fifo()
+    assert record.read_bytes() == before

@@ -11,7 +11,7 @@ import typer
 
 from loadstone.bounds.describing import describing
 from loadstone.errors import UserError
-from loadstone.options import EXPERIMENT, LOAD, PARTS, RESULTS, Option, seconds
+from loadstone.options import EXPERIMENT, LOAD, PARTS, RESULTS, Option, require_file, seconds
 
 if TYPE_CHECKING:
     from loadstone.analyse.capacity import Found
@@ -135,11 +135,28 @@ class CapacityOptions:
             self.think_s is not None or self.round_trip_s is not None
         )
 
+    @property
+    def files(self) -> list[tuple[str, Path]]:
+        """Those that are written, with their options."""
+        named = (("--json-out-file", self.json_file), ("--svg", self.svg))
+        return [(option, path) for option, path in named if path is not None]
+
     def check(self) -> None:
         """Raises UserError before anything is read."""
-        for option, path in (("--json-out-file", self.json_file), ("--svg", self.svg)):
-            if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        for option, path in self.files:
+            if path.is_dir() or not path.absolute().parent.is_dir():
                 raise UserError(f"{option} {path}: not a file in a folder that is there; name another one")
+            require_file(option, path)
+        if len({path.absolute() for _, path in self.files}) < len(self.files):
+            raise UserError(f"--json-out-file, --svg {self.svg}: name two files")
+
+    def check_beside(self, folder: Path) -> None:
+        """Raises UserError where a file of the run itself would be replaced."""
+        from loadstone.record.run_files import RECORDS
+
+        for option, path in self.files:
+            if path.name in RECORDS and path.absolute().parent.samefile(folder):
+                raise UserError(f"{option} {path}: is a file of the run itself; name another one")
 
 
 @describing()
@@ -157,6 +174,7 @@ def capacity_command(
 
     folder = run_folder(run)
     require_run(folder)
+    options.check_beside(folder)
     from loadstone import console, terminal
     from loadstone.record.lines import write_file
     from loadstone.report import capacity as report

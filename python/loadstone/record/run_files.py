@@ -31,6 +31,8 @@ KEPT = "kept.json"
 """Of an ad hoc run of which the newest alone are kept, see `newest_runs`."""
 LEDGER = "ledger.jsonl"
 """What was made on servers that are not loadstone's own."""
+RECORDS = (EXPERIMENT, ENVIRONMENT, PLAN, TRIALS, LOOKS, CRASHES, INTERVALS, SAMPLES, ANALYSIS, KEPT, LEDGER)
+"""The files that a run consists of."""
 
 
 def require_run(path: Path, option: str = "", names: Sequence[str] = (EXPERIMENT, ENVIRONMENT, PLAN)) -> None:
