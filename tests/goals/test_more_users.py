@@ -46,7 +46,9 @@ class Study:
         self.time = TimeLeft(Budget(self.room_s, clock=lambda: 0.0), lambda: 0.0, Turn.AFTER)
 
     def _planned(self, operation: str, users: int) -> PlannedTrial:
-        plan = self.synthetic.make_plan().model_copy(update={"model": Closed(users=users)})
+        plan = self.synthetic.make_plan()
+        pool = plan.pool.model_copy(update={"connections": users})
+        plan = plan.model_copy(update={"model": Closed(users=users), "pool": pool})
         condition = {"operation": operation, "users": users}
         name = f"b01-{operation}-{users}"
         made = PlannedTrial(name, condition, 1, 1, {}, plan, None, "table", in_rounds=True)
@@ -126,6 +128,17 @@ def test_where_the_generator_is_not_ours_or_is_studied_there_are_no_more_users(
     synthetic: ModuleType, changes: dict[str, Any]
 ) -> None:
     assert Study(synthetic, changes=changes).next() is None
+
+
+def test_a_redis_of_the_users_gets_no_more_connections_than_by_the_study_itself(synthetic: ModuleType) -> None:
+    theirs = {"servers": {"redis": {"kind": "external", "url": "redis://db.example"}}}
+    study, seen = Study(synthetic, users=(1, 4, 16), changes=theirs), []
+    while (block := study.next()) is not None:
+        assert sum(one.plan.pool.connections for one in block.trials) <= 2 * (1 + 4 + 16)
+        seen += users_of(block)
+        study.history.trials += [study.done(one, 0.6) for one in block.trials]
+    assert seen == [("set", 32), ("get", 32)]
+    assert Study(synthetic, changes=theirs).next() is None
 
 
 def test_a_study_whose_users_are_fixed_keeps_them(synthetic: ModuleType) -> None:

@@ -141,14 +141,18 @@ class MoreUsers(Goal):
                 decks.setdefault(trial.group, {}).setdefault(place, []).append(trial)
         self._decks = [list(places.values()) for places in decks.values()]
         """Those of a deck can be up together."""
+        self._opened = [_connections([one for place in deck for one in place]) for deck in self._decks]
+        """Connections of each deck, as the study itself opens them."""
 
     def next(self, history: History, time: TimeLeft) -> Step:
         """The places of one deck that are not full yet, with more users, as many as there is time for."""
         trials = [one for one in history.trials if one.block != WARM_BLOCK and one.saturation is None]
         room = TRIALS_MOST - sum(one.group == FULL_SERVERS for one in trials)
         room = int(min(room, time.left_s / _each_s()))
-        for deck in self._decks:
+        for deck, opened in zip(self._decks, self._opened, strict=True):
             planned = [more for place in deck if (more := self._more(place, trials)) is not None][: max(0, room)]
+            if any("url" in settings for one in planned for settings in one.servers.values()):
+                planned = _within(planned, opened)
             if planned and time.fits(len(planned) * _each_s(), planned):
                 return Measure((self._shown(planned),), whole=FULL_SERVERS)
         return Done()
@@ -226,6 +230,20 @@ def _is_of_our_engine(planned: PlannedTrial) -> bool:
     return planned.in_rounds and not (
         waits or planned.subjects or planned.driver != NATIVE or "driver" in planned.studied
     )
+
+
+def _connections(planned: Sequence[PlannedTrial]) -> int:
+    """Of these conditions together."""
+    return sum({identity(one.condition): one.plan.pool.connections for one in planned}.values())
+
+
+def _within(planned: Sequence[PlannedTrial], most: int) -> list[PlannedTrial]:
+    """Those that open no more than so many connections together: others need theirs to a server that is not ours."""
+    kept: list[PlannedTrial] = []
+    for one in planned:
+        if sum(before.plan.pool.connections for before in kept) + one.plan.pool.connections <= most:
+            kept.append(one)
+    return kept
 
 
 def _with_users(template: PlannedTrial, users: int) -> PlannedTrial:
