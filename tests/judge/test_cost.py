@@ -9,6 +9,7 @@ from tests.changed_facts import with_drive, with_facts
 
 from loadstone.judge.compare.pairs import Pair, PairBlock
 from loadstone.judge.cost import RATIO_SD, RATIO_Z, compare_costs, costs_of, parts_with_cost, whole_cost
+from loadstone.judge.cost_of_runs import compare_costs_of_runs
 from loadstone.judge.statistics.rounds.neighbours import SLOPE_SDS
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
@@ -341,3 +342,17 @@ def test_level_and_coverage(synthetic: Any, true: float) -> None:
         assert verdict.high is not None
         missed += not verdict.low <= true <= verdict.high
     assert missed <= 3
+
+
+ABSURD = [-1e308, -1.0, 5e-324, 1e308, math.inf]
+
+
+@pytest.mark.parametrize("seconds", ABSURD)
+def test_figures_that_nobody_measured_give_no_cost(synthetic: Any, seconds: float) -> None:
+    """A run's folder may hold any numbers."""
+    made = in_slices(synthetic, [{"redis": seconds}] * 12, [1_000] * 12)
+    whole = with_drive(made, slices=[]).model_copy(update={"cpu_s": {"redis": seconds}})
+    for trial in (made, whole):
+        assert costs_of([trial] * 6).get("redis") is None
+        assert all(math.isfinite(one.estimate or 0.0) for one in judged(trial, trial))
+        assert compare_costs_of_runs([trial], [trial], 2, pair(trial, trial).settings) == []

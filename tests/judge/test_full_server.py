@@ -151,3 +151,15 @@ def test_servers_behind_an_application_and_threads_of_unknown_number_have_none(s
     assert servers_of(with_facts(trial, kinds=REDIS | {"redis": "memcached"})) == []
     set_by = with_facts(trial, kinds=REDIS | {"redis": "memcached"}, settings={"redis": {"threads": "2"}})
     assert servers_of(set_by) == ["redis"]
+    lied = with_facts(trial, kinds=REDIS | {"redis": "memcached"}, settings={"redis": {"threads": "9" * 5000}})
+    assert servers_of(lied) == [], "more digits than any number has"
+
+
+@pytest.mark.parametrize("busy", [-1.0, 5e-324, 1e308])
+def test_figures_that_nobody_measured_are_no_level(synthetic: Any, busy: float) -> None:
+    """A run's folder may hold any numbers."""
+    assert level_of([of_main_thread(synthetic, busy)], "redis") is None
+    levels = [level(8, 0.9, 7.0), level(4, 0.8, 1e9), level(16, 0.6, 1e-9)]
+    found = when_full(levels)
+    assert found is not None
+    assert found.how == "refused" or 0.9 / 7e-6 < (found.per_s or 0) < 1.5 / 7e-6

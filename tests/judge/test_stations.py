@@ -210,3 +210,9 @@ def test_many_threads_at_the_disk(synthetic: Any, share: float, part: str) -> No
         assert text(limit.message).startswith(
             "disk-bound: threads of app wait for the disk, 4.00 ms a request, 80 % of the time; nothing was saturated ("
         )
+
+
+@pytest.mark.parametrize("share", [-1e300, 1e308, float("inf")])
+def test_figures_that_nobody_measured_are_no_station(synthetic: Any, share: float) -> None:
+    """A run's folder may hold any numbers."""
+    assert not {"cpu", "disk"} & by_kind(of_redis(synthetic, ran=share, waited=0.0, disk=share)).keys()

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import NormalDist, median
+from typing import TypeGuard
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from loadstone.judge.statistics.decision import not_steady, verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
 from loadstone.judge.statistics.rounds.neighbours import dearer_by_others
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
-from loadstone.judge.statistics.rounds.row_rate import row_rate
+from loadstone.judge.statistics.rounds.row_rate import are_measured, row_rate
 from loadstone.judge.statistics.rounds.slices import PairSlices, log_rates
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, typical_interval
@@ -52,6 +53,7 @@ TICKS_FROM_S = 1.0
 """User and system time are told apart by ticks of 10 ms: from so many CPU seconds on that is good to some per cent."""
 _NS = 1e9
 _DRIVER_KIND = "driver"
+_LONGEST_S = 1e12
 
 
 Parts = tuple[str, ...]
@@ -121,15 +123,19 @@ def _cost(trials: Sequence[TrialRecord], owners: Sequence[Sequence[Parts]]) -> C
         return None
     figures = list(chain(*of_slices)) if in_turns else [_together(trial, parts) for trial, parts in each]
     spent_ns, replies = (np.array(values, dtype=np.float64) for values in zip(*figures, strict=True))
-    if not replies.sum() or not (spent_ns.any() if in_turns else spent_ns.all()):  # it may not have run in a slice
+    if not are_measured(spent_ns, replies) or not (in_turns or spent_ns.all()):  # it may not have run in a slice
         return None
     whose = {
-        name: None if None in seconds else _NS * sum(s for s in seconds if s is not None) / float(replies.sum())
+        name: _NS * float(sum(seconds)) / float(replies.sum()) if _is_known(seconds) else None
         for name, seconds in _apart(each).items()
     }
     if spent_ns.sum() < _NS * TICKS_FROM_S:
         whose["system_ns"] = None
     return Cost(ns=float(spent_ns.sum() / replies.sum()), **_ends(spent_ns, replies, in_turns), **whose)
+
+
+def _is_known(seconds: Sequence[float | None]) -> TypeGuard[Sequence[float]]:
+    return None not in seconds and 0 <= sum(s for s in seconds if s is not None) <= _LONGEST_S
 
 
 def _apart(each: Sequence[tuple[TrialRecord, Sequence[Parts]]]) -> dict[str, list[float | None]]:
@@ -230,6 +236,8 @@ def _of_turns(turns: Sequence[PairSlices], settings: Settings) -> Evidence:
 
 def _of_trials(blocks: Sequence[PairBlock], of_a: Parts, of_b: Parts, settings: Settings) -> Evidence:
     pairs = [(_of_trial(block.a, of_a), _of_trial(block.b, of_b)) for block in blocks]
+    if not all(are_measured(*np.array(side).reshape(2, 1)) for sides in pairs for side in sides):
+        raise ValueError("a part did not work, or nothing was answered")
     a, b = ([spent / replies for spent, replies in side] for side in zip(*pairs, strict=True))
     return replace(block_evidence(a, b, settings), typical=(median(a), median(b)))
 

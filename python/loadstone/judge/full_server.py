@@ -19,9 +19,10 @@ from typing import Literal
 
 import numpy as np
 
+from loadstone.bounds.numbers import whole_number
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.cost import parts_with_cost
-from loadstone.judge.statistics.rounds.row_rate import row_rate
+from loadstone.judge.statistics.rounds.row_rate import are_measured, row_rate
 from loadstone.judge.validity.evidence import evidence_of
 from loadstone.judge.validity.utilisation import place_cpus
 from loadstone.judge.verdict import Piece
@@ -56,6 +57,8 @@ TAKEN_MAX, TAKEN_COSTS = 0.2, 0.25
 more; below that it may be too high by a quarter of that share: 8 points at .4 (docs/cost.md)."""
 SHORTEST_S = 0.5
 """Of whole trials the CPU is observed about once a second: shorter ones say too little."""
+LIKE = 100.0
+"""Costs that are so many times apart are of no one law."""
 COST_SD = 0.01
 """What costs of two levels differ by beside their slices."""
 Z = 1.96
@@ -157,11 +160,12 @@ def _measured(level: Level) -> FullServer:
 
 def _estimated(fullest: Level, levels: Sequence[Level]) -> FullServer:
     in_turns = [level for level in levels if level.group == fullest.group and level.at_once > 1]
-    used = [level for level in in_turns if level.busy >= FITTED_FROM and level.taken <= TAKEN_MAX]
+    near = [level for level in in_turns if 1 / LIKE < level.cost_ns / fullest.cost_ns < LIKE]
+    used = [level for level in near if level.busy >= FITTED_FROM and level.taken <= TAKEN_MAX]
     if not used:
         return _refused(fullest, message("full_one_user", busy=fullest.busy))
     full, error = cost_when_full(fullest, used)
-    reach = Z * math.hypot(error / full, MODEL_SD)
+    reach = Z * math.hypot(error / full, MODEL_SD) if full > 0 else 1.0
     if reach > WIDEST:
         return _refused(fullest, message("full_too_wide", busy=fullest.busy, users=fullest.users, reach=reach))
     per_s = _NS / (fullest.cost_ns * full)
@@ -213,7 +217,7 @@ def level_of(trials: Sequence[TrialRecord], part: str) -> Level | None:
     if figures is None or threads is None:
         return None
     spent_s, waited_s, replies, seconds, sleeps = figures
-    if not replies.sum() or not spent_s.sum():
+    if not are_measured(spent_s, replies) or not are_measured(spent_s + waited_s, seconds):
         return None
     rate, cost = row_rate(replies, seconds), row_rate(spent_s, np.maximum(replies, 1))
     ran = float(spent_s.sum() / seconds.sum())
@@ -303,7 +307,7 @@ def threads_of(trial: TrialRecord, server: str) -> int | None:
     not known, or some of them do other work than the rest."""
     kind, evidence = declared(trial.facts.kinds.get(server)), evidence_of(trial)
     told = None if kind.threads_set_by is None else trial.facts.settings.get(server, {}).get(kind.threads_set_by)
-    number = int(told) if told is not None and told.isdecimal() else None
+    number = None if told is None else whole_number(told)
     if kind.threads == "one":
         return 1 if number in (None, 1) else None
     if number is None or evidence is None:

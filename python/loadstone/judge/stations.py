@@ -37,7 +37,7 @@ import numpy as np
 from loadstone import registry
 from loadstone.drive.outcome import PartSlice, Slice
 from loadstone.judge.compare.round_figures import slices_of
-from loadstone.judge.statistics.rounds.row_rate import row_rate
+from loadstone.judge.statistics.rounds.row_rate import are_measured, row_rate
 from loadstone.judge.statistics.signed_rank import Floats, typical_interval
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.link_delay import lines_of
@@ -109,9 +109,9 @@ def stations_of(trials: Sequence[TrialRecord]) -> list[Station]:
 
 def _station(uses: Sequence[_Use], trials: Sequence[TrialRecord]) -> Station | None:
     replies = [trial.goodput_per_s * trial.duration_s for trial in trials]
-    if not sum(replies):
-        return None
     first, spent_ns = uses[0], [use.spent_ns for use in uses]
+    if not are_measured(np.array(spent_ns), np.array(replies)):
+        return None
     demand_ns, time_ns = sum(spent_ns) / sum(replies), _NS * sum(trial.duration_s for trial in trials)
     known = [use.servers for use in uses if use.servers is not None]
     servers = median(known) if len(known) == len(uses) else None
@@ -157,7 +157,7 @@ def _interval(
 
 
 def _of_slices(spent_ns: Floats, ok: Floats) -> tuple[float, float] | None:
-    if not spent_ns.sum() or not ok.sum():
+    if not are_measured(spent_ns, ok):
         return None
     found = row_rate(spent_ns, ok)
     return None if found.low is None or found.high is None else (found.low, found.high)

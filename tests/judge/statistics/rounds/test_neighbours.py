@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from loadstone.judge.statistics.rounds import neighbours
 from loadstone.judge.statistics.rounds.neighbours import FEWEST, SLOPE_SDS, Without, dearer_by_others
 from loadstone.judge.statistics.rounds.round_interval import round_interval
 from loadstone.judge.statistics.signed_rank import Floats
@@ -78,6 +79,29 @@ def test_a_slice_that_a_stall_took_decides_nothing() -> None:
     log_ratios[int(np.argmax(a + b))] += 4.0
     after = dearer_by_others(log_ratios, a, b)
     assert abs((after.b - after.a).mean() - (before.b - before.a).mean()) < 0.02
+
+
+def test_rounds_that_tell_nothing_correct_nothing() -> None:
+    shares = np.random.default_rng(6).uniform(0, 1, (2, 50))
+    none = np.zeros(0)
+    assert error(dearer_by_others(none, none, none)) == 0
+    for log_ratios in (np.full(50, TRUE), np.linspace(0, 1e-300, 50)):
+        found = dearer_by_others(log_ratios, *shares)
+        assert not found.a.any()
+        assert np.isfinite(error(found))
+
+
+def test_of_many_rounds_neighbours_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The spread looks at every two rounds: of 100,000 it would take 80 GB."""
+    seen: list[int] = []
+    spread = neighbours.robust_spread
+    monkeypatch.setattr(neighbours, "robust_spread", lambda left: seen.append(len(left)) or spread(left))
+    monkeypatch.setattr(neighbours, "ROUNDS_MAX", 100)
+    log_ratios, a, b = disturbed(np.random.default_rng(7), 450)
+    found = dearer_by_others(log_ratios, a, b)
+    assert set(seen) == {90}
+    assert len(found.a) == 450
+    assert np.median(log_ratios - found.b + found.a) == pytest.approx(TRUE, abs=2 * error(found) + 0.005)
 
 
 def test_swapping_the_sides_turns_the_sign() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from loadstone.judge.statistics.decision import verdict_of
+from loadstone.judge.statistics.rounds import slices as slices_module
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
 from loadstone.judge.statistics.rounds.slices import NOTHING_DONE, ContrastSlices, PairSlices
 from loadstone.judge.statistics.settings import Settings
@@ -138,3 +139,12 @@ def test_pairing_takes_away_the_noise_that_both_slices_of_a_round_meet(shared: f
 def test_without_noise_or_a_second_round_nothing_is_known_of_pairing() -> None:
     assert pair([10], [20]).pairing is None
     assert pair([10, 10], [20, 20]).pairing is None
+
+
+def test_pairing_of_many_rounds_is_that_of_neighbours_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The spread looks at every two rounds."""
+    rng, seconds = np.random.default_rng(2), np.full(600, 0.1)
+    slices = PairSlices(*(each for side in rng.normal(1000, 10, (2, 600)) for each in (side, seconds)))
+    merged = slices.merged(6).pairing
+    monkeypatch.setattr(slices_module, "ROUNDS_MAX", 100)
+    assert slices.pairing == merged

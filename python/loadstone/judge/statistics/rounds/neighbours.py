@@ -15,11 +15,13 @@ it adds, which the interval then holds. Slices that a stall took are bounded in 
 `scripts/bench cost-level`.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.judge.statistics.effect import robust_spread
+from loadstone.judge.statistics.rounds.slices import ROUNDS_MAX
 from loadstone.judge.statistics.signed_rank import Floats
 
 SLOPE_SDS = (0.07, 0.25)
@@ -30,6 +32,8 @@ FEWEST = 8
 _PRIOR = np.diag(1 / np.square(SLOPE_SDS))
 _HUBER = 1.345
 _TURNS = 20
+_LEAST = 1e-12
+"""A smaller spread is none: the last digits differ."""
 
 
 class Without(NamedTuple):
@@ -52,16 +56,26 @@ def dearer_by_others(log_ratios: Floats, others_a: Floats, others_b: Floats) -> 
         others_a: share of the machine's CPUs that others used in the slice of A, 0 to 1.
         others_b: the same of B.
     """
+    nothing = np.zeros(len(log_ratios))
+    if not len(log_ratios):
+        return Without(nothing, nothing, 0.0, 0.0)
     shares = np.column_stack([(others_a + others_b) / 2, others_b - others_a])
     means = shares.mean(axis=0)
-    nothing = np.zeros(len(log_ratios))
     if len(log_ratios) < FEWEST:
         return Without(nothing, nothing, 0.0, float(np.hypot(*(SLOPE_SDS * means))))
-    slopes, information = _fit(shares - means, log_ratios)
+    together = math.ceil(len(log_ratios) / ROUNDS_MAX)
+    slopes, information = _fit(_merged(shares - means, together), _merged(log_ratios, together))
     of_a, of_b = slopes[1] - slopes[0] / 2, slopes[1] + slopes[0] / 2
     reach = np.linalg.solve(information + _PRIOR, means)
     noise, unknown = (float(np.sqrt(reach @ part @ reach)) for part in (information, _PRIOR))
     return Without(of_a * others_a, of_b * others_b, noise, unknown)
+
+
+def _merged(rounds: Floats, together: int) -> Floats:
+    """Means of so many neighbouring rounds: the spread looks at every two of them."""
+    kept = len(rounds) // together * together
+    means: Floats = rounds[:kept].reshape(-1, together, *rounds.shape[1:]).mean(axis=1)
+    return means
 
 
 def _fit(shares: Floats, log_ratios: Floats) -> tuple[Floats, Floats]:
@@ -73,7 +87,7 @@ def _fit(shares: Floats, log_ratios: Floats) -> tuple[Floats, Floats]:
     for _ in range(_TURNS):
         left = log_ratios - middle - shares @ slopes
         spread = float(robust_spread(left))
-        if not spread:
+        if spread < _LEAST:
             return slopes, information
         weights = np.minimum(1.0, _HUBER * spread / np.maximum(np.abs(left), 1e-12)) / spread**2
         middle += float(weights @ left / weights.sum())

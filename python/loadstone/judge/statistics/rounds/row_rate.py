@@ -18,6 +18,8 @@ from loadstone.judge.statistics.signed_rank import Floats
 
 SLICES_MIN = 8
 LEVEL = 0.05
+_LEAST, _MOST = 1e-12, 1e21
+"""Less or more than these nobody counts, be it seconds, nanoseconds or replies."""
 
 
 class RowRate(NamedTuple):
@@ -26,6 +28,11 @@ class RowRate(NamedTuple):
     figure: float
     low: float | None
     high: float | None
+
+
+def are_measured(done: Floats, seconds: Floats) -> bool:
+    """Whether a rate can be made of these: a run's folder may hold any numbers."""
+    return all(bool(np.all((each >= 0) & (each <= _MOST))) and each.sum() > _LEAST for each in (done, seconds))
 
 
 def row_rate(done: Floats, seconds: Floats) -> RowRate:

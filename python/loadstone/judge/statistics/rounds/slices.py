@@ -98,9 +98,10 @@ class PairSlices:
         turns took noise away, at 1 the noise was shorter than a slice. None of one round, or without any noise."""
         if self.rounds < 2:
             return None
-        sides = (log_rates(self.done_a, self.seconds_a), log_rates(self.done_b, self.seconds_b))
+        some = self.merged(math.ceil(self.rounds / ROUNDS_MAX))
+        sides = (log_rates(some.done_a, some.seconds_a), log_rates(some.done_b, some.seconds_b))
         alone = math.hypot(*(float(robust_spread(side)) for side in sides))
-        return float(robust_spread(self.log_ratios)) / alone if alone else None
+        return float(robust_spread(some.log_ratios)) / alone if alone else None
 
     def merged(self, rounds: int) -> "PairSlices":
         """So many neighbouring rounds as one; the last ones are left out if they do not fill one."""
