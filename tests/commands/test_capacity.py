@@ -91,6 +91,11 @@ def test_one_number_of_users_gives_parts_alone(nest_run: Path, monkeypatch: Patc
         (["--instances", "redis=0"], "write a number above 0"),
         (["--instances", "redis=2", "--instances", "redis=3"], "each part once"),
         (["--cost", "redis=20"], "write how much more or less in per cent"),
+        (["--cpus", "redis=1e-300"], "write a number above 0, from 0.001 to 10000"),
+        (["--cost", "redis=-99.99999999%"], "write how much more or less in per cent"),
+        (["--cost", "redis=nan%"], "write how much more or less in per cent"),
+        (["--think", "1e999s"], "--think 1e999s: '1e999s' is not a time"),
+        (["--users", "1..1000000000000000000"], "not numbers of users"),
         (["--cost", "redis=-100%"], "write how much more or less in per cent"),
         (["--users", "5..1"], "not numbers of users"),
         (["--users", "0"], "not numbers of users"),
@@ -166,3 +171,11 @@ def test_what_is_no_file_and_what_the_run_consists_of_is_not_replaced(
         assert said in err
     assert pipe.is_fifo()
     assert record.read_bytes() == before
+
+
+def test_one_user_and_users_who_do_not_pause(redis_run: Path, monkeypatch: Patch, capsys: Print) -> None:
+    _, out, _ = ran(monkeypatch, capsys, redis_run, "--users", "1,8", "--think", "100ms", "-q")
+    assert out.startswith("1 user: ")
+    _, plain, _ = ran(monkeypatch, capsys, redis_run, "--users", "8", "-q")
+    _, none, _ = ran(monkeypatch, capsys, redis_run, "--users", "8", "--think", "0s", "-q")
+    assert none == plain

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from loadstone.judge.capacity.model import Change
 
 USERS_MAX = 100_000
-FACTOR_MAX = 10_000.0
+FACTOR_MIN, FACTOR_MAX = 0.001, 10_000.0
 CANNOT_SAY = 3
 """Exit status where a prediction was asked for, and the run does not allow one."""
 _RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
+_NONE = re.compile(r"0+(\.0+)? ?(ms|s)?")
 _PART = "NAME=NUMBER"
 
 
@@ -49,6 +50,11 @@ def read_users(option: str, text: str) -> Users:
         return Users(tuple(numbers))
     doubled = [numbers[0] * 2**power for power in range(math.ceil(math.log2(numbers[-1] / numbers[0])) + 1)]
     return Users(tuple(sorted({*(users for users in doubled if users < numbers[-1]), numbers[-1]})))
+
+
+def read_pause(option: str, text: str) -> float:
+    """Seconds; a run with pauses may be asked for none."""
+    return 0.0 if _NONE.fullmatch(text) else seconds(option, text)
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,9 @@ class CapacityOptions:
     ] = None
     think_s: Annotated[
         float | None,
-        Option("--think", metavar="TIME", help="What if users paused between two requests?", panel=LOAD, read=seconds),
+        Option(
+            "--think", metavar="TIME", help="What if users paused between two requests?", panel=LOAD, read=read_pause
+        ),
     ] = None
     round_trip_s: Annotated[
         float | None,
@@ -107,7 +115,7 @@ class CapacityOptions:
             metavar="TIME",
             help="What if each response took so much longer on its way?",
             panel=LOAD,
-            read=seconds,
+            read=read_pause,
         ),
     ] = None
     json: Annotated[bool, Option("--json", help="Print the outcome as JSON alone to stdout.", panel=RESULTS)] = False
@@ -286,8 +294,8 @@ def _number(option: str, text: str, figure: str) -> float:
         number = float(figure)
     except ValueError:
         number = 0.0
-    if not 0 < number <= FACTOR_MAX:
-        raise UserError(f"{option} {text[:60]}: write a number above 0, at most {FACTOR_MAX:g}")
+    if not FACTOR_MIN <= number <= FACTOR_MAX:
+        raise UserError(f"{option} {text[:60]}: write a number above 0, from {FACTOR_MIN:g} to {FACTOR_MAX:g}")
     return number
 
 
@@ -297,6 +305,6 @@ def _cost(option: str, text: str, figure: str) -> float:
         percent = float(figure.removesuffix("%"))
     except ValueError:
         percent = math.nan
-    if not figure.endswith("%") or not -100 < percent <= 100 * FACTOR_MAX:
+    if not figure.endswith("%") or not FACTOR_MIN <= 1 + percent / 100 <= FACTOR_MAX:
         raise UserError(f"{option} {text[:60]}: write how much more or less in per cent, e.g. redis=-20% or redis=+50%")
     return 1 + percent / 100

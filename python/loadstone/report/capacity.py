@@ -50,11 +50,15 @@ def _lines(capacity: Capacity) -> Iterator[str]:
     if not capacity.predictions:
         yield f"{head}{fmt.sentence(capacity.refusal or capacity.limit)}"
     for one in capacity.predictions:
-        yield f"{head}{fmt.count(one.users)} users: {_rate(one)} requests per second, response {_response(one)}"
+        yield f"{head}{_users(one.users)}: {_rate(one)} requests per second, response {_response(one)}"
+
+
+def _users(number: int) -> str:
+    return f"{fmt.count(number)} user{'' if number == 1 else 's'}"
 
 
 def _of_one(capacity: Capacity) -> Iterator[Table | Text]:
-    at = f"{fmt.count(capacity.users)} users, {fmt.rate(capacity.per_s)} a second"
+    at = f"{_users(capacity.users)}, {fmt.rate(capacity.per_s)} a second"
     yield Text(f"{fmt.plain(capacity.label)}: {at}" if capacity.label else f"At {at}", style="bold")
     yield _parts(capacity)
     yield Text(fmt.sentence(capacity.limit))
@@ -71,7 +75,7 @@ def _of_one(capacity: Capacity) -> Iterator[Table | Text]:
     if capacity.error is not None and capacity.reach is not None:
         yield Text(
             f"Model held to levels that it was not fitted on: typical error {fmt.plus_minus(capacity.error)} from "
-            f"{fmt.count(capacity.checked_from)} users on; best from {fmt.count(capacity.best_from)} on, where a "
+            f"{_users(capacity.checked_from)} on; best from {fmt.count(capacity.best_from)} on, where a "
             f"prediction is within {fmt.plus_minus(capacity.reach)} 95 times in 100. Only users were held out: of the "
             "other changes it says what these costs give.",
             style="dim",
