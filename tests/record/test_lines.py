@@ -54,7 +54,17 @@ def test_opening_a_file_without_any_whole_line_empties_it(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "garbage",
-    [b"\x00" * 40, b"not json", b"[1, 2]", b'{"no": "format"}', b'{"format": NaN}', b"[" * 5000, b"\xff\xfe{", b""],
+    [
+        b"\x00" * 40,
+        b"not json",
+        b"[1, 2]",
+        b'{"no": "format"}',
+        b'{"format": NaN}',
+        b'{"format": 1e200}',
+        b"[" * 5000,
+        b"\xff\xfe{",
+        b"",
+    ],
 )
 def test_a_damaged_line_is_left_out_and_named(tmp_path: Path, garbage: bytes) -> None:
     path = tmp_path / "a.jsonl"

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import math
 import os
 import re
 import stat
@@ -17,6 +16,8 @@ LARGEST_BYTES = 512 * 1024 * 1024
 VALUES_MAX = 5_000_000
 """Of a JSON text: an empty list takes 2 bytes in a file, and 60 in memory."""
 CHUNK_BYTES = 1 << 20
+FIGURE_MAX = 1e150
+"""Of a number with a fraction or an exponent: its square is one, too."""
 DIGITS_MAX = 20
 """Of a whole number in a JSON text: as many as 64 bits have. Of hundreds of digits a float cannot be made."""
 _LONG = re.compile(rb"\d{%d}" % (DIGITS_MAX + 1))
@@ -132,9 +133,9 @@ def _refuse(constant: str) -> float:
 
 
 def _finite(text: str) -> float:
-    """A number; `1e999` is written as one, and read as infinity."""
+    """A number; `1e999` is written as one, and read as infinity, and what is computed of `1e308` is that, too."""
     figure = float(text)
-    return figure if math.isfinite(figure) else _refuse(text)
+    return figure if abs(figure) <= FIGURE_MAX else _refuse(text)
 
 
 def why(error: Exception) -> str:

@@ -105,14 +105,3 @@ def test_a_limit_of_no_cpu_is_not_known(synthetic: Any, limit: float) -> None:
     assert level.parts["redis"].cpus is None
     found, _ = capacity_of({}, "", [level])
     assert [part.name for part in found.parts if part.cpus is None] == ["redis"]
-
-
-def test_a_command_may_hold_what_is_no_text(synthetic: Any) -> None:
-    """As a name that is not UTF-8 was read from a command line."""
-    made = trial(synthetic, 4)
-    plan = made.facts.plan
-    assert plan is not None
-    odd = plan.operations[0].model_copy(update={"name": "get \udcff"})
-    plan = plan.model_copy(update={"operations": (odd,)})
-    made = made.model_copy(update={"facts": made.facts.model_copy(update={"plan": plan})})
-    assert len(conditions_of([made])) == 1

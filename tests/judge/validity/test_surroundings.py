@@ -99,3 +99,17 @@ def test_connections_that_the_load_gave_up_are_no_leak(result_of: ResultOf, inje
     assert result_of("connection_leak", rises, injectors.setting("facts.drive.connections.lost", 60)).verdict == "valid"
     gave_up = injectors.setting("facts.drive.connections.lost", 10)
     assert result_of("connection_leak", rises, gave_up).verdict == "suspect", "more than those"
+
+
+@pytest.mark.parametrize(("start_s", "duration_s"), [(-1.0, 0.0), (1e100, 1e-300), (0.0, -5.0)])
+def test_times_that_no_load_has_end_nothing(
+    result_of: ResultOf, injectors: ModuleType, start_s: float, duration_s: float
+) -> None:
+    """A run's folder may hold any numbers."""
+
+    def changed(line: dict[str, Any]) -> None:
+        for point in line["facts"]["series"][1:]:
+            point |= {"start_s": start_s, "duration_s": duration_s}
+
+    rises = injectors.opens_connections(0, 10, 20)
+    assert result_of("connection_leak", rises, changed).verdict in ("valid", "suspect")

@@ -228,7 +228,7 @@ def _work(trial: TrialRecord) -> str:
     subjects = {name: (subject.replicas, subject.limits) for name, subject in facts.subjects.items()}
     links = {name: link.requested_ns for name, link in facts.links.items()}
     beside = [f"{one}" for one in (sorted(facts.kinds.items()), facts.settings, facts.limits, subjects, links)]
-    return " ".join([str(plan.model_dump(include=kept)), *beside])  # no JSON: a command may hold half characters
+    return " ".join([plan.model_dump_json(include=kept), *beside])
 
 
 def _differ(levels: Mapping[str, set[int]]) -> bool:
