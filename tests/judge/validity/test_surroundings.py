@@ -101,15 +101,16 @@ def test_connections_that_the_load_gave_up_are_no_leak(result_of: ResultOf, inje
     assert result_of("connection_leak", rises, gave_up).verdict == "suspect", "more than those"
 
 
-@pytest.mark.parametrize(("start_s", "duration_s"), [(-1.0, 0.0), (1e100, 1e-300), (0.0, -5.0)])
+@pytest.mark.parametrize("place", [1, -1])
+@pytest.mark.parametrize("start_s", [-1e9, 0.1])
 def test_times_that_no_load_has_end_nothing(
-    result_of: ResultOf, injectors: ModuleType, start_s: float, duration_s: float
+    result_of: ResultOf, injectors: ModuleType, place: int, start_s: float
 ) -> None:
     """A run's folder may hold any numbers."""
 
     def changed(line: dict[str, Any]) -> None:
-        for point in line["facts"]["series"][1:]:
-            point |= {"start_s": start_s, "duration_s": duration_s}
+        series = line["facts"]["series"]
+        series[place] |= {"start_s": start_s if start_s < 0 else series[0]["start_s"], "duration_s": 0.0}
 
     rises = injectors.opens_connections(0, 10, 20)
     assert result_of("connection_leak", rises, changed).verdict in ("valid", "suspect")
