@@ -21,7 +21,7 @@ LISTED_S = 1.0
 """Processes that began since are found so late; threads at once."""
 FORGOTTEN_S = 60.0
 """Nobody asks any more: the looks end. They also end when whoever asked is gone."""
-HELD_MAX = 128
+HELD_MAX = 64
 """Files of threads that all parts together keep open: opening one takes three times as long as reading it, but the load
 needs them, too. Those of further threads are opened for each look."""
 _CALLS = {
