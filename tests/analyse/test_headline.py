@@ -48,6 +48,11 @@ def test_it_names_the_rows_that_have_an_interval(synthetic: ModuleType) -> None:
     assert found == "At 1 kB, 32 workers: set 200 [196, 204] and get 400 [392, 408] correct replies a second."
 
 
+def test_a_table_that_varies_nothing_has_one_figure(synthetic: ModuleType) -> None:
+    one = ResultTable(name="all", title="", note="", vary={}, rows=[row(200.0)])
+    assert of(synthetic, one) == "200 [196, 204] correct replies a second."
+
+
 def test_a_single_trial_is_never_named_however_good(synthetic: ModuleType) -> None:
     best = row(97_200.0, None, payload="100 B")
     found = of(synthetic, table(row(200.0), row(400.0, operation="get"), best), quick=True)

@@ -156,7 +156,8 @@ def _full(
 
 
 def _first_factor(table: ResultTable) -> str:
-    return next((name for name, levels in table.vary.items() if len(levels) > 1), next(iter(table.vary)))
+    """Empty of a table that varies nothing."""
+    return next((name for name, levels in table.vary.items() if len(levels) > 1), next(iter(table.vary), ""))
 
 
 def _of_capacities(
@@ -220,6 +221,8 @@ def _level_figure(experiment: Experiment, row: Row, first: str, metric: str) -> 
         bound_share=bound_share,
         unbounded=bound_share >= UNBOUNDED,
     )
+    if not first:  # a table of one row
+        return value
     return message("headline_level", level=condition_label(experiment, row.condition, [first]), figure=value)
 
 
