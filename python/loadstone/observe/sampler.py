@@ -62,6 +62,7 @@ class Sampler:
         self._wake.set()
         if self._thread.ident is not None:
             self._thread.join()
+        self._monitors.clear()  # what they keep open and look at ends now, and not when Python collects them
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure

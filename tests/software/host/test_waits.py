@@ -13,7 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from loadstone.observe.sampler import Sampler
 from loadstone.software.host import waits
+from loadstone.software.host.processes import ProcessMonitor, ProcessTreeMonitor
 from loadstone.software.host.waits import Waits
 
 pytestmark = [
@@ -154,8 +156,29 @@ def test_files_and_thread_go_with_whoever_asked() -> None:
         assert not looking()
 
 
+def test_they_end_with_the_sampling_of_a_block_without_a_collection() -> None:
+    """Blocks may last a second; a collection of all that is old may be minutes away."""
+    with running(LOCKED.replace("GO", "")) as child:
+        before = open_files()
+        gc.disable()
+        try:
+            sampler = Sampler(
+                [ProcessMonitor("a", child.pid, stores=True), ProcessTreeMonitor("b", child.pid)], lambda _: None
+            )
+            sampler.start()
+            assert len(looking()) == 3
+            sampler.stop()
+            end_s = time.monotonic() + 10
+            while time.monotonic() < end_s and (open_files() > before or looking()):
+                time.sleep(0.05)
+            assert open_files() <= before
+            assert not looking()
+        finally:
+            gc.enable()
+
+
 def looking() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name == "waits"]
+    return [thread.name for thread in threading.enumerate() if thread.name in ("waits", "disk waits")]
 
 
 def test_a_machine_whose_calls_are_not_known_keeps_no_file_open(monkeypatch: pytest.MonkeyPatch) -> None:

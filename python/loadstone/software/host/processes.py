@@ -4,6 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -150,7 +151,7 @@ class ProcessTreeMonitor:
         self._rates = Rates(self._counters(self._members()))
         self._thread_rates = Rates(self._threads())
         self._sampled_s = time.monotonic()
-        self._waits = Waits(self._members)
+        self._waits = Waits(partial(_tree, self._root))
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
@@ -193,10 +194,7 @@ class ProcessTreeMonitor:
         return times_s
 
     def _members(self) -> set[int]:
-        """None of them once the first one ended: others may have its children by now."""
-        if cpu_seconds(self._root) is None or self._root is None:
-            return set()
-        return process_table.tree([self._root.pid])
+        return _tree(self._root)
 
     def _counters(self, members: Collection[int]) -> dict[str, float]:
         there = {pid: process for pid in members if (process := process_table.process(pid)) is not None}
@@ -208,6 +206,13 @@ class ProcessTreeMonitor:
         of_kernel_ns = sum(process.system_ns + process.children_system_ns for process in there.values())
         self._system_s = max(self._system_s, of_kernel_ns / 1e9)
         return {"cpu_s": self._cpu_s, "system_s": self._system_s}
+
+
+def _tree(root: psutil.Process | None) -> set[int]:
+    """A process and all below it; none of them once it ended: others may have its children by now."""
+    if cpu_seconds(root) is None or root is None:
+        return set()
+    return process_table.tree([root.pid])
 
 
 def _gauges(members: Collection[int]) -> dict[str, float]:

@@ -4,6 +4,7 @@ import os
 import re
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,7 +83,7 @@ class DiskWaits:
         except OSError:  # gone, or no Linux
             self._file = None
             return
-        threading.Thread(target=self._look, args=(self._file,), name="disk waits", daemon=True).start()
+        threading.Thread(target=_look_on, args=(weakref.ref(self), self._file), name="disk waits", daemon=True).start()
 
     def share(self) -> float | None:
         """Of the time since it was last asked; None where nothing was seen."""
@@ -91,14 +92,21 @@ class DiskWaits:
         self._looks = self._there = 0
         return there / looks if looks else None
 
-    def _look(self, file: int) -> None:
-        try:
-            while time.monotonic() - self._asked_s < _FORGOTTEN_S:
-                state = os.pread(file, 80, 0).rpartition(b")")[2][1:2]
-                self._looks += 1
-                self._there += state == b"D"
-                time.sleep(PERIOD_S)
-        except OSError:  # the process is gone
-            pass
-        finally:
-            os.close(file)
+    def look(self, file: int) -> bool:
+        """Look once: whether somebody still asks. Raises OSError if the process is gone."""
+        state = os.pread(file, 80, 0).rpartition(b")")[2][1:2]
+        self._looks += 1
+        self._there += state == b"D"
+        return time.monotonic() - self._asked_s < _FORGOTTEN_S
+
+
+def _look_on(seen: "weakref.ref[DiskWaits]", file: int) -> None:
+    """What the thread does: it keeps nobody, and so ends with whoever asked."""
+    try:
+        while (waits := seen()) is not None and waits.look(file):
+            del waits
+            time.sleep(PERIOD_S)
+    except OSError:  # the process is gone
+        pass
+    finally:
+        os.close(file)
