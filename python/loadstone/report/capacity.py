@@ -53,7 +53,7 @@ def _lines(capacity: Capacity) -> Iterator[str]:
         yield f"{head}{_users(one.users)}: {_rate(one)} requests per second, response {_response(one)}"
 
 
-def _users(number: int) -> str:
+def _users(number: int | None) -> str:
     return f"{fmt.count(number)} user{'' if number == 1 else 's'}"
 
 
