@@ -448,6 +448,8 @@ def test_groups_without_pairs_are_no_comparison(study: Studies) -> None:
     [
         (12, verdict("faster", 40, 20, 60, materially=True), verdict("faster", 30, 20, 40), True),
         (12, verdict("faster", 40, 2, 90), verdict("faster", 30, 20, 40), False),
+        (20, verdict("faster", 40, 20, 60, materially=True), verdict("equivalent", 1, -2, 4), False),
+        (20, verdict("faster", 40, 20, 60, materially=True), verdict("faster", -20, -30, -10), False),
         (32, verdict("faster", 40, 2, 90), verdict("faster", 30, 20, 40), True),
         (32, verdict("faster", 40, 20, 60, materially=True), verdict("undecided", 6, -2, 14), False),
         (

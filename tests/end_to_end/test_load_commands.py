@@ -20,7 +20,9 @@ from loadstone.deploy.provider import DeployContext
 from tests.servers import UserRedis, wait_until
 from tests.users_cluster import PASSWORD, TheirCluster, resharded
 
-FIGURES = r"\d+\.\d\d requests per second(?: \[\d+, \d+\])?(?: \(up to \+\d+ %\))?, p50=\d+\.\d{3} msec"
+FIGURES = (
+    r"\d+\.\d\d requests per second(?: \[\d+, \d+\])?(?: \((?:up to \+\d+ %|no upper bound)\))?, p50=\d+\.\d{3} msec"
+)
 """Of a row that other programs on the machine did not spoil."""
 VERDICT = "FASTER|EQUIVALENT|UNDECIDED|MIXED|NOT DECIDABLE|INVALID|COSTS|THE SAME CPU"
 DONE = (0, 3)

@@ -20,6 +20,7 @@ from loadstone.judge.compare.pairs import Pair, block_points, by_cost, published
 from loadstone.judge.compare.sides import differing, place_of
 from loadstone.judge.cost import compare_costs
 from loadstone.judge.metrics import is_rate
+from loadstone.judge.statistics.decision import doubted
 from loadstone.judge.statistics.effect import forecast
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.settings import Settings
@@ -27,7 +28,7 @@ from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import COST, DECIDED, BlockPoint, Verdict
 from loadstone.message import Message, message
 from loadstone.plan.group import Group, GroupDesign
-from loadstone.plan.looks import EARLY_ROUND_LOOKS
+from loadstone.plan.looks import LATER_ROUND_LOOKS
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.look import Look, carried_on
 from loadstone.record.reading import LatencyKind, Run, read_histogram, read_round_histograms
@@ -101,7 +102,8 @@ def look_at(
         carried_before=group.carried_before,
     )
     pairs = judge_group(case)
-    judged, contrasts, _, carried = with_carry_over(case, pairs, judge_contrasts(case, pairs))
+    found, contrasts, _, carried = with_carry_over(case, pairs, judge_contrasts(case, pairs))
+    judged = [_confirmed(one) for one in found]
     verdicts = [*(verdict for _, _, verdict in judged), *(contrast.verdict for contrast in contrasts)]
     if any(verdict.carried is not None for verdict in verdicts):
         return LookOutcome(verdicts, decided=False, carried=carried)
@@ -109,7 +111,8 @@ def look_at(
     if not contrasts:
         settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in judged]
     if contrasts:
-        return LookOutcome(verdicts, not _undecided(settled), _forecast(settled, group, len(blocks.complete)))
+        decided = not _undecided(settled) and not any(_is_early(contrast.verdict) for contrast in contrasts)
+        return LookOutcome(verdicts, decided, _forecast(settled, group, len(blocks.complete)))
     asked = [one for one in judged if not one[0].design.is_twin]
     settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in asked]
     decided = not any(map(_needs_blocks, asked))
@@ -147,13 +150,34 @@ def _needs_blocks(judged: JudgedPair) -> bool:
     too_few = pair.refusal is None and evidence.refusal is not None and evidence.refusal.name == "samples"
     if too_few or verdict.unit != "round" or not is_rate(verdict.metric):
         return too_few or verdict.kind == "undecided"
-    dearest = next(iter(_costs(pair, verdict)), None)
+    dearest = _dearest(judged)
     if verdict.blocks >= ENDS_BY_COST:
         return verdict.kind == "undecided" and not (dearest is not None and dearest.kind in DECIDED)
     waits = dearest is not None and dearest.kind == "undecided" and dearest.unsteady is None
-    is_open = verdict.kind == "undecided" or waits
-    is_early = verdict.kind in DECIDED and verdict.blocks <= EARLY_ROUND_LOOKS[-1]
-    return is_open or (is_early and not verdict.materially)
+    return waits or verdict.kind == "undecided" or (_is_early(verdict) and not verdict.materially)
+
+
+def _confirmed(judged: JudgedPair) -> JudgedPair:
+    """As judged; after few rounds a rate is undecided unless what a request costs prefers the same side: what reaches
+    from one slice into the next shows in more rounds only, and costs both sides the same."""
+    pair, evidence, verdict = judged
+    if not _is_early(verdict) or not is_rate(verdict.metric):
+        return judged
+    dearest = _dearest(judged)
+    if dearest is not None and dearest.kind == "faster" and dearest.winner == verdict.winner:
+        return judged
+    return pair, evidence, doubted(verdict, pair.settings)
+
+
+def _is_early(verdict: Verdict) -> bool:
+    """Decided after so few rounds as only what is far from alike is."""
+    return verdict.unit == "round" and verdict.kind in DECIDED and verdict.blocks < LATER_ROUND_LOOKS[0]
+
+
+def _dearest(judged: JudgedPair) -> Verdict | None:
+    """The verdict by the cost of the part that a request costs most; None where none is known."""
+    pair, _, verdict = judged
+    return next(iter(_costs(pair, verdict)), None)
 
 
 def _no_histograms(trial: str, kind: LatencyKind) -> NoReturn:
@@ -253,7 +277,7 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
     bounds, findings = _bounds(case), with_carry_over(case, judge_group(case))
     judged = [
         _comparison(case, one, bounds, findings.check).model_copy(update={"ended": ended, "blocks_repeated": repeated})
-        for one in findings.judged
+        for one in map(_confirmed, findings.judged)
     ]
     twins = [pair.design.is_twin for pair, _, _ in findings.judged]
     comparisons = [one for one, twin in zip(judged, twins, strict=True) if not twin]
