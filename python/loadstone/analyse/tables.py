@@ -45,7 +45,6 @@ from loadstone.spec.levels import Condition, identity, is_level
 
 Ends = tuple[float, float] | None
 """Both ends of an interval; None: too few for one."""
-"""Rows describe: each interval holds the typical figure 95 times in 100 for itself."""
 APART_MAX = 0.25
 """Trials of a row without an interval whose rates differ by more than this share make it suspect. J: on a shared
 machine of two CPUs, behind a JVM that was still warming up, two trials of one condition differed by 52 % typically."""
@@ -100,7 +99,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     head["reasons"] = _reasons(trials, bound)
     if not used or refusal_of(trials) is not None:
         return _empty_row({**head, "bound": bound, "errors": _errors(trials)}, "invalid" if trials else "missing")
-    latencies, costs = merged_latencies(run, used), costs_of(used)
+    latencies, costs, stations = merged_latencies(run, used), costs_of(used), stations_of(used)
     waited = some_waited(used)
     response = time_of_all_users(used) if waited else latencies.response
     goodput = _rate([trial.goodput_per_s for trial in used], used)
@@ -135,8 +134,8 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         slices=_slices(used),
         goodput_interval=interval,
         throughput_interval=_around(throughput, rate_interval(used, "throughput_per_s")),
-        bottleneck=bottleneck_of(used),
-        stations=stations_of(used),
+        bottleneck=bottleneck_of(used, stations),
+        stations=stations,
         users=users_of(used[0]) if run.plan.scale != 1 else None,
         bound=bound,
         at_once=at_once(used),

@@ -18,7 +18,7 @@ from loadstone.goals.saturate_types import (
     Search,
     SearchPoint,
 )
-from loadstone.judge.bottleneck import Bottleneck, bottleneck_of, typical_load
+from loadstone.judge.bottleneck import Bottleneck, bottleneck_of
 from loadstone.judge.closed_saturation import ClosedAnswer, closed_answer, failed_share, search_trials
 from loadstone.judge.cost import costs_of
 from loadstone.judge.open_saturation import RateStep, rate_answer
@@ -26,6 +26,7 @@ from loadstone.judge.statistics.ramp_reading import RampStep as Step
 from loadstone.judge.statistics.ramp_reading import by_eye, kneedle, moving_average
 from loadstone.judge.statistics.saturation import TAIL_FROM
 from loadstone.judge.statistics.saturation_model import Sweep, no_point
+from loadstone.judge.typical_load import typical_load
 from loadstone.judge.validity.checks import BOUNDS, counted_reasons, failed_checks
 from loadstone.message import Message, message
 from loadstone.plan.drive_plan import RampUp

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from loadstone.judge.bottleneck import Load, typical_load
 from loadstone.judge.capacity.answer import Capacity, CapacityLevel, CapacityLimit, CapacityPart, Prediction
 from loadstone.judge.capacity.load_levels import LoadLevel, PartLoad
 from loadstone.judge.capacity.model import (
@@ -25,6 +24,7 @@ from loadstone.judge.capacity.model import (
 )
 from loadstone.judge.cost import costs_of
 from loadstone.judge.stations import stations_of
+from loadstone.judge.typical_load import Load, typical_load
 from loadstone.judge.verdict import Cost
 from loadstone.message import Message, message
 from loadstone.record.facts import DRIVER

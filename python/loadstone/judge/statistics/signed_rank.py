@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 INTERVAL_ALPHA = 0.05
+"""Rows describe: each interval holds the typical figure 95 times in 100 for itself."""
 
 
 class RankInterval(NamedTuple):
