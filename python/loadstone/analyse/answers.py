@@ -14,7 +14,7 @@ from loadstone.judge.metrics import figure, less_is_better
 from loadstone.message import Message, as_written, message
 from loadstone.record.reading import Run
 from loadstone.spec.experiment import Conclusion, Experiment, conditions_of_effects, conditions_varied
-from loadstone.spec.levels import Condition, Level, fits, identity
+from loadstone.spec.levels import Condition, Level, fits, identity, without
 
 NEAR = 0.25
 """A figure without an interval that is nearer than this to a claimed one decides nothing: rates of one machine
@@ -239,7 +239,7 @@ def _pairs(conclusion: Conclusion, rows: list[Row]) -> list[tuple[Row, Row]]:
 
 
 def _rest(condition: Condition, named: set[str]) -> str:
-    return identity({name: level for name, level in condition.items() if name not in named})
+    return identity(without(condition, named))
 
 
 def _where(rows: list[Row], where: Mapping[str, Level]) -> list[Row]:

@@ -13,7 +13,7 @@ from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.part_kinds import SUBJECT
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
-from loadstone.spec.experiment import Experiment
+from loadstone.spec.experiment import Experiment, level_behind
 from loadstone.spec.levels import REFERENCE, Condition, is_level
 
 
@@ -62,9 +62,10 @@ def _setting(experiment: Experiment, condition: Condition, value: object) -> obj
     found = REFERENCE.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         return value
-    name, _, setting = found[1].partition(".")
-    factor, level = experiment.factors.get(name), condition.get(name)
-    return level if factor is None or not setting else factor.values.get(str(level), {}).get(setting)
+    try:
+        return level_behind(found[1], condition, experiment.factors)
+    except KeyError:
+        return None
 
 
 def _varied(conditions: Sequence[Condition]) -> list[str]:

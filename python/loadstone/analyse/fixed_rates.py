@@ -68,7 +68,7 @@ def _measured(run: Run, trials: list[TrialRecord]) -> AtRate:
     doubts = [(trial, check) for trial in used for check in failed_checks(trial, ("suspect",), without=BOUNDS)]
     found = settled(run, used, latencies.response)
     measured_s = sum(trial.duration_s for trial in used)
-    replied = sum(trial.goodput_per_s * trial.duration_s for trial in used)
+    replied = sum(trial.replies for trial in used)
     return AtRate(
         verdict="suspect" if doubts else "valid",
         reasons=[*reasons, *latencies.unread],

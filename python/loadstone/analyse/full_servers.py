@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.analyse.fixed_rates import own_load
 from loadstone.analyse.tables import tables_of_mode
-from loadstone.goals.full_server import ServerWhenFull, levels_of, load_factors, without
+from loadstone.goals.full_server import ServerWhenFull, levels_of, load_factors
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.full_server import FULL_SERVERS, when_full
 from loadstone.plan.labels import condition_label, prints
@@ -12,7 +12,7 @@ from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment, conditions_varied
-from loadstone.spec.levels import Condition, identity
+from loadstone.spec.levels import Condition, identity, without
 
 
 def full_servers_of(run: Run, trials: Sequence[TrialRecord]) -> list[ServerWhenFull]:

@@ -11,7 +11,7 @@ from loadstone.judge.verdict import COST, DECIDED, UNBOUNDED, Cost, Side, Verdic
 from loadstone.message import Message, message
 from loadstone.plan.labels import condition_label
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import identity, without
 
 FAMILIES_MAX = 3
 """So many comparisons stand in the answer; the others are counted."""
@@ -132,7 +132,7 @@ def _groups(tables: Sequence[ResultTable], metric: str) -> Iterator[_Group]:
         places: dict[str, list[Row]] = {}
         for row in table.rows:
             if row.verdict in ("valid", "suspect") and row.interval(metric) is not None:
-                place = identity({name: level for name, level in row.condition.items() if name != first})
+                place = identity(without(row.condition, {first}))
                 places.setdefault(place, []).append(row)
         others = tuple(name for name in table.vary if name != first)
         yield from (_Group(first, others, tuple(rows)) for rows in places.values())
@@ -150,8 +150,7 @@ def _full(
                 any(row.condition.get(name) == level for row in table.rows) for name, level in one.condition.items()
             )
             if first in one.condition and usual:
-                place = {name: level for name, level in one.condition.items() if name != first}
-                places.setdefault(identity(place), []).append(one)
+                places.setdefault(identity(without(one.condition, {first})), []).append(one)
         yield from map(tuple, places.values())
 
 

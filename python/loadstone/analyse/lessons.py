@@ -18,7 +18,7 @@ from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.part_kinds import declared
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment, Lesson
-from loadstone.spec.levels import REFERENCE, fits, identity, level_text
+from loadstone.spec.levels import REFERENCE, fits, identity, level_text, without
 
 _Found = tuple[LessonVerdict, Message]
 _FALLS = 0.05
@@ -169,7 +169,7 @@ def _errors_kept_apart(experiment: Experiment, trials: Sequence[TrialRecord]) ->
     worst = max(failing, key=_failed_share)
     elapsed_s = sum(trial.duration_s for trial in worst)
     counted = sum(trial.throughput_per_s * trial.duration_s for trial in worst) / elapsed_s if elapsed_s else 0.0
-    correct = sum(trial.goodput_per_s * trial.duration_s for trial in worst) / elapsed_s if elapsed_s else 0.0
+    correct = sum(trial.replies for trial in worst) / elapsed_s if elapsed_s else 0.0
     return "caught", message(
         "lesson_errors",
         failing=len(failing),
@@ -246,8 +246,7 @@ def _by_users(rows: Sequence[Row], users: dict[str, int]) -> Iterator[tuple[list
     for factor in sorted({name for row in rows for name in row.condition}):
         groups: dict[str, list[Row]] = {}
         for row in rows:
-            rest = {name: level for name, level in row.condition.items() if name != factor}
-            groups.setdefault(identity(rest), []).append(row)
+            groups.setdefault(identity(without(row.condition, {factor})), []).append(row)
         for group in groups.values():
             known = [row for row in group if users.get(identity(row.condition))]
             if len({users[identity(row.condition)] for row in known}) > 1:

@@ -4,7 +4,6 @@ That is for this question alone: those trials stand in no table, and no comparis
 rounds of slices, in time that the tables and comparisons left, and end where the server is full or the generator is.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,8 +31,8 @@ from loadstone.plan.trial_plans import in_slices
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.drivers import NATIVE
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import Condition, identity
 from loadstone.spec.levels import Level as FactorLevel
+from loadstone.spec.levels import factors_in, identity, without
 
 SECTION = FULL_SERVERS
 """The name of its section in a report."""
@@ -48,7 +47,6 @@ GENERATOR_FULL = 0.97
 """A generator that is so busy has no more users to offer."""
 Place = list[PlannedTrial]
 """Planned trials whose conditions differ in nothing but their users."""
-_FACTOR = re.compile(r"\$\{([^}.]+)")
 
 
 class ServerWhenFull(Piece):
@@ -210,12 +208,7 @@ def load_factors(experiment: Experiment) -> frozenset[str]:
     """The factors that set how many users there are, by the placeholders in the model."""
     workload = experiment.workload
     users = [workload.model.get("users"), *(one.model.get("users") for one in workload.models)]
-    return frozenset(name for written in users for name in _FACTOR.findall(str(written)))
-
-
-def without(condition: Condition, factors: frozenset[str]) -> Condition:
-    """A condition without these factors."""
-    return {name: level for name, level in condition.items() if name not in factors}
+    return frozenset(name for written in users for name in factors_in(str(written)))
 
 
 def _users(planned: PlannedTrial) -> int:

@@ -180,7 +180,7 @@ def _of_trial(trial: TrialRecord, parts: Parts) -> tuple[float, float]:
     """CPU nanoseconds, of what the parts started, too, and correct replies. Raises KeyError where a part was not
     observed."""
     spent_s = sum(trial.cpu_s[part] + _children_s(trial, part) for part in parts)
-    return _NS * spent_s, trial.goodput_per_s * trial.duration_s
+    return _NS * spent_s, trial.replies
 
 
 def _children_s(trial: TrialRecord, part: str) -> float:

@@ -275,7 +275,7 @@ def _of_trials(trials: Sequence[TrialRecord], part: str, threads: int | None) ->
     if len(known) < len(shares):
         return None
     seconds = np.array([trial.duration_s for trial in trials])
-    replies = np.array([trial.goodput_per_s for trial in trials]) * seconds
+    replies = np.array([trial.replies for trial in trials])
     ran, waited = (np.array(each) * seconds for each in zip(*known, strict=True))
     return ran, waited, replies, seconds, None
 

@@ -22,7 +22,7 @@ def capacity_of(condition: Condition, records: Iterable[TrialRecord]) -> float |
         if identity(record.condition) == condition_id and record.block != WARM_BLOCK and _counts(record)
     ]
     measured_s = sum(one.duration_s for one in used)
-    replied = sum(one.goodput_per_s * one.duration_s for one in used)
+    replied = sum(one.replies for one in used)
     return replied / measured_s if measured_s > 0 and replied > 0 else None
 
 

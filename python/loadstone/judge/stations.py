@@ -108,7 +108,7 @@ def stations_of(trials: Sequence[TrialRecord]) -> list[Station]:
 
 
 def _station(uses: Sequence[_Use], trials: Sequence[TrialRecord]) -> Station | None:
-    replies = [trial.goodput_per_s * trial.duration_s for trial in trials]
+    replies = [trial.replies for trial in trials]
     first, spent_ns = uses[0], [use.spent_ns for use in uses]
     if not are_measured(np.array(spent_ns), np.array(replies)):
         return None
@@ -222,7 +222,7 @@ def _sum_over(members: Sequence[str], seconds: Callable[[PartSlice], float | Non
 
 def _own_pools(evidence: TrialEvidence, name: str, busy: Busy) -> Iterator[_Use]:
     """The pools of an application: how many of its connections are in use, and who waits for one."""
-    time_ns, replies = _measured_ns(evidence), evidence.trial.goodput_per_s * evidence.trial.duration_s
+    time_ns, replies = _measured_ns(evidence), evidence.trial.replies
     for pool, size in busy.sizes.items():
         held, waiting = busy.filled.get(pool, 0.0) * size, busy.waiting.get(pool, 0.0)
         queue_ns = waiting * time_ns / replies if replies else None
@@ -232,7 +232,7 @@ def _own_pools(evidence: TrialEvidence, name: str, busy: Busy) -> Iterator[_Use]
 def _locks(evidence: TrialEvidence, name: str) -> Iterator[_Use]:
     """The lock for which most threads wait."""
     time_ns, members = _measured_ns(evidence), _members(evidence, name)
-    replies = evidence.trial.goodput_per_s * evidence.trial.duration_s
+    replies = evidence.trial.replies
     locks = [(_seen(evidence, members, lock.waiters), lock) for lock in registry.LOCKS]
     waiters, lock = max(locks, key=lambda one: one[0])
     if waiters and replies:
@@ -258,7 +258,7 @@ def _generator(evidence: TrialEvidence) -> Iterator[_Use]:
 
 def _lines(evidence: TrialEvidence) -> Iterator[_Use]:
     """The narrow place of each line, and what it adds to a request."""
-    time_ns, replies = _measured_ns(evidence), evidence.trial.goodput_per_s * evidence.trial.duration_s
+    time_ns, replies = _measured_ns(evidence), evidence.trial.replies
     for name, line in lines_of(evidence).items():
         if line.ran is not None:
             yield _Use(name, name, "line", 1.0, line.ran * time_ns)
@@ -276,5 +276,5 @@ def _connections(evidence: TrialEvidence) -> Iterator[_Use]:
     held_ns = sum(one.service_ns.mean * one.service_ns.count for one in operations) / sum(
         one.service_ns.count for one in operations
     )
-    replies = evidence.trial.goodput_per_s * evidence.trial.duration_s
+    replies = evidence.trial.replies
     yield _Use(DRIVER, DRIVER, "pool", float(connections * depth), held_ns * replies, queue_ns=evidence.queued_ns)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone.secrecy.references import resolve
-from loadstone.spec.experiment import Factor
-from loadstone.spec.levels import REFERENCE, Condition, Level, level_text
+from loadstone.spec.experiment import Factor, level_behind
+from loadstone.spec.levels import REFERENCE, Condition, level_text
 from loadstone.spec.units import kind_of, parse
 
 FieldPath = tuple[str | int, ...]
@@ -33,9 +33,9 @@ def substitute(
     if isinstance(value, str):
         whole = REFERENCE.fullmatch(value.strip())
         if whole is not None:
-            level = _behind(whole[1], condition, factors)
+            level = level_behind(whole[1], condition, factors)
             return resolve(level, template=template) if secrets and isinstance(level, str) else level
-        filled = REFERENCE.sub(lambda match: level_text(_behind(match[1], condition, factors)), value)
+        filled = REFERENCE.sub(lambda match: level_text(level_behind(match[1], condition, factors)), value)
         return resolve(filled, template=template) if secrets else filled
     if isinstance(value, Mapping):
         return {
@@ -62,13 +62,6 @@ def with_units(value: Any, path: FieldPath = ()) -> Any:
         return parse(value, kind)
     except ValueError as error:
         raise FieldError(path, str(error)) from None
-
-
-def _behind(reference: str, condition: Condition, factors: Mapping[str, Factor]) -> Level:
-    """The level of a factor, or the value of that name behind the level."""
-    factor, _, name = reference.partition(".")
-    level = condition[factor]
-    return factors[factor].values[level_text(level)][name] if name else level
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,11 @@ class TrialRecord(Line):
     facts: TrialFacts = TrialFacts()
     """All that the checks are made from, see below."""
 
+    @property
+    def replies(self) -> float:
+        """Correct replies that came within the measure phase."""
+        return self.goodput_per_s * self.duration_s
+
     @field_validator("facts", mode="before")
     @classmethod
     def _read_once(cls, facts: object) -> TrialFacts:

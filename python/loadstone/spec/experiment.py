@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from loadstone.spec.drivers import NATIVE
-from loadstone.spec.levels import Condition, Level, is_level
+from loadstone.spec.levels import Condition, Level, is_level, level_text
 from loadstone.spec.problems import Source, listed, nearest
 from loadstone.spec.saturation_spec import Load, SaturationSpec
 from loadstone.spec.spec_part import AtRate, Duration, Margin, SpecPart
@@ -104,6 +104,13 @@ class Factor(SpecPart):
     def on_by_default(self) -> tuple[Level, ...]:
         """The levels that are measured where `--only` does not name the factor."""
         return tuple(level for level in self.levels if not is_level(level, self.off_by_default))
+
+
+def level_behind(reference: str, condition: Condition, factors: Mapping[str, Factor]) -> Level:
+    """The level of a factor that is referred to, or the value of that name behind the level. Raises KeyError."""
+    factor, _, name = reference.partition(".")
+    level = condition[factor]
+    return factors[factor].values[level_text(level)][name] if name else level
 
 
 TWIN = "twin"

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 Level = str | int | float | bool
@@ -32,6 +32,11 @@ def same_level(one: Level, other: Level) -> bool:
 def identity(condition: Mapping[str, Level]) -> str:
     """A condition as canonical text, which tells `1` from `"1"` and from `true`."""
     return json.dumps(dict(condition), sort_keys=True, ensure_ascii=False)
+
+
+def without(condition: Condition, factors: Container[str]) -> Condition:
+    """A condition without the levels of these factors."""
+    return {name: level for name, level in condition.items() if name not in factors}
 
 
 def is_level(level: Level, levels: Iterable[Level]) -> bool:

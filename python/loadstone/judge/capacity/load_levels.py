@@ -12,7 +12,7 @@ from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.utilisation import busy_parts, place_cpus
 from loadstone.record.facts import DRIVER, LINK
 from loadstone.record.trial import TrialRecord
-from loadstone.spec.levels import Condition, identity
+from loadstone.spec.levels import Condition, identity, without
 
 _SHORTEST_S = 0.2
 """Of less the kernel's CPU times say too little."""
@@ -97,7 +97,7 @@ def _says_enough(found: TrialEvidence) -> bool:
 
 def _level(users: int, think_s: float, found: Sequence[TrialEvidence], apart: Collection[str]) -> LoadLevel | None:
     trials = [one.trial for one in found]
-    replies = sum(trial.goodput_per_s * trial.duration_s for trial in trials)
+    replies = sum(trial.replies for trial in trials)
     rates = [trial.goodput_per_s for trial in trials]
     connections = found[0].drive.connections.planned or found[0].plan.pool.connections
     cpus_of = _cpus_of(found[0], apart)
@@ -198,7 +198,7 @@ def conditions_of(trials: Sequence[TrialRecord]) -> list[tuple[Condition, list[T
     factors = {name for trial in trials for name in trial.condition if _counts_users(name, trials)}
     groups: dict[str, tuple[Condition, list[TrialRecord]]] = {}
     for trial in trials:
-        rest = _without(trial.condition, factors)
+        rest = without(trial.condition, factors)
         groups.setdefault(identity(rest), (rest, []))[1].append(trial)
     return list(groups.values())
 
@@ -210,7 +210,7 @@ def _counts_users(factor: str, trials: Sequence[TrialRecord]) -> bool:
         closed = trial.facts.closed
         if closed is None or factor not in trial.condition:
             return False  # it does not say what all trials have
-        rest = identity(_without(trial.condition, {factor}))
+        rest = identity(without(trial.condition, {factor}))
         users_at.setdefault(rest, {}).setdefault(identity({factor: trial.condition[factor]}), set()).add(closed.users)
         works.setdefault(rest, set()).add(_work(trial))
     if any(len(of_rest) > 1 for of_rest in works.values()):
@@ -233,7 +233,3 @@ def _work(trial: TrialRecord) -> str:
 
 def _differ(levels: Mapping[str, set[int]]) -> bool:
     return all(len(users) == 1 for users in levels.values()) and len(set.union(*levels.values())) == len(levels)
-
-
-def _without(condition: Condition, factors: set[str]) -> Condition:
-    return {name: level for name, level in condition.items() if name not in factors}

@@ -106,7 +106,7 @@ def bound_over(trials: Sequence[TrialRecord]) -> Bound | None:
     bounds = [(trial, bound) for trial in trials if (bound := bound_of(trial)) is not None]
     if not bounds:
         return None
-    work = [trial.goodput_per_s * trial.duration_s for trial, _ in bounds]
+    work = [trial.replies for trial, _ in bounds]
     return Bound(
         generator=_weighed([bound.generator for _, bound in bounds], work),
         taken=_weighed([bound.taken for _, bound in bounds], work),
