@@ -5,8 +5,10 @@
 
 Each server is loaded by loadstone at several numbers of users, some of whom pause, so that it is busy for half to all
 of the time. At each level of 75 to 97 % the capacity is estimated from it and the levels below, as a run that ended
-there would have it. Then a fresh server is filled by memtier_benchmark (redis-benchmark where that is not installed)
-with eight connections more, twice. A line a level goes into the file.
+there would have it. Then a fresh server takes turns: the level itself; loadstone with eight users more, who do not
+pause; and memtier_benchmark (redis-benchmark for documents, or where that is not installed) with eight connections
+more, or with as many as fill it. A line a level goes into the file: by how much the costs differ, and by how much the
+estimate says.
 
 Of recorded runs each level of 4 and 8 users is taken as if no more users had been measured, whatever it was busy, and
 held against what the levels of 8 and 16 (of 16) cost in the same rounds, those being as full as the run has them.
@@ -16,14 +18,18 @@ import argparse
 import json
 import math
 import os
+import re
 import shutil
+import socket
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any
@@ -32,12 +38,12 @@ from peers.child import pinned_to
 
 from loadstone.analyse.fixed_rates import own_load
 from loadstone.deploy.provider import DeployContext
+from loadstone.drive.native import NativeDriver
 from loadstone.goals.full_server import load_factors, without
 from loadstone.judge.full_server import (
     ESTIMATED_FROM,
     FULL,
     MODEL_SD,
-    MORE_USERS,
     TAKEN_MAX,
     FullServer,
     Level,
@@ -49,7 +55,9 @@ from loadstone.judge.full_server import (
 )
 from loadstone.judge.validity.checks import forbidding, judge_trial
 from loadstone.machine.local_ports import free_port
+from loadstone.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool, Verify
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import Command, Operation
 from loadstone.record.reading import read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.software.redis.local import EmbeddedSettings, ValkeySettings
@@ -63,7 +71,12 @@ LOADS = {
 """Name -> users, and for how many milliseconds each pauses."""
 SIZES = {"100 B": 100, "1 kB": 1_000, "10 kB": 10_000}
 KEYS = 1_000
-TRUTH_S = 2
+RANDOM = "__rand_int__"
+"""redis-benchmark puts twelve digits in its place."""
+BEGIN_S, TRUTH_S = 0.4, 0.8
+TURNS = 5
+MORE_CONNECTIONS = (8, 24, 56, 120)
+"""Those of the other generator beyond the level's users: as few as fill the server."""
 SERVER_CPU, GENERATOR_CPU = 0, 1
 RESP: dict[str, tuple[str, str]] = {
     "get": ("GET {key}", "value"),
@@ -99,22 +112,24 @@ SERVERS = {
 
 @dataclass(frozen=True)
 class Truth:
-    """What another generator made a server do."""
+    """What a reply costs a server that another generator fills, over what it costs at one of our levels: measured in
+    turns, on one server. What the host does to the machine changes a cost by a quarter within seconds."""
 
-    per_s: float
+    log_ratio: float
+    se: float
     busy: float
-    ran: float
-
-    @property
-    def own_per_s(self) -> float:
-        """Had the server had its CPU for all of the time in which it had work."""
-        return self.per_s * self.busy / self.ran if self.ran else self.per_s
+    connections: int
+    own_log_ratio: float
+    """The same of loadstone, with eight users more."""
+    own_se: float
+    own_busy: float
 
 
 def main() -> None:
     """Measure each server, and print a line a level."""
     parser = argparse.ArgumentParser(prog="capacity", description=__doc__.splitlines()[0])
     parser.add_argument("--server", nargs="*", choices=SERVERS, default=list(SERVERS))
+    parser.add_argument("--operations", nargs="*", help="only these")
     parser.add_argument("--file", type=Path, default=FILE)
     parser.add_argument("--recorded", type=Path, nargs="*", default=[], help="folders of runs; nothing is measured")
     parser.add_argument("--memtier", default=shutil.which("memtier_benchmark"))
@@ -125,28 +140,29 @@ def main() -> None:
         return
     with options.file.open("a") as file:
         for name in options.server:
-            rows = list(_rows(name, SERVERS[name], options.memtier))
+            server = SERVERS[name]
+            if options.operations:
+                server = replace(server, operations=tuple(options.operations))
+            rows = list(_rows(name, server, options.memtier))
             file.writelines(json.dumps(row) + "\n" for row in rows)
-            answered = [row for row in rows if row["inside"] is not None]
-            inside = sum(row["inside"] is True for row in answered)
-            print(f"{name}: {len(rows)} levels; {len(answered)} estimated within 5 %, {inside} of them hold the truth")
+            for whose, other in (("", "the other generator"), ("own_", "loadstone itself")):
+                told = [row[f"{whose}inside"] for row in rows if row[f"{whose}inside"] is not None]
+                print(
+                    f"{name}: {len(rows)} levels, {len(told)} estimated where {other} filled it, {sum(told)} hold that"
+                )
 
 
 def _rows(name: str, server: Server, memtier: str | None) -> Iterator[dict[str, object]]:
     with tempfile.TemporaryDirectory() as made:
         places = _levels(server, Path(made))
-    truths: dict[tuple[str, int], Truth] = {}
     for place, levels in places.items():
         for level in sorted(levels, key=lambda one: one.busy):
             if not ESTIMATED_FROM <= level.busy < FULL or level.users == 1:
                 continue
             found = when_full([one for one in levels if one.busy <= level.busy])
             assert found is not None
-            users = level.users + MORE_USERS
-            if (place, users) not in truths:
-                operation, size = place.split(", ")
-                truths[place, users] = _truth(server, operation, SIZES[size], users, memtier)
-            row = _row(name, place, level, found, truths[place, users], memtier)
+            operation, size = place.split(", ")
+            row = _row(name, place, level, found, _truth(server, operation, SIZES[size], level.users, memtier), memtier)
             print(_line(row), flush=True)
             yield row
 
@@ -215,9 +231,8 @@ def _recorded(folder: Path) -> dict[tuple[str, str], list[Level]]:
 def _row(
     name: str, place: str, level: Level, found: FullServer, truth: Truth, memtier: str | None
 ) -> dict[str, object]:
-    known = found.low_per_s is not None and found.high_per_s is not None
-    full = truth.busy >= FULL - 0.02
-    return {
+    known = found.per_s is not None and found.low_per_s is not None and found.high_per_s is not None
+    row = {
         "format": 1,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": f"{os.cpu_count()} CPUs, {os.uname().sysname} {os.uname().release}",
@@ -229,10 +244,25 @@ def _row(
         "one_over_cost_per_s": round(1e9 / level.cost_ns),
         "estimate": found.model_dump(mode="json", exclude={"why"}),
         "why": None if found.why is None else found.why.kind,
-        "generator": "memtier_benchmark" if memtier else "redis-benchmark",
-        "truth": asdict(truth) | {"own_per_s": round(truth.own_per_s)},
-        "inside": (found.low_per_s or 0) <= truth.own_per_s <= (found.high_per_s or 0) if known and full else None,
+        "generator": "memtier_benchmark" if memtier and "json" not in place else "redis-benchmark",
+        "truth": asdict(truth),
+        "error": None,
+        "inside": None,
+        "own_error": None,
+        "own_inside": None,
     }
+    if known:
+        share = math.log(1e9 / level.cost_ns / found.per_s)
+        reach = (math.log(found.per_s / found.low_per_s), math.log(found.high_per_s / found.per_s))
+        shown = (
+            ("", truth.log_ratio, truth.se, truth.busy),
+            ("own_", truth.own_log_ratio, truth.own_se, truth.own_busy),
+        )
+        for whose, log_ratio, se, busy in shown:
+            if busy >= FULL - 0.02:
+                row[f"{whose}error"] = round(error := share - log_ratio, 4)
+                row[f"{whose}inside"] = abs(error) <= math.hypot(reach[error < 0], Z * se)
+    return row
 
 
 def _line(row: Mapping[str, object]) -> str:
@@ -241,9 +271,16 @@ def _line(row: Mapping[str, object]) -> str:
     assert isinstance(truth, dict)
     ends = [estimate[key] for key in ("per_s", "low_per_s", "high_per_s")]
     said = "refused" if None in ends else "{:,.0f} [{:,.0f}, {:,.0f}]".format(*ends)
+    one_over_cost = row["one_over_cost_per_s"]
+    assert isinstance(one_over_cost, int)
+    told, own = (
+        f"{one_over_cost / math.exp(truth[f'{whose}log_ratio']):,.0f} +-{100 * Z * truth[f'{whose}se']:.1f} % busy "
+        f"{truth[f'{whose}busy']:.2f} {row[f'{whose}inside']}"
+        for whose in ("", "own_")
+    )
     return (
-        f"{row['server']:11} {row['place']:16} {row['users']:3} users busy {row['busy']:.2f}  {said:32} "
-        f"truth {truth['own_per_s']:,} (busy {truth['busy']:.2f})  1/D {row['one_over_cost_per_s']:,}  {row['inside']}"
+        f"{row['server']:11} {row['place']:16} {row['users']:3} users busy {row['busy']:.2f}  1/D {one_over_cost:8,}  "
+        f"{said:28} other, {truth['connections']:3} connections: {told}; own: {own}"
     )
 
 
@@ -277,7 +314,7 @@ def _levels(server: Server, folder: Path) -> dict[str, list[Level]]:
             "keys": {"count": KEYS},
             "documents": {"payload_bytes": "${payload}", "field_share": "10 %"},
             "operations": operations,
-            "load": [{"operation": "set", "when": {"operation": "get"}}],
+            **({"load": [{"operation": "set", "when": {"operation": "get"}}]} if "get" in server.operations else {}),
         },
         "design": {"table_blocks": 1, "at_rate": "never"},
     }
@@ -302,18 +339,111 @@ def _levels(server: Server, folder: Path) -> dict[str, list[Level]]:
     return places
 
 
-def _truth(server: Server, operation: str, size: int, connections: int, memtier: str | None) -> Truth:
-    """The mean of two, on a server of their own."""
+def _truth(server: Server, operation: str, size: int, level_users: int, memtier: str | None) -> Truth:
+    """Our level and the other generator in turns, on a server of their own: by its own count of requests and of its
+    CPU time, while they are at work."""
+    users, pause_ms = next(load for load in LOADS.values() if load[0] == level_users)
     with _started(server) as (process, endpoint):
         if operation == "get":
-            _drive(server, endpoint, "set", size, 8, memtier, requests=True)
-        both = []
-        for _ in range(2):
-            before = _spent_s(process, server)
-            per_s, seconds = _drive(server, endpoint, operation, size, connections, memtier)
-            ran, waited = (now - then for now, then in zip(_spent_s(process, server), before, strict=True))
-            both.append(Truth(per_s, (ran + waited) / seconds, ran / seconds))
-    return Truth(*(fmean(getattr(one, name) for one in both) for name in ("per_s", "busy", "ran")))
+            _finish(_drive(server, endpoint, "set", size, 8, memtier, requests=KEYS))
+        counted = partial(_counted, process, server, endpoint)
+        connections = next(
+            (
+                users + more
+                for more in MORE_CONNECTIONS
+                if _busy(*_other(server, endpoint, operation, size, users + more, memtier, counted)) >= FULL - 0.02
+            ),
+            users + MORE_CONNECTIONS[-1],
+        )
+        found = []
+        for _ in range(TURNS):
+            own = _own(server, endpoint, operation, size, users, pause_ms, counted)
+            other = _other(server, endpoint, operation, size, connections, memtier, counted)
+            more = _own(server, endpoint, operation, size, users + MORE_CONNECTIONS[0], 0.0, counted)
+            found.append([(math.log(_cost(*full) / _cost(*own)), _busy(*full)) for full in (other, more)])
+    (ratio, se, busy), own_full = (
+        (fmean(ratios), stdev(ratios) / math.sqrt(TURNS), fmean(busy))
+        for ratios, busy in (zip(*each, strict=True) for each in zip(*found, strict=True))
+    )
+    return Truth(ratio, se, busy, connections, *own_full)
+
+
+Counted = tuple[float, float, float, float]
+"""When, in seconds; requests that a server has served; seconds for which it ran, and was ready to."""
+
+
+def _cost(before: Counted, after: Counted) -> float:
+    return (after[2] - before[2]) / (after[1] - before[1])
+
+
+def _busy(before: Counted, after: Counted) -> float:
+    return (after[2] + after[3] - before[2] - before[3]) / (after[0] - before[0])
+
+
+def _other(
+    server: Server, endpoint: Endpoint, operation: str, size: int, connections: int, memtier: str | None,
+    counted: Callable[[], Counted],
+) -> tuple[Counted, Counted]:  # fmt: skip
+    drive = _drive(server, endpoint, operation, size, connections, memtier)
+    time.sleep(BEGIN_S)
+    before = counted()
+    time.sleep(TRUTH_S)
+    after = counted()
+    if drive.poll() is not None:
+        raise SystemExit(f"the other generator ended too early, with status {drive.returncode}")
+    drive.terminate()
+    drive.wait()
+    return before, after
+
+
+def _own(
+    server: Server, endpoint: Endpoint, operation: str, size: int, users: int, pause_ms: float,
+    counted: Callable[[], Counted],
+) -> tuple[Counted, Counted]:  # fmt: skip
+    args, expect = (META if server.kind == "memcached" else RESP)[operation]
+    command = Command(args=tuple(args.split()), expect=expect)  # type: ignore[arg-type]
+    plan = Plan(
+        seed=1,
+        endpoints=(endpoint,),
+        cpus=(GENERATOR_CPU,),
+        **({"protocol": "memcached"} if server.kind == "memcached" else {}),
+        model=Closed(users=users, think_time_ms=pause_ms),
+        pool=Pool(connections=max(users, *(users for users, _ in LOADS.values()))),
+        phases=Phases(warm_up_s=0.0, measure_s=2 * BEGIN_S + TRUTH_S, drain_s=1.0),
+        operations=(
+            Operation(name=operation, commands=(command,), writes="nothing" if operation == "get" else "document"),
+        ),
+        keys=Keys(prefix="loadstone:capacity:", count=KEYS),
+        documents=Documents(payload_bytes=size),
+        verify=Verify(count_mismatch=False, read_back_max=0),
+    )  # fmt: skip
+    if operation == "get":
+        plan = plan.model_copy(update={"keys": Keys(prefix="memtier-", count=KEYS)})
+    seen: list[Counted] = []
+    timers = [threading.Timer(after, lambda: seen.append(counted())) for after in (BEGIN_S, BEGIN_S + TRUTH_S)]
+    for timer in timers:
+        timer.start()
+    NativeDriver().drive([plan], lambda *_: None)
+    for timer in timers:
+        timer.join()
+    return seen[0], seen[1]
+
+
+def _counted(process: int, server: Server, endpoint: Endpoint) -> tuple[float, float, float, float]:
+    """Now, in seconds; requests that the server has served; seconds that it ran and was ready to."""
+    memcached = server.kind == "memcached"
+    with socket.create_connection((endpoint.host, endpoint.port)) as asked:
+        if endpoint.password:
+            asked.sendall(f"AUTH {endpoint.password}\r\n".encode())
+            asked.recv(100)
+        asked.sendall(b"stats\r\n" if memcached else b"INFO stats\r\n")
+        said = ""
+        while not said.endswith("END\r\n" if memcached else "\r\n\r\n") and "total_commands" not in said:
+            said += asked.recv(100_000).decode()
+    ran, waited = _spent_s(process, server)
+    names = ("cmd_get", "cmd_set", "cmd_meta") if memcached else ("total_commands_processed",)
+    figures = dict(re.findall(r"(?:STAT )?([a-z_]+)[ :](\d+)\r", said))
+    return time.monotonic(), sum(int(figures.get(name, 0)) for name in names), ran, waited
 
 
 @contextmanager
@@ -363,45 +493,44 @@ def _spent_s(process: int, server: Server) -> tuple[float, float]:
 
 def _drive(
     server: Server, endpoint: Endpoint, operation: str, size: int, connections: int, memtier: str | None,
-    *, requests: bool = False,
-) -> tuple[float, float]:  # fmt: skip
-    """Operations a second of another generator on its CPU, and for how many seconds."""
-    password = endpoint.password or ""
+    *, requests: int = 0, out: Any = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes]:  # fmt: skip
+    """Another generator, on its CPU: for so many requests, each key in its turn, or until it is stopped.
+
+    Documents come from redis-benchmark: RedisJSON keeps equal strings once, and memtier_benchmark's are all equal.
+    """
+    if operation == "json-set":
+        memtier = None
     pinned = ["taskset", "-c", str(GENERATOR_CPU)]
+    password = ["-a", endpoint.password] if endpoint.password else []
     if memtier is None:
         if server.kind == "memcached":
             raise SystemExit("memcached needs memtier_benchmark")
-        json_set = ["JSON.SET", "key:__rand_int__", "$", _document(size)]
+        json_set = ["JSON.SET", f"key:{RANDOM}", "$", _document(size)]
         command = json_set if operation == "json-set" else ["-t", operation]
-        extra = ["-a", password] if password else []
-        number = ["-n", "20000" if requests else "200000"]
-        options = ["-p", str(endpoint.port), "-c", str(connections), "-d", str(size), "-r", str(KEYS), "--csv", *number]
-        typed = [*pinned, "redis-benchmark", *extra, *options, *command]
-        done = subprocess.run(typed, capture_output=True, text=True, check=True)
-        per_s = float(done.stdout.strip().splitlines()[-1].split('","')[1].strip('"'))
-        return per_s, int(number[1]) / per_s
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        protocol = ["-P", "memcache_text" if server.kind == "memcached" else "redis"]
-        what = (
-            ["--command", f"JSON.SET __key__ $ {json.dumps(_document(size))}", "--command-key-pattern", "R"]
-            if operation == "json-set"
-            else ["--ratio", "0:1" if operation == "get" else "1:0", "--data-size", str(size),
-                  "--key-pattern", "S:S" if requests else "R:R"]
-        )  # fmt: skip
-        length = ["-n", str(KEYS)] if requests else ["--test-time", str(TRUTH_S)]
-        options = ["-s", "127.0.0.1", "-p", str(endpoint.port), "-t", "1", "-c", str(connections), "--hide-histogram",
-                   "--key-maximum", str(KEYS), "--key-minimum", "1", "--json-out-file", out.name]  # fmt: skip
-        extra = ["-a", password] if password else []
-        subprocess.run([*pinned, memtier, *extra, *protocol, *options, *what, *length], capture_output=True, check=True)
-        totals = json.loads(Path(out.name).read_text())["ALL STATS"]["Totals"]
-        return float(totals["Ops/sec"]), totals["Count"] / totals["Ops/sec"]
+        number = ["-n", str(20 * requests or 100_000_000)]
+        options = ["-p", str(endpoint.port), "-c", str(connections), "-d", str(size), "-r", str(KEYS), *number]
+        return subprocess.Popen([*pinned, "redis-benchmark", *password, *options, *command], stdout=out, stderr=out)
+    protocol = ["-P", "memcache_text" if server.kind == "memcached" else "redis"]
+    what = ["--ratio", "0:1" if operation == "get" else "1:0", "--data-size", str(size),
+            "--key-pattern", "S:S" if requests else "R:R"]  # fmt: skip
+    length = ["-n", str(requests)] if requests else ["--test-time", "60"]
+    options = ["-s", "127.0.0.1", "-p", str(endpoint.port), "-t", "1", "-c", str(connections), "--hide-histogram",
+               "--key-maximum", str(KEYS), "--key-minimum", "1"]  # fmt: skip
+    return subprocess.Popen([*pinned, memtier, *password, *protocol, *options, *what, *length], stdout=out, stderr=out)
+
+
+def _finish(drive: "subprocess.Popen[bytes]") -> None:
+    if drive.wait():
+        raise SystemExit(f"the other generator failed, with status {drive.returncode}")
 
 
 def _document(size: int) -> str:
-    """As loadstone's documents are: the payload, a tenth of it in a field, and 122 bytes around it."""
-    field = "x" * (size // 10)
-    head = f'{{"id":1,"version":1,"type":"document","author":"loadstone","state":"current","field":"{field}",'
-    return f'{head}"body":"{"y" * (size - len(field))}"}}'
+    """As loadstone's documents are: the payload, a tenth of it in a field, and 122 bytes around it; no two alike."""
+    field = (RANDOM + "x" * size)[: max(len(RANDOM), size // 10)]
+    head = f'{{"id":"{RANDOM}","version":"0000000001","type":"document","author":"loadstone","state":"current",'
+    body = RANDOM + "y" * (size - len(field) - len(RANDOM))
+    return f'{head}"field":"{field}","body":"{body}"}}'
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ class Outcome:
     decided: bool
     forecast: Message | None = None
     carried: float | None = None
+    exact: bool = True
 
 
 @dataclass
@@ -62,6 +63,8 @@ class ScriptedJudge:
     decides: dict[str, int] = field(default_factory=dict)
     carries: dict[str, int] = field(default_factory=dict)
     """In how many of its stages each group finds that something reaches from one slice into the next."""
+    exact: dict[str, int] = field(default_factory=dict)
+    """After how many blocks each group is as exact as asked for; others are so at once."""
     verdict: Verdict = FASTER
     requested: list[tuple[str, int]] = field(default_factory=list)
 
@@ -80,7 +83,8 @@ class ScriptedJudge:
             return Outcome([CARRIED] * len(group.pairs), False, carried=CARRIED.carried)
         decided = blocks >= self.decides.get(group.name, 10**6)
         found = self.verdict if decided else verdict("undecided", 3, -1, 7)
-        return Outcome([found] * len(group.pairs), decided, message("forecast", blocks=12, spread=0.1133, effect=0.1))
+        spread = message("forecast", blocks=12, spread=0.1133, effect=0.1)
+        return Outcome([found] * len(group.pairs), decided, spread, exact=blocks >= self.exact.get(group.name, 0))
 
 
 Script = Callable[[PlannedTrial, int], str | LoadstoneError | None]

@@ -40,6 +40,26 @@ def test_groups_take_turns_look_by_look_until_each_is_decided(bench: Bench) -> N
     assert bench.blocks("update") == list(range(41))
 
 
+def test_what_is_decided_and_inexact_goes_on_once_nothing_is_left_to_decide(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8, "pool": 12}
+    bench.judge.exact = {"storage": 18}
+    bench.run(bench.plan(compared("storage"), compared("pool")))
+    assert bench.looks() == [
+        ("storage", 8, "go on"),
+        ("pool", 8, "go on"),
+        ("pool", 12, "decided"),
+        ("storage", 12, "go on"),
+        ("storage", 18, "decided"),
+    ]
+
+
+def test_without_time_for_more_the_inexact_is_decided_all_the_same(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    bench.judge.exact = {"storage": 40}
+    bench.run(bench.plan(compared(), budget_s=10 * BLOCK_S))
+    assert bench.looks()[-1] == ("storage", 9, "decided")
+
+
 def test_the_verdict_of_each_pair_is_recorded_with_the_look(bench: Bench) -> None:
     bench.judge.decides = {"storage": 8}
     bench.run(bench.plan(compared()))

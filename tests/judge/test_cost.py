@@ -302,6 +302,13 @@ def test_what_still_gets_cheaper_has_no_verdict_yet(synthetic: Any, last_s: floa
     assert verdict.kind == "faster", "a server that both conditions share is no matter of it"
 
 
+def test_of_processes_that_were_started_once_no_further_run_is_spoken_of(synthetic: Any) -> None:
+    a, b = noisy(synthetic, 5.0, seed=1, spread=0.005), noisy(synthetic, 5.1, seed=2, spread=0.005)
+    (these,), (next_run,) = judged(a, b, started_once=True), judged(a, b)
+    assert (these.negligible, these.low > 0) == (True, True), "2 % are found"
+    assert (next_run.kind, next_run.low < 0) == ("equivalent", True)
+
+
 def test_too_few_rounds_leave_it_open(synthetic: Any) -> None:
     a, b = (in_slices(synthetic, [{"redis": s}] * 6, [1_000] * 6) for s in (0.01, 0.008))
     (verdict,) = judged(a, b)

@@ -1,5 +1,6 @@
 """Comparisons: looks during a run, and the families of verdicts after it, by the same rules."""
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,7 @@ from loadstone.record.reading import LatencyKind, Run, read_histogram, read_roun
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
+from loadstone.spec.units import margin_share
 
 _KINDS = ("faster", "mixed", "equivalent", "undecided", "not_decidable", "invalid")
 _EACH_MAX = 4
@@ -45,6 +47,9 @@ INTERRUPTED: Ended = "interrupted"
 ENDS_BY_COST = 72
 """After so many rounds one of both is enough, a rate or what a request costs: neighbours hide the one and do not move
 the other. Before, a comparison ends where both are decided."""
+EXACT_ROUNDS_MAX = 48
+"""So many rounds at most for an interval as narrow as `Design.cost_within` asks for: what moves a ratio from run to run
+is no smaller then."""
 _BOUND = {
     "latency": message("both_latency_bound"),
     "generator": message("both_generator_bound"),
@@ -60,6 +65,8 @@ class LookOutcome:
     verdicts: list[Verdict]
     decided: bool
     """Pairs that more blocks cannot decide count as decided: those that are INVALID, or NOT DECIDABLE HERE."""
+    exact: bool = True
+    """Of decided pairs: whether what a request costs is known as exactly as the experiment asks for."""
     forecast: Message | None = None
     """What the next look would show, by how far these blocks lie apart; None where all is decided."""
     carried: Message | None = None
@@ -112,11 +119,12 @@ def look_at(
         settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in judged]
     if contrasts:
         decided = not _undecided(settled) and not any(_is_early(contrast.verdict) for contrast in contrasts)
-        return LookOutcome(verdicts, decided, _forecast(settled, group, len(blocks.complete)))
+        return LookOutcome(verdicts, decided, forecast=_forecast(settled, group, len(blocks.complete)))
     asked = [one for one in judged if not one[0].design.is_twin]
     settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in asked]
-    decided = not any(map(_needs_blocks, asked))
-    return LookOutcome(verdicts, decided, _forecast(settled, group, len(blocks.complete)))
+    decided, within = not any(map(_needs_blocks, asked)), experiment.design.cost_within
+    exact = within is None or all(_is_exact(one, margin_share(within)) for one in asked)
+    return LookOutcome(verdicts, decided, exact, _forecast(settled, group, len(blocks.complete)))
 
 
 _Judged = tuple[Settings, Evidence, Verdict]
@@ -155,6 +163,17 @@ def _needs_blocks(judged: JudgedPair) -> bool:
         return verdict.kind == "undecided" and not (dearest is not None and dearest.kind in DECIDED)
     waits = dearest is not None and dearest.kind == "undecided" and dearest.unsteady is None
     return waits or verdict.kind == "undecided" or (_is_early(verdict) and not verdict.materially)
+
+
+def _is_exact(judged: JudgedPair, within: float) -> bool:
+    """Whether the cost of the dearest part is known to so many points, as printed, or more rounds do not help."""
+    _, _, verdict = judged
+    if verdict.unit != "round" or not is_rate(verdict.metric) or verdict.blocks >= EXACT_ROUNDS_MAX:
+        return True
+    dearest = _dearest(judged)
+    if dearest is None or dearest.low is None or dearest.high is None:
+        return True
+    return (math.exp(dearest.high) - math.exp(dearest.low)) / 2 <= within
 
 
 def _confirmed(judged: JudgedPair) -> JudgedPair:

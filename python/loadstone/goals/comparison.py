@@ -60,6 +60,10 @@ class Comparison(Goal):
         self._turn: Turn | None = None
         self._running: list[Passes] = []
         """Those that go on after this round."""
+        self._inexact: list[Passes] = []
+        """Those that are decided, and go on for a narrower interval once nothing is left to decide."""
+        self._decided: set[str] = set()
+        """The names of those whose newest look of this process decided them."""
         self._round: deque[Passes] | None = None
         """Those that have their next look in this round before them; None: it is over."""
         self._entered: Passes | None = None
@@ -75,7 +79,10 @@ class Comparison(Goal):
             ran_out = time.turn is Turn.LEFT
             able = [passes for passes in groups if not ran_out or _ran_out_of_time(passes, history)]
             self._running = [passes for passes in able if self._goes_on(passes, history, time)]
+            self._inexact = []
         if self._round is None:
+            if not self._running and time.turn is not Turn.FIRST:
+                self._running, self._inexact = self._inexact, []
             if not self._running or (time.turn is Turn.FIRST and not begins):
                 return Done()
             self._round, self._running = deque(self._running), []
@@ -230,12 +237,16 @@ class Comparison(Goal):
             group, self._asked.experiment, passes.upto(blocks), budget_s / 60 if budget_s > 0 else None
         )
         reason = _reason(outcome, in_time=self._in_time, last=blocks >= left[-1])
+        (self._decided.add if reason == "decided" else self._decided.discard)(group.name)
+        inexact = reason == "decided" and self._in_time and not outcome.exact and blocks < left[-1]
+        if inexact:
+            reason = "go on"
         verdicts = [verdict.of_look() for verdict in outcome.verdicts]
         look = time.look(group.name, blocks, reason, stage=group.stage, verdicts=verdicts, carried=outcome.carried)
         longer = self._longer(passes, look, history, time) if outcome.carried is not None else None
         following = passes if reason == "go on" else longer
         if following is not None:
-            self._running.append(following)
+            (self._inexact if inexact else self._running).append(following)
         return Judged(look, self._told(group, look, outcome, history, longer))
 
     def _longer(self, passes: Passes, look: Look, history: History, time: TimeLeft) -> Passes | None:
@@ -268,8 +279,9 @@ class Comparison(Goal):
 
     def _tell_decided(self, told: Told, history: History) -> None:
         groups = self._groups or []
-        ended = [look for passes in groups if (look := _look(passes.group, history)) and look.stop]
-        told.decided(sum(look.reason == "decided" for look in ended), len(groups))
+        looks = [look for passes in groups if (look := _look(passes.group, history)) is not None]
+        ended = {look.group for look in looks if look.reason == "decided"}
+        told.decided(len(ended | self._decided), len(groups))
 
 
 def _passes(stage: Stage) -> Passes:

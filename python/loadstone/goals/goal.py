@@ -225,6 +225,10 @@ class LookOutcome(Protocol):
         """Whether more blocks would change no verdict."""
 
     @property
+    def exact(self) -> bool:
+        """Of decided pairs: whether what a request costs is known as exactly as the experiment asks for."""
+
+    @property
     def forecast(self) -> Message | None:
         """What the next look would show, by the blocks measured so far; None where that is not known."""
 

@@ -210,6 +210,9 @@ class Design(SpecPart):
     means something: a share of the row's capacity (`50 %`), a rate for all rows (`5000/s`), or `never`. Comparisons of
     latencies under such a load are made at it, all conditions at one rate: the share is that of the slowest's capacity
     (with `never` 50 %)."""
+    cost_within: Margin | None = None
+    """Decided comparisons in rounds go on until the interval of what a request costs reaches no further than so many
+    points to a side (`3 %`), for 48 rounds at most and as long as nothing else waits; None: they end when decided."""
 
 
 class QuickDesign(SpecPart):

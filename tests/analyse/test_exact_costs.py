@@ -1,0 +1,61 @@
+"""A decided comparison goes on until what a request costs is known as exactly as the experiment asks for."""
+
+import math
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.changed_facts import with_drive, with_facts
+
+from loadstone.analyse.comparisons import EXACT_ROUNDS_MAX, LookOutcome, look_at
+from loadstone.plan.rounds import sequential_rounds
+
+OK, REDIS_S = 2_000, 0.02
+
+
+def slices(rounds: int, side: int, spread: float) -> list[dict[str, Any]]:
+    """Slices of A, or of B, which does half as much again and costs Redis a third less."""
+    rng = np.random.default_rng(side)
+    made = []
+    for number in range(rounds):
+        ok, begin_s = OK * (3 if side else 2) // 2, 0.2 * number + 0.1 * side
+        spent_s = REDIS_S * math.exp(rng.normal(0, spread))
+        part = {"redis": {"cpu_s": spent_s}}
+        made.append(
+            {
+                "round": number, "position": side, "begin_s": begin_s, "end_s": begin_s + 0.085, "parts": part,
+                "drained_s": begin_s + 0.09, "offered": ok, "completed": ok, "ok": ok, "ok_first_half": ok // 2,
+                "failed": 0, "ended": ok, "response_sum_ns": round(1e6 * ok), "cpu_s": 0.01,
+            }
+        )  # fmt: skip
+    return made
+
+
+@pytest.mark.parametrize(
+    ("within", "rounds", "spread", "exact"),
+    [
+        (None, 32, 0.15, True),
+        ("3 %", 32, 0.15, False),
+        ("3 %", 32, 0.005, True),
+        ("30 %", 32, 0.15, True),
+        ("3 %", EXACT_ROUNDS_MAX, 0.15, True),
+    ],
+)
+def test_a_decided_comparison_says_whether_its_cost_is_exact(
+    studies: ModuleType, synthetic: ModuleType, within: str | None, rounds: int, spread: float, exact: bool
+) -> None:
+    study = studies.Study(synthetic, ratios=[(studies.condition(), 1.0), (studies.condition(operation="get"), 1.0)])
+    first = [trial for trial in study.trials() if trial.block == 1]
+    planned = sequential_rounds(0.1, settle_s=0.015)
+    group = replace(study.group(), rounds=planned, looks=tuple(range(1, len(planned.blocks) + 1)))
+    trials = []
+    for side, condition in enumerate(group.conditions):
+        trial = next(one for one in first if one.condition == condition)
+        trial = with_drive(with_facts(trial, kinds={"redis": "redis"}), slices=slices(rounds, side, spread))
+        trials.append(trial.model_copy(update={"cpu_s": {"redis": REDIS_S * rounds}}))
+    experiment = study.made_experiment
+    asked = experiment.model_copy(update={"design": experiment.design.model_copy(update={"cost_within": within})})
+    found: LookOutcome = look_at(group, asked, trials, None)
+    assert (found.decided, found.exact) == (True, exact)
