@@ -139,9 +139,11 @@ def test_one_server_by_two_addresses_is_held_against_the_commands_of_both_sides(
     same = server.url.replace("127.0.0.1", "localhost")
     assert same != server.url
     done = loadstone(
-        "redis", server.url, "--against", same, "-t", "get", "-c", "4", "--budget", "20s", "--out", "kept", folder=here
-    )
+        "redis", server.url, "--against", same, "-t", "get", "-c", "4", "--budget", "20s", "--twin", "--out", "kept",
+        folder=here,
+    )  # fmt: skip
     assert done.returncode in DONE, done.stderr
+    assert "against itself in the same rounds: correct replies a second" in done.stdout
     for trial in trials_of(here):
         assert {one["name"]: one["verdict"] for one in trial["checks"]}["server_counter"] == "valid"
 

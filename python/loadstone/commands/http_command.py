@@ -57,7 +57,7 @@ def http_command(
     latency: Annotated[  # noqa: ARG001 (accepted: what it requests is always done)
         bool, Option("--latency", help="wrk's switch; latencies are always printed.")
     ] = False,
-    run: Annotated[RunOptions, Takes(*MEASURES)],
+    run: Annotated[RunOptions, Takes(*MEASURES, "twin")],
     output: Output,
 ) -> None:
     """Load an HTTP service of yours.

@@ -68,7 +68,7 @@ def redis_command(
     recording: Recording,
     address: Address,
     login: Login,
-    run: Annotated[RunOptions, Takes(*MEASURES, "allow_any_command")],
+    run: Annotated[RunOptions, Takes(*MEASURES, "twin", "allow_any_command")],
     output: Output,
 ) -> None:
     """Load a Redis: yours, or one that is started.
