@@ -38,7 +38,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import RoundsOptions
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.drive.outcome import Slice
-from loadstone.judge.cost import LEVEL_SHARE, NO_OTHERS, Turns, reach_of, wider, without_others
+from loadstone.judge.cost import NO_OTHERS, Turns, reach_of, wider, without_others
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
@@ -192,7 +192,7 @@ def claims(evidence: Evidence, settings: Settings) -> bool:
 def settings_of(pairs: int) -> tuple[Settings, Settings]:
     """For rates, and for costs of one part."""
     rate = Settings(metric="goodput_per_s", unit="round", alpha=ROUND_LOOK_ALPHA, pairs=pairs, trial_s=SLICE_S)
-    cost = replace(rate, metric="cpu_ns.redis", larger_is_faster=False, alpha=rate.alpha * LEVEL_SHARE)
+    cost = replace(rate, metric="cpu_ns.redis", larger_is_faster=False)
     return rate, cost
 
 

@@ -40,7 +40,6 @@ from disturbance import Disturbance
 from scipy.stats import binomtest
 
 from loadstone.drive.outcome import Slice
-from loadstone.judge.cost import LEVEL_SHARE
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
@@ -64,7 +63,7 @@ CPUS = sorted(os.sched_getaffinity(0))
 APART, BESIDE = (["taskset", "-c", ",".join(map(str, cpus))] for cpus in (CPUS[:-1] or CPUS, CPUS[-1:]))
 """How servers and generators are kept apart: loadstone's own takes the last CPU."""
 CALM = "calm"
-SETTINGS = Settings(metric="cpu_ns", larger_is_faster=False, alpha=ROUND_LOOK_ALPHA * LEVEL_SHARE, unit="round")
+SETTINGS = Settings(metric="cpu_ns", larger_is_faster=False, alpha=ROUND_LOOK_ALPHA, unit="round")
 """Of the slices alone: without what the judge adds for other runs and for neighbours."""
 
 

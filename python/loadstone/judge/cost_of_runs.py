@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist, median
 
-from loadstone.judge.cost import LEVEL_SHARE, MARGIN, costs_of
+from loadstone.judge.cost import MARGIN, costs_of
 from loadstone.judge.statistics.decision import not_steady, verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.settings import Settings
@@ -60,7 +60,7 @@ def _verdict(
         metric=f"{COST}{part}",
         larger_is_faster=False,
         margin=MARGIN,
-        alpha=settings.alpha * LEVEL_SHARE,
+        alpha=settings.alpha,
         pairs=settings.pairs,
         names=settings.names,
         quick=settings.quick,

@@ -118,6 +118,8 @@ def families(found: list[Family], width: int) -> Iterator[RenderableType]:
         yield Padding(_pairs(family.comparisons, width - _INDENT), (0, 0, 0, _INDENT))
         for line in verdicts.together(family.comparisons):
             yield Padding(Text(f"! {line}", style="yellow"), (0, 0, 0, _INDENT))
+        if floor := verdicts.noise_floor(family):
+            yield Padding(Text(floor), (0, 0, 0, _INDENT))
     if any(verdicts.interval(comparison.primary) for family in found for comparison in family.comparisons):
         yield Text(brackets(), style="dim")
 
