@@ -47,7 +47,7 @@ INTERRUPTED: Ended = "interrupted"
 ENDS_BY_COST = 72
 """After so many rounds one of both is enough, a rate or what a request costs: neighbours hide the one and do not move
 the other. Before, a comparison ends where both are decided."""
-EXACT_ROUNDS_MAX = 48
+EXACT_ROUNDS_MAX = 108
 """So many rounds at most for an interval as narrow as `Design.cost_within` asks for: what moves a ratio from run to run
 is no smaller then."""
 _BOUND = {

@@ -212,7 +212,7 @@ class Design(SpecPart):
     (with `never` 50 %)."""
     cost_within: Margin | None = None
     """Decided comparisons in rounds go on until the interval of what a request costs reaches no further than so many
-    points to a side (`3 %`), for 48 rounds at most and as long as nothing else waits; None: they end when decided."""
+    points to a side (`3 %`), for 108 rounds at most and as long as nothing else waits; None: they end when decided."""
 
 
 class QuickDesign(SpecPart):
