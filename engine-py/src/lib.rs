@@ -1,7 +1,7 @@
 //! The Python binding of the load engine, and nothing else: JSON in, JSON out, no lock held meanwhile.
 //! Its contract is `python/loadstone/_engine.pyi`.
 
-use loadstone_engine::drive::Drive;
+use loadstone_engine::drive::{Drive, Opened};
 use loadstone_engine::link::LinkOptions;
 use loadstone_engine::net::back_end;
 use loadstone_engine::null_server::NullOptions;
@@ -12,10 +12,12 @@ use pyo3::exceptions::{PyConnectionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long Python waits for the engine before it looks for signals.
 const SIGNAL_TICK: Duration = Duration::from_millis(50);
+const LEASE_MAX: Duration = Duration::from_secs(24 * 3600);
 
 fn plan_error(error: PlanError) -> PyErr {
     PyValueError::new_err(error.to_string())
@@ -46,10 +48,26 @@ fn seconds(timeout_s: f64) -> PyResult<Duration> {
         .map_err(|error| PyValueError::new_err(format!("timeout_s: {timeout_s}: {error}")))
 }
 
+/// The length of a lease.
+fn lease(seconds: f64) -> PyResult<Duration> {
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(length) if !length.is_zero() && length <= LEASE_MAX => Ok(length),
+        _ => Err(PyValueError::new_err(format!("seconds: {seconds}: must be above 0 and at most a day"))),
+    }
+}
+
 /// One drive. Runs in threads of its own.
 #[pyclass(frozen, module = "loadstone._engine")]
 struct Engine {
     drive: Drive,
+    /// What is open, until it begins.
+    opened: Mutex<Option<Opened>>,
+}
+
+impl Engine {
+    fn opened(&self) -> MutexGuard<'_, Option<Opened>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
@@ -57,11 +75,31 @@ impl Engine {
     #[new]
     fn new(py: Python<'_>, plan_json: &str) -> PyResult<Self> {
         let drive = py.detach(|| Plan::from_json(plan_json).and_then(Drive::new));
-        Ok(Self { drive: drive.map_err(plan_error)? })
+        Ok(Self { drive: drive.map_err(plan_error)?, opened: Mutex::default() })
     }
 
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.drive.start()).map_err(drive_error)
+    }
+
+    fn open(&self, py: Python<'_>) -> PyResult<()> {
+        let opened = py.detach(|| self.drive.open()).map_err(drive_error)?;
+        *self.opened() = Some(opened);
+        Ok(())
+    }
+
+    #[pyo3(signature = (at_monotonic_ns=None))]
+    fn begin(&self, py: Python<'_>, at_monotonic_ns: Option<u64>) -> PyResult<u64> {
+        let opened = self.opened().take().ok_or_else(|| PyRuntimeError::new_err("nothing is open that could begin"))?;
+        py.detach(|| self.drive.begin_at(opened, at_monotonic_ns)).map_err(drive_error)
+    }
+
+    fn lease(&self, seconds: f64) -> PyResult<bool> {
+        Ok(self.drive.lease(lease(seconds)?))
+    }
+
+    fn end_measure(&self, at_monotonic_ns: u64) {
+        self.drive.end_measure_at(at_monotonic_ns);
     }
 
     fn next_interval(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
@@ -103,6 +141,10 @@ impl Rounds {
 
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.rounds.start()).map_err(drive_error)
+    }
+
+    fn lease(&self, seconds: f64) -> PyResult<bool> {
+        Ok(self.rounds.lease(lease(seconds)?))
     }
 
     fn next_interval(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<(usize, String)>> {

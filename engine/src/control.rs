@@ -1,9 +1,11 @@
 //! What the threads of one drive share: when it began, when the measure phase ends, why it stopped.
 
 pub mod bell;
+pub mod lease;
 pub mod turns;
 
 use self::bell::Bell;
+use self::lease::Lease;
 use self::turns::{Slice, Turns};
 use crate::machine::clock::{Clock, SECOND_NS, from_s, to_s};
 use crate::net::waiter::Waker;
@@ -29,6 +31,8 @@ pub struct Control {
     draining: AtomicUsize,
     reach: Mutex<Reach>,
     wakers: Mutex<Vec<Arc<Waker>>>,
+    /// Bound to it, the drive ends where it does.
+    pub lease: Arc<Lease>,
     /// Of a drive in slices.
     pub turns: Option<Turns>,
 }
@@ -61,13 +65,15 @@ impl Control {
             draining: AtomicUsize::new(threads),
             reach: Mutex::default(),
             wakers: Mutex::new(Vec::new()),
+            lease: Arc::default(),
             turns: None,
         }
     }
 
-    /// The same for a drive in slices; `bell` rings when its threads are done with one, and when it is stopped.
-    pub fn in_turns(self, bell: Arc<Bell>) -> Self {
-        Self { turns: Some(Turns::new(self.threads, bell)), ..self }
+    /// The same for a drive in slices; `bell` rings when its threads are done with one, and when it is stopped. All that
+    /// take turns have the same lease.
+    pub fn in_turns(self, bell: Arc<Bell>, lease: Arc<Lease>) -> Self {
+        Self { turns: Some(Turns::new(self.threads, bell)), lease, ..self }
     }
 
     /// Gives a drive in slices its next one.
@@ -129,6 +135,15 @@ impl Control {
         let notice = if self.threads > 1 { NOTICE_NS } else { 0 };
         self.measure_end_ns.fetch_min(earliest_ns.max(now_ns + notice), Ordering::SeqCst);
         self.wake_all();
+    }
+
+    /// Ends the drive if its lease has run out, which its own thread may find out later. Whether it has.
+    pub fn ends_with_its_lease(&self) -> bool {
+        let has_run_out = self.lease.has_run_out();
+        if has_run_out {
+            self.stop(lease::RAN_OUT);
+        }
+        has_run_out
     }
 
     /// Adds measured operations that ended; returns how many there are.

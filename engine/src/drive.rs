@@ -2,6 +2,7 @@
 
 use crate::control::Control;
 use crate::control::bell::Bell;
+use crate::control::lease::{self, Lease};
 use crate::load::{Shared, Workload};
 use crate::machine::affinity;
 use crate::machine::clock::{Clock, SECOND_NS, from_s};
@@ -29,6 +30,8 @@ pub const STOPPED: &str = "stopped on request";
 const OTHER_FILES: u64 = 256;
 /// Notice that the threads get of the load's beginning.
 const NOTICE_NS: u64 = SECOND_NS / 500;
+/// The longest that connections are kept open for a load that begins later.
+const AHEAD_MAX_NS: u64 = 24 * 3600 * SECOND_NS;
 
 /// One drive. All its methods may be called from any thread.
 #[derive(Debug)]
@@ -69,29 +72,38 @@ impl Drive {
         Self::make(plan, |plan| Control::new(Clock::new(), plan.threads, plan.timeouts.gone_s), Outbox::default())
     }
 
-    /// A drive in slices, whose clock is that of others: `delivered` rings with each interval, `paused` after each slice.
-    pub fn in_turns(plan: Plan, clock: Clock, delivered: Arc<Bell>, paused: Arc<Bell>) -> Result<Self, PlanError> {
+    /// A drive in slices, whose clock and lease are those of others: `delivered` rings with each interval, `paused` after
+    /// each slice.
+    pub fn in_turns(
+        plan: Plan,
+        clock: Clock,
+        lease: Arc<Lease>,
+        delivered: Arc<Bell>,
+        paused: Arc<Bell>,
+    ) -> Result<Self, PlanError> {
         if plan.recording.is_some() {
             return Err(PlanError::new("recording", "is sent again as a whole, not in slices"));
         }
         if plan.receivers.is_some() {
             return Err(PlanError::new("receivers", "receive in whole drives, not in slices"));
         }
-        let control = |plan: &Plan| Control::new(clock, plan.threads, plan.timeouts.gone_s).in_turns(paused);
+        let control = |plan: &Plan| Control::new(clock, plan.threads, plan.timeouts.gone_s).in_turns(paused, lease);
         Self::make(plan, control, Outbox::ringing(delivered))
     }
 
     fn make(mut plan: Plan, control: impl FnOnce(&Plan) -> Control, outbox: Outbox) -> Result<Self, PlanError> {
         let least = endpoints_apart(&plan);
-        plan.pool.connections = plan.pool.connections.max(least as u32);
-        plan.threads = useful_threads(&plan, least);
+        if least > 1 {
+            plan.pool.connections = plan.pool.connections.max((least * plan.agent().of) as u32);
+        }
+        plan.threads = useful_threads(&plan, least)?;
         let shared = Arc::new(Shared::new(&plan)?);
         let workloads: Vec<Workload> =
             (0..plan.threads).map(|thread| Workload::new(&plan, shared.clone(), thread)).collect::<Result<_, _>>()?;
         let tls = resolve::tls_of(&plan)?;
         let back_end = back_end::choose(&plan)?;
         let receivers = plan.receivers.as_ref().map_or(0, |receivers| receivers.connections);
-        require_files(u64::from(plan.pool.connections) + u64::from(receivers))?;
+        require_files(own_connections(&plan) + u64::from(receivers))?;
         Ok(Self {
             control: Arc::new(control(&plan)),
             plan: Arc::new(plan),
@@ -102,14 +114,35 @@ impl Drive {
         })
     }
 
-    /// Opens the pool, and lets the load begin at `start_at_unix_ns` or at once.
+    /// Opens the pool, and lets the load begin when the plan says so, or at once.
     ///
-    /// Fails if a connection cannot be made, with the server's error text where there is one.
+    /// Fails if a connection cannot be made, with the server's error text where there is one, and as [`Self::begin_at`].
     pub fn start(&self) -> Result<(), DriveError> {
         let opened = self.open()?;
+        self.begin_at(opened, None).map(drop)
+    }
+
+    /// Lets the load of an open drive begin at an instant of the system's monotonic clock, or at once if that has passed;
+    /// None: when the plan says so. Returns the instant at which it does begin.
+    ///
+    /// Fails if that is more than a day ahead: another machine's clock says so.
+    pub fn begin_at(&self, opened: Opened, monotonic_ns: Option<u64>) -> Result<u64, DriveError> {
         let clock = self.control.clock;
-        let soon_ns = clock.now() + NOTICE_NS;
-        self.begin(opened, self.plan.start_at_unix_ns.map_or(soon_ns, |at| clock.from_unix_ns(at).max(soon_ns)))
+        let now_ns = clock.now();
+        let planned_ns = match (monotonic_ns.or(self.plan.start_at_monotonic_ns), self.plan.start_at_unix_ns) {
+            (Some(at_ns), _) => clock.from_monotonic_ns(at_ns),
+            (None, Some(at_ns)) => clock.from_unix_ns(at_ns),
+            (None, None) => 0,
+        };
+        let origin_ns = planned_ns.max(now_ns + NOTICE_NS);
+        if origin_ns - now_ns > AHEAD_MAX_NS {
+            self.give_up("not started");
+            let message =
+                "the load was to begin in more than a day, by this machine's clock; choose an earlier instant";
+            return Err(DriveError::Start(message.into()));
+        }
+        self.begin(opened, origin_ns)?;
+        Ok(clock.to_monotonic_ns(origin_ns))
     }
 
     /// Opens the pool.
@@ -126,7 +159,7 @@ impl Drive {
             spares.push(to_worker);
             let setup = Setup {
                 thread,
-                threads: self.plan.threads,
+                share: self.plan.share_of_thread(thread),
                 cpu: self.plan.cpus.get(thread % self.plan.cpus.len().max(1)).copied(),
                 plan: self.plan.clone(),
                 targets: targets.clone(),
@@ -216,6 +249,29 @@ impl Drive {
         self.outbox.finished()
     }
 
+    /// Ends the drive so long from now on, with [`lease::RAN_OUT`] as the reason, unless this is called again before. A
+    /// thread of its own sees to that. False if that has happened.
+    pub fn lease(&self, length: Duration) -> bool {
+        let control = Arc::downgrade(&self.control);
+        let end = move || {
+            if let Some(control) = control.upgrade() {
+                control.stop(lease::RAN_OUT);
+            }
+        };
+        self.control.lease.renew(length, end) && !self.control.is_stopped()
+    }
+
+    /// Ends the measure phase at an instant of the system's monotonic clock, or as soon as all threads know of that, but
+    /// not before it has its shortest length. Agents that share a plan end so when they have done enough together.
+    pub fn end_measure_at(&self, monotonic_ns: u64) {
+        let Control { clock, .. } = *self.control;
+        let phases = &self.plan.phases;
+        if let (Some(origin_ns), None) = (self.control.origin_ns(), &self.control.turns) {
+            let least_ns = origin_ns + from_s(phases.ramp_up_s + phases.warm_up_s + phases.measure_s);
+            self.control.end_measure(clock.now(), clock.from_monotonic_ns(monotonic_ns).max(least_ns));
+        }
+    }
+
     /// Ends the drive within 100 ms.
     pub fn stop(&self) {
         self.control.stop(STOPPED);
@@ -302,13 +358,26 @@ fn endpoints_apart(plan: &Plan) -> usize {
     if plan.endpoints.iter().any(decides) { in_service } else { 1 }
 }
 
-/// Threads that have a connection to each of the `least` endpoints, and in the closed model a user: others would idle.
-fn useful_threads(plan: &Plan, least: usize) -> usize {
+/// Threads that have a connection to each of the `least` endpoints, and in the closed model a user: others would idle. Of
+/// agents each has as many, and one at least.
+fn useful_threads(plan: &Plan, least: usize) -> Result<usize, PlanError> {
     let users = match &plan.model {
         Model::Closed(closed) => closed.users as usize,
         Model::Open(_) => usize::MAX,
     };
-    plan.threads.min(plan.pool.connections as usize / least).min(users)
+    let connections = plan.pool.connections as usize / least;
+    let (of, useful) = (plan.agent().of, connections.min(users));
+    if useful < of {
+        let what = if users < connections { "users" } else { "connections" };
+        let message = format!("{of}: more agents than {what}; use at most {useful}, or more {what}");
+        return Err(PlanError::new("share.of", message));
+    }
+    Ok(plan.threads.min(useful / of))
+}
+
+/// The connections of this agent.
+fn own_connections(plan: &Plan) -> u64 {
+    (0..plan.threads).map(|thread| plan.own_connections(plan.share_of_thread(thread)) as u64).sum()
 }
 
 /// The longest that the measure phase may last. Work that ends by itself is not cut short unless

@@ -24,8 +24,3 @@ pub mod rounds;
 pub mod slowed;
 pub mod wire;
 pub mod worker;
-
-/// The part of `total` that falls to one of `parts`; the parts add up to `total` and differ by one at most.
-fn share(total: usize, part: usize, parts: usize) -> usize {
-    total / parts + usize::from(part < total % parts)
-}

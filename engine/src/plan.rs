@@ -5,10 +5,12 @@
 mod http;
 mod receivers;
 mod recording;
+mod share;
 
 pub use http::{DataFile, DataFormat, DataOrder, HttpExpect, HttpRequest, Method, Status, Statuses};
 pub use receivers::{ReceiverKind, Receivers};
 pub use recording::Recording;
+pub use share::Share;
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -406,7 +408,7 @@ pub enum WireKind {
     Memcached,
 }
 
-/// One driver's share of one trial.
+/// What a driver does in one trial; of several agents each has the whole plan, and does its `share`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -450,6 +452,11 @@ pub struct Plan {
     pub interval_s: f64,
     #[serde(default)]
     pub start_at_unix_ns: Option<u64>,
+    /// On this machine's CLOCK_MONOTONIC.
+    #[serde(default)]
+    pub start_at_monotonic_ns: Option<u64>,
+    #[serde(default)]
+    pub share: Option<Share>,
 }
 
 fn default_format() -> u32 {

@@ -4,6 +4,7 @@
 mod receivers;
 mod recording;
 mod replicas;
+mod share;
 
 use crate::load::slots::Slots;
 use crate::plan::{Closed, Distribution, Model, Open, Plan, PlanError, Writes};
@@ -48,6 +49,11 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     replicas::check(plan)?;
     check_data(plan)?;
     check_acknowledged(plan)?;
+    share::check(plan)?;
+    if let Some(at_ns) = plan.start_at_monotonic_ns {
+        let remedy = "stands beside start_at_unix_ns; leave one of them out";
+        require(plan.start_at_unix_ns.is_none(), "start_at_monotonic_ns", at_ns, remedy)?;
+    }
     check_reply_max(plan.verify.reply_max_bytes)?;
     positive("timeouts.connect_ms", plan.timeouts.connect_ms)?;
     positive("timeouts.request_ms", plan.timeouts.request_ms)?;

@@ -11,12 +11,13 @@ mod standing_still;
 pub use options::RoundsOptions;
 
 use crate::control::bell::Bell;
+use crate::control::lease::{self, Lease};
 use crate::drive::{self, Drive, Opened, STOPPED};
 use crate::machine::clock::Clock;
 use crate::plan::{Plan, PlanError};
 use crate::record::outcome::{DriveError, DriveRecord};
 use coordinator::{Coordinator, Driven};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,8 @@ pub struct Rounds {
     /// Rings when a drive pauses or ends.
     paused: Arc<Bell>,
     coordinator: Mutex<Option<JoinHandle<()>>>,
+    /// Of all drives.
+    lease: Arc<Lease>,
 }
 
 impl Rounds {
@@ -42,10 +45,11 @@ impl Rounds {
         let options = RoundsOptions::from_json(options, plans.len())?;
         let clock = Clock::new();
         let (delivered, paused) = (Arc::<Bell>::default(), Arc::<Bell>::default());
+        let lease = Arc::<Lease>::default();
         let drive = |text: &String| {
             let plan = Plan::from_json(text)?;
             options::check_sliceable(&plan)?;
-            Drive::in_turns(plan, clock, delivered.clone(), paused.clone())
+            Drive::in_turns(plan, clock, lease.clone(), delivered.clone(), paused.clone())
         };
         let drives: Vec<Drive> = plans
             .iter()
@@ -53,7 +57,7 @@ impl Rounds {
             .map(|(number, text)| drive(text).map_err(|error| options::of_plan(number, error)))
             .collect::<Result<_, _>>()?;
         drive::require_files(drives.iter().map(|drive| u64::from(drive.plan().pool.connections)).sum())?;
-        Ok(Self { clock, options, drives, delivered, paused, coordinator: Mutex::default() })
+        Ok(Self { clock, options, drives, delivered, paused, coordinator: Mutex::default(), lease })
     }
 
     fn coordinator(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
@@ -108,6 +112,18 @@ impl Rounds {
     /// Whether every drive ended and every interval was taken.
     pub fn finished(&self) -> bool {
         self.drives.iter().all(Drive::finished)
+    }
+
+    /// Ends all drives so long from now on, unless this is called again before; see [`Drive::lease`].
+    pub fn lease(&self, length: Duration) -> bool {
+        let controls: Vec<_> = self.drives.iter().map(|drive| Arc::downgrade(drive.control())).collect();
+        let end = move || {
+            let controls: Vec<_> = controls.iter().filter_map(Weak::upgrade).collect();
+            // All of them first: one that ends is the reason of the others' end otherwise.
+            controls.iter().for_each(|control| control.note_reason(lease::RAN_OUT));
+            controls.iter().for_each(|control| control.stop(lease::RAN_OUT));
+        };
+        self.lease.renew(length, end) && !self.drives.iter().any(|drive| drive.control().is_stopped())
     }
 
     /// Ends all drives within 100 ms.

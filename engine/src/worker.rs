@@ -32,7 +32,7 @@ use crate::net::back_end::{BackEndRecord, Choice};
 use crate::net::connection::Target;
 use crate::net::event::Events;
 use crate::net::waiter::Waiter;
-use crate::plan::{Model, Plan};
+use crate::plan::{Model, Plan, Share};
 use crate::record::outcome::Phase;
 use crate::record::recorder::{Message, Recorder};
 use crate::record::tally::IntervalData;
@@ -54,8 +54,10 @@ const BEHIND_NS: u64 = 50_000;
 /// What a worker is made of.
 #[derive(Debug)]
 pub struct Setup {
+    /// Its number in this process.
     pub thread: usize,
-    pub threads: usize,
+    /// Which thread of all agents it is.
+    pub share: Share,
     /// The CPU that the thread is pinned to, if it could be.
     pub cpu: Option<usize>,
     pub plan: Arc<Plan>,
@@ -70,7 +72,7 @@ pub struct Setup {
 #[derive(Debug)]
 pub struct Worker {
     thread: usize,
-    threads: usize,
+    share: Share,
     cpu: Option<usize>,
     plan: Arc<Plan>,
     control: Arc<Control>,
@@ -79,6 +81,8 @@ pub struct Worker {
     clock: Clock,
     /// The latest reading of the clock.
     now_ns: u64,
+    /// When the load began, by this thread.
+    begun_ns: u64,
     wire: Capabilities,
     /// Whether keys decide on the endpoint: then a node may say that another one has a slot.
     follows_redirections: bool,
@@ -106,26 +110,27 @@ pub struct Worker {
 impl Worker {
     /// Fails when the system refuses what events are waited for with.
     pub fn new(setup: Setup) -> io::Result<Self> {
-        let Setup { thread, threads, cpu, plan, targets, control, back_end, workload, spares, collector } = setup;
+        let Setup { thread, share, cpu, plan, targets, control, back_end, workload, spares, collector } = setup;
         let spin_us = match &plan.model {
             Model::Closed(_) => 0.0,
             Model::Open(open) => open.spin_us.unwrap_or(0.0),
         };
         let clock = control.clock;
-        let own = plan.own_connections(thread, threads);
+        let own = plan.own_connections(share);
         let (waiter, back_end) = Waiter::new(clock, (spin_us * 1000.0) as u64, back_end, own)?;
         control.add_waker(waiter.waker()?);
         let (shards, endpoints) = (workload.shards(), targets.len());
-        let connections = Connections::new(&plan, (thread, threads), targets, shards, waiter);
-        let schedule = Schedule::new(&plan, thread, threads, &workload);
+        let connections = Connections::new(&plan, share, targets, shards, waiter);
+        let schedule = Schedule::new(&plan, share, &workload);
         let schedule = if control.turns.is_some() { schedule.in_slices() } else { schedule };
         let operations = workload.operations().len();
         let bounded = plan.model.is_open();
         let recorder = Recorder::new(thread, (operations, bounded), plan.interval_s, spares, collector.clone());
-        let failover = Failover::new(&plan, thread);
+        let failover = Failover::new(&plan, share.number);
         let names = workload.request_names().len();
         Ok(Self {
             now_ns: clock.now(),
+            begun_ns: 0,
             wire: plan.protocol.capabilities(),
             follows_redirections: workload.slots().is_some(),
             deposed: vec![false; endpoints],
@@ -140,7 +145,7 @@ impl Worker {
             connections,
             stalls: Stalls::of_this_thread(),
             thread,
-            threads,
+            share,
             cpu,
             plan,
             control,
@@ -158,6 +163,7 @@ impl Worker {
         let Some(origin_ns) = self.control.origin_ns() else {
             return;
         };
+        self.begun_ns = self.now_ns;
         let control = self.control.clone();
         let ended = match &control.turns {
             Some(turns) => self.load_in_slices(turns, origin_ns, &mut events),
@@ -188,15 +194,20 @@ impl Worker {
 
     fn load(&mut self, events: &mut Events) {
         self.stalls.begin(self.now_ns, self.recording.bytes_received);
+        self.control.ends_with_its_lease();
         self.load_until_drained(events);
         self.stalls.end(self.clock, self.now_ns);
     }
 
     fn load_until_drained(&mut self, events: &mut Events) {
-        while !self.control.is_stopped() {
+        loop {
             let begun_ns = self.now_ns;
             if self.schedule.is_timed() || self.connections.in_flight == 0 {
                 self.read_clock();
+            }
+            // After a look at the clock, which ends a drive whose thread was held up for longer than its lease.
+            if self.control.is_stopped() {
+                return;
             }
             self.agree_on_the_end();
             self.fail_refused();
@@ -240,15 +251,26 @@ impl Worker {
 
     #[cold]
     fn cross_borders(&mut self) {
+        if self.control.ends_with_its_lease() {
+            self.begin_nothing_more();
+        }
         self.stalls.note_border();
         let (connections, users) = (self.connections.pool.open(), self.schedule.active_users());
         self.recording.cross_borders(self.now_ns, connections, users, self.schedule.queues.len());
     }
 
+    /// Of a drive that is stopped: nothing is sent by what is still to be done before the thread looks for that.
+    fn begin_nothing_more(&mut self) {
+        if self.now_ns < self.recording.timeline().start_ns(Phase::Drain) {
+            self.recording.recorder.end_measure(self.now_ns);
+        }
+        self.schedule.put_aside();
+    }
+
     /// Reports what this thread contributes to the end of the measure phase, and takes that end over.
     fn agree_on_the_end(&mut self) {
         let phases = &self.plan.phases;
-        if let Some(required) = phases.measure_operations {
+        if let Some(required) = phases.measure_operations.filter(|_| self.plan.agent().of == 1) {
             let newly = self.recording.newly_measured();
             if newly > 0 && self.control.add_measured(newly) >= required {
                 let measure_ns = self.recording.timeline().start_ns(Phase::Measure);

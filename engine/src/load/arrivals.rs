@@ -5,7 +5,7 @@
 
 use crate::load::rng::Rng;
 use crate::machine::clock::from_s;
-use crate::plan::{Arrivals as Kind, Open, Phases};
+use crate::plan::{Arrivals as Kind, Open, Phases, Share};
 
 /// A stretch of time in which the rate changes linearly.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ impl Schedule {
     }
 }
 
-/// The arrivals of one thread among several.
+/// The arrivals of one thread among those of all agents.
 ///
 /// Constant: thread i of n has every n-th arrival, so that the merged stream is exactly constant.
 /// Poisson: each thread has a stream of its own at its share of the rate.
@@ -87,13 +87,13 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    pub fn new(open: &Open, phases: &Phases, seed: u64, thread: usize, threads: usize) -> Self {
+    pub fn new(open: &Open, phases: &Phases, seed: u64, share: Share) -> Self {
         let mut arrivals = Self {
             schedule: Schedule::new(open, phases),
             kind: open.arrivals,
-            threads: threads as f64,
-            work: thread as f64,
-            rng: Rng::new(seed, ARRIVALS_STREAM + thread as u64),
+            threads: share.of as f64,
+            work: share.number as f64,
+            rng: Rng::new(seed, ARRIVALS_STREAM + share.number as u64),
             next_ns: 0,
         };
         if arrivals.kind == Kind::Poisson {
@@ -152,23 +152,27 @@ mod tests {
 
     #[test]
     fn constant_arrivals_are_evenly_spaced() {
-        let times = until(Arrivals::new(&open(1000.0, Kind::Constant), &phases(0.0, 0.0), 1, 0, 1), 2.0);
+        let times = until(Arrivals::new(&open(1000.0, Kind::Constant), &phases(0.0, 0.0), 1, Share::WHOLE), 2.0);
         assert_eq!(times.len(), 2000);
         assert!(times.windows(2).all(|pair| pair[1] - pair[0] == 1_000_000));
     }
 
     #[test]
     fn threads_interleave_into_one_constant_stream() {
-        let of = |thread| Arrivals::new(&open(3000.0, Kind::Constant), &phases(0.0, 0.0), 1, thread, 3);
+        let of = |thread| {
+            Arrivals::new(&open(3000.0, Kind::Constant), &phases(0.0, 0.0), 1, Share { number: thread, of: 3 })
+        };
         let mut merged: Vec<u64> = (0..3).flat_map(|thread| until(of(thread), 1.0)).collect();
         merged.sort_unstable();
-        let alone = until(Arrivals::new(&open(3000.0, Kind::Constant), &phases(0.0, 0.0), 1, 0, 1), 1.0);
+        let alone = until(Arrivals::new(&open(3000.0, Kind::Constant), &phases(0.0, 0.0), 1, Share::WHOLE), 1.0);
         assert_eq!(merged, alone);
     }
 
     #[test]
     fn poisson_arrivals_have_the_rate_as_their_mean_and_come_again_by_seed() {
-        let of = |seed, thread| Arrivals::new(&open(2000.0, Kind::Poisson), &phases(0.0, 0.0), seed, thread, 2);
+        let of = |seed, thread| {
+            Arrivals::new(&open(2000.0, Kind::Poisson), &phases(0.0, 0.0), seed, Share { number: thread, of: 2 })
+        };
         let counted: usize = (0..2).map(|thread| until(of(7, thread), 20.0).len()).sum();
         let expected = 40_000.0_f64;
         assert!((counted as f64 - expected).abs() < 5.0 * expected.sqrt(), "{counted} arrivals");
@@ -179,7 +183,7 @@ mod tests {
 
     #[test]
     fn poisson_gaps_vary_as_an_exponential_does() {
-        let times = until(Arrivals::new(&open(1000.0, Kind::Poisson), &phases(0.0, 0.0), 3, 0, 1), 30.0);
+        let times = until(Arrivals::new(&open(1000.0, Kind::Poisson), &phases(0.0, 0.0), 3, Share::WHOLE), 30.0);
         let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
@@ -188,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_rate_rises_linearly_in_the_ramp_up() {
-        let times = until(Arrivals::new(&open(1000.0, Kind::Constant), &phases(4.0, 0.0), 1, 0, 1), 5.0);
+        let times = until(Arrivals::new(&open(1000.0, Kind::Constant), &phases(4.0, 0.0), 1, Share::WHOLE), 5.0);
         let before = |second: f64| times.iter().filter(|&&time| time < from_s(second)).count() as i64;
         assert!((before(2.0) - 500).abs() <= 1, "a quarter of the ramp's 2000 in its first half");
         assert!((before(4.0) - 2000).abs() <= 1);
@@ -200,7 +204,7 @@ mod tests {
         let mut model = open(100.0, Kind::Constant);
         model.schedule =
             vec![RateStep { rate_per_s: 1000.0, duration_s: 1.0 }, RateStep { rate_per_s: 200.0, duration_s: 1.0 }];
-        let times = until(Arrivals::new(&model, &phases(0.0, 1.0), 1, 0, 1), 5.0);
+        let times = until(Arrivals::new(&model, &phases(0.0, 1.0), 1, Share::WHOLE), 5.0);
         let within = |from: f64, to: f64| times.iter().filter(|&&t| t >= from_s(from) && t < from_s(to)).count() as i64;
         for (from, to, expected) in [(0.0, 1.0, 100), (1.0, 2.0, 1000), (2.0, 3.0, 200), (4.0, 5.0, 200)] {
             assert!((within(from, to) - expected).abs() <= 1, "{from} to {to} s: {}", within(from, to));

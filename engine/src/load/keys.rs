@@ -1,12 +1,12 @@
 //! Which key an operation takes: the distributions over the key space.
 //!
 //! Every thread draws from its own stream, so `(seed, thread)` fixes the keys of a thread, except for
-//! `exactly_once`, where the threads take keys from one counter until each key was taken once.
+//! `exactly_once`, where the threads of an agent take its keys from one counter until each was taken once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::load::rng::Rng;
-use crate::plan::{Distribution, Keys};
+use crate::plan::{Distribution, Keys, Share};
 
 /// Draws the numbers of keys for one thread.
 #[derive(Debug)]
@@ -25,26 +25,29 @@ enum Pick {
     Uniform,
     Zipf(Zipf),
     Gaussian(Gaussian),
-    ExactlyOnce,
+    /// Every key whose number leaves this agent's number, divided by that of all agents.
+    ExactlyOnce {
+        agent: Share,
+    },
 }
 
 impl KeyPicker {
-    /// The picker of thread number `thread` of `threads`.
-    pub fn new(keys: &Keys, thread: usize, threads: usize) -> Self {
+    /// The picker of a thread, which is `thread` among those of all agents, of `agent`.
+    pub fn new(keys: &Keys, thread: Share, agent: Share) -> Self {
         let pick = match keys.distribution {
             Distribution::Sequential => {
-                Pick::Sequential { next: thread as u64 % keys.count, stride: threads as u64 % keys.count }
+                Pick::Sequential { next: thread.number as u64 % keys.count, stride: thread.of as u64 % keys.count }
             }
             Distribution::Uniform => Pick::Uniform,
             Distribution::Zipf => Pick::Zipf(Zipf::new(keys.count, keys.zipf_exponent)),
             Distribution::Gaussian => Pick::Gaussian(Gaussian { sd: keys.gaussian_sd }),
-            Distribution::ExactlyOnce => Pick::ExactlyOnce,
+            Distribution::ExactlyOnce => Pick::ExactlyOnce { agent },
         };
         Self { count: keys.count, pick }
     }
 
-    /// The number of the next key, or None when `exactly_once` has used up the key space. `taken` counts the
-    /// keys that all threads took for `exactly_once`.
+    /// The number of the next key, or None when `exactly_once` has used up the agent's keys. `taken` counts those that
+    /// its threads took for that.
     #[inline]
     pub fn next(&mut self, rng: &mut Rng, taken: &AtomicU64) -> Option<u64> {
         let count = self.count;
@@ -57,13 +60,14 @@ impl KeyPicker {
             }
             Pick::Zipf(zipf) => zipf.draw(rng) - 1,
             Pick::Gaussian(gaussian) => gaussian.draw(rng, count),
-            Pick::ExactlyOnce => {
+            Pick::ExactlyOnce { agent } => {
+                let own = agent.part_of(count as usize) as u64;
                 // Read first: threads that draw after the end must not run the counter on without bound.
-                if taken.load(Ordering::Relaxed) >= count {
+                if taken.load(Ordering::Relaxed) >= own {
                     return None;
                 }
-                let key = taken.fetch_add(1, Ordering::Relaxed);
-                (key < count).then_some(key)?
+                let place = taken.fetch_add(1, Ordering::Relaxed);
+                (place < own).then_some(place * agent.of as u64 + agent.number as u64)?
             }
         })
     }
@@ -71,7 +75,7 @@ impl KeyPicker {
     /// The number of a key by the distribution alone; of keys that are taken in order any.
     pub fn draw(&mut self, rng: &mut Rng) -> u64 {
         match &mut self.pick {
-            Pick::Uniform | Pick::Sequential { .. } | Pick::ExactlyOnce => rng.below(self.count),
+            Pick::Uniform | Pick::Sequential { .. } | Pick::ExactlyOnce { .. } => rng.below(self.count),
             Pick::Zipf(zipf) => zipf.draw(rng) - 1,
             Pick::Gaussian(gaussian) => gaussian.draw(rng, self.count),
         }
@@ -185,7 +189,8 @@ mod tests {
     }
 
     fn draw(keys: &Keys, thread: usize, threads: usize, n: usize) -> Vec<u64> {
-        let (mut picker, mut rng) = (KeyPicker::new(keys, thread, threads), Rng::new(11, thread as u64));
+        let picker = KeyPicker::new(keys, Share { number: thread, of: threads }, Share::WHOLE);
+        let (mut picker, mut rng) = (picker, Rng::new(11, thread as u64));
         let taken = AtomicU64::new(0);
         (0..n).map_while(|_| picker.next(&mut rng, &taken)).collect()
     }
@@ -208,23 +213,25 @@ mod tests {
     }
 
     #[test]
-    fn exactly_once_gives_each_key_to_one_thread() {
-        let keys = keys(Distribution::ExactlyOnce, 1000);
-        let taken = AtomicU64::new(0);
-        let mut all: Vec<u64> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..4)
-                .map(|thread| {
-                    let (keys, taken) = (&keys, &taken);
-                    scope.spawn(move || {
-                        let (mut picker, mut rng) = (KeyPicker::new(keys, thread, 4), Rng::new(1, 0));
-                        std::iter::from_fn(|| picker.next(&mut rng, taken)).collect::<Vec<_>>()
-                    })
+    fn exactly_once_gives_each_key_to_one_thread_of_one_agent() {
+        let keys = keys(Distribution::ExactlyOnce, 1003);
+        for agents in [1, 3, 4] {
+            let own_keys = |number| {
+                let (agent, taken) = (Share { number, of: agents }, AtomicU64::new(0));
+                let take = |thread| {
+                    let share = Share { number: 2 * number + thread, of: 2 * agents };
+                    let (mut picker, mut rng) = (KeyPicker::new(&keys, share, agent), Rng::new(1, 0));
+                    std::iter::from_fn(|| picker.next(&mut rng, &taken)).collect::<Vec<_>>()
+                };
+                std::thread::scope(|scope| {
+                    let threads = [0, 1].map(|thread| scope.spawn(move || take(thread)));
+                    threads.map(|thread| thread.join().unwrap()).concat()
                 })
-                .collect();
-            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-        });
-        all.sort_unstable();
-        assert_eq!(all, (0..1000).collect::<Vec<_>>());
+            };
+            let mut all: Vec<u64> = (0..agents).flat_map(own_keys).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..1003).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::keys::KeyPicker;
 use super::rng::Rng;
-use crate::plan::{Distribution, Plan, PlanError};
+use crate::plan::{Distribution, Plan, PlanError, Share};
 use std::collections::HashSet;
 
 /// Their stream of random numbers is apart from all others of the seed.
@@ -26,7 +26,7 @@ pub struct OtherKeys {
 impl OtherKeys {
     pub fn new(plan: &Plan) -> Self {
         Self {
-            picker: KeyPicker::new(&plan.keys, 0, 1),
+            picker: KeyPicker::new(&plan.keys, Share::WHOLE, Share::WHOLE),
             in_order: plan.keys.distribution == Distribution::Sequential,
             count: plan.keys.count,
             seed: plan.seed ^ STREAM,

@@ -12,7 +12,7 @@ mod arguments;
 mod by_slots;
 
 use crate::content::template::write_integer;
-use crate::plan::{Plan, PlanError};
+use crate::plan::{Plan, PlanError, Share};
 use arguments::{Arguments, KEY, NOT_SENT};
 use by_slots::BySlots;
 use std::fs::File;
@@ -22,7 +22,7 @@ pub const MAGIC: &[u8; 8] = b"recorded";
 const HEAD_BYTES: usize = 24;
 /// Read at a time.
 const BUFFER_BYTES: usize = 1 << 18;
-/// Of commands that wait to be sent, of all threads together: what comes beyond is dropped and counted.
+/// Of commands that wait to be sent, of all threads of an agent together: what comes beyond is dropped and counted.
 const HELD_MAX_BYTES: usize = 256 << 20;
 /// Room for a command that is given back once it was used.
 const LARGE_BYTES: usize = 64 << 10;
@@ -66,8 +66,8 @@ enum State {
 #[derive(Debug)]
 pub struct Recorded {
     reader: BufReader<File>,
-    thread: usize,
-    threads: usize,
+    /// Which thread of all it is.
+    share: Share,
     /// Of all threads: what is a connection to one server, and in a cluster one to each node.
     sequences: usize,
     own_sequences: usize,
@@ -87,8 +87,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Those of thread number `thread` of a plan; None if the plan has no recording. The error names its file.
-    pub fn new(plan: &Plan, thread: usize) -> Result<Option<Self>, PlanError> {
+    /// Those of one thread of a plan; None if the plan has no recording. The error names its file.
+    pub fn new(plan: &Plan, share: Share) -> Result<Option<Self>, PlanError> {
         let Some(recording) = &plan.recording else {
             return Ok(None);
         };
@@ -99,11 +99,10 @@ impl Recorded {
         if reader.read_exact(&mut magic).is_err() || magic != *MAGIC {
             return Err(wrong("is no recording that was prepared for drivers".into()));
         }
-        let (sequences, own_sequences) = (plan.sequences(), plan.own_sequences(thread, plan.threads));
+        let (sequences, own_sequences) = (plan.sequences(), plan.own_sequences(share));
         let mut recorded = Self {
             reader,
-            thread,
-            threads: plan.threads,
+            share,
             sequences,
             own_sequences,
             operations: plan.operations.len(),
@@ -262,13 +261,13 @@ impl Recorded {
             };
             let length = number(20) as usize;
             let leaves_out = number(16) & OF_SEVERAL_SLOTS != 0 && self.by_slots.is_some();
-            if sequence % self.threads != self.thread || leaves_out {
+            if sequence % self.share.of != self.share.number || leaves_out {
                 self.reader.seek_relative(length as i64)?;
                 continue;
             }
             return Ok(Some(Head {
                 at_ns: u64::from(high) << 32 | u64::from(low),
-                sequence: sequence / self.threads,
+                sequence: sequence / self.share.of,
                 operation,
                 arguments: number(16) & !OF_SEVERAL_SLOTS,
                 bytes: length,

@@ -2,11 +2,11 @@
 
 use crate::load::rng::Rng;
 use crate::machine::clock::from_s;
-use crate::plan::{Closed, Phases, ThinkTime};
+use crate::plan::{Closed, Phases, Share, ThinkTime};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The users of one thread among several. Thread i of n has the users i, i + n, i + 2n...
+/// The users of one thread among those of all agents. Thread i of n has the users i, i + n, i + 2n...
 #[derive(Debug)]
 pub struct Users {
     /// Users who start later or think, by the time at which they are ready.
@@ -26,7 +26,8 @@ pub struct Users {
 }
 
 impl Users {
-    pub fn new(closed: &Closed, phases: &Phases, seed: u64, thread: usize, threads: usize) -> Self {
+    pub fn new(closed: &Closed, phases: &Phases, seed: u64, share: Share) -> Self {
+        let Share { number: thread, of: threads } = share;
         let all = closed.users as usize;
         let mut asleep = BinaryHeap::with_capacity(all / threads + 1);
         for (own, user) in (thread..all).step_by(threads).enumerate() {
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn users_are_spread_evenly_over_the_ramp_up() {
         let phases = Phases { ramp_up_s: 10.0, ..Phases::default() };
-        let mut users = Users::new(&closed(20), &phases, 1, 0, 1);
+        let mut users = Users::new(&closed(20), &phases, 1, Share::WHOLE);
         assert_eq!(started_by(&mut users, 0.0), 1);
         assert_eq!(started_by(&mut users, 4.9), 10);
         assert_eq!(started_by(&mut users, 10.0), 20);
@@ -209,14 +210,14 @@ mod tests {
     #[test]
     fn all_start_at_once_without_a_ramp_up() {
         let phases = Phases { ramp_up_s: 0.0, ..Phases::default() };
-        assert_eq!(started_by(&mut Users::new(&closed(20), &phases, 1, 0, 1), 0.0), 20);
+        assert_eq!(started_by(&mut Users::new(&closed(20), &phases, 1, Share::WHOLE), 0.0), 20);
     }
 
     #[test]
     fn users_start_in_ngrinders_steps() {
         let mut model = closed(10);
         model.ramp_up = Some(RampUp { initial_users: 3, step_users: 2, step_every_s: 1.0 });
-        let mut users = Users::new(&model, &Phases::default(), 1, 0, 1);
+        let mut users = Users::new(&model, &Phases::default(), 1, Share::WHOLE);
         let started = [0.0, 0.9, 1.0, 2.0, 3.0, 3.9, 4.0].map(|seconds| started_by(&mut users, seconds));
         assert_eq!(started, [3, 3, 5, 7, 9, 9, 10]);
     }
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn threads_share_all_users() {
         let phases = Phases { ramp_up_s: 1.0, ..Phases::default() };
-        let of = |thread| started_by(&mut Users::new(&closed(10), &phases, 1, thread, 3), 1.0);
+        let of = |thread| started_by(&mut Users::new(&closed(10), &phases, 1, Share { number: thread, of: 3 }), 1.0);
         assert_eq!([of(0), of(1), of(2)], [4, 3, 3]);
     }
 
@@ -232,7 +233,7 @@ mod tests {
     fn a_thinking_user_is_ready_after_its_think_time() {
         let mut model = closed(1);
         model.think_time_ms = 2.0;
-        let mut users = Users::new(&model, &Phases::default(), 1, 0, 1);
+        let mut users = Users::new(&model, &Phases::default(), 1, Share::WHOLE);
         assert_eq!(users.wake(0), Some((0, 0)));
         assert_eq!(users.think(0, 5_000_000), None);
         assert_eq!(users.wake(6_999_999), None);
@@ -244,7 +245,7 @@ mod tests {
         let mut model = closed(1);
         model.think_time_ms = 1.0;
         model.think_time = ThinkTime::Exponential;
-        let mut users = Users::new(&model, &Phases::default(), 5, 0, 1);
+        let mut users = Users::new(&model, &Phases::default(), 5, Share::WHOLE);
         users.wake(0);
         let mut total = 0;
         for _ in 0..20_000 {
@@ -256,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_split_batch_ends_with_its_last_part() {
-        let mut users = Users::new(&closed(2), &Phases::default(), 1, 0, 1);
+        let mut users = Users::new(&closed(2), &Phases::default(), 1, Share::WHOLE);
         assert!(users.part_ended(1), "whole batches have one part");
         users = users.splitting_batches();
         users.split(1, 2);
@@ -266,7 +267,7 @@ mod tests {
 
     #[test]
     fn users_who_are_held_are_ready_when_the_drive_goes_on() {
-        let mut users = Users::new(&closed(2), &Phases { ramp_up_s: 0.0, ..Phases::default() }, 1, 0, 1);
+        let mut users = Users::new(&closed(2), &Phases { ramp_up_s: 0.0, ..Phases::default() }, 1, Share::WHOLE);
         assert_eq!([users.wake(0), users.wake(0)], [Some((0, 0)), Some((1, 0))]);
         users.hold(1);
         assert_eq!((users.wake(100), users.active()), (None, 2));
@@ -278,7 +279,7 @@ mod tests {
     fn a_user_ends_after_its_operations() {
         let mut model = closed(1);
         model.operations_per_user = Some(5);
-        let mut users = Users::new(&model, &Phases::default(), 1, 0, 1);
+        let mut users = Users::new(&model, &Phases::default(), 1, Share::WHOLE);
         assert_eq!([users.take(0, 3), users.take(0, 3), users.take(0, 3)], [3, 2, 0]);
         users.end();
         assert!(users.all_ended());
@@ -290,7 +291,7 @@ mod tests {
         model.operations_per_user = Some(2);
         model.operations_more = 6;
         let of = |thread| {
-            let mut users = Users::new(&model, &Phases::default(), 1, thread, 3);
+            let mut users = Users::new(&model, &Phases::default(), 1, Share { number: thread, of: 3 });
             (0..users.total as u32).map(|user| users.take(user, 100)).collect::<Vec<_>>()
         };
         assert_eq!([of(0), of(1), of(2)], [vec![3, 3, 2], vec![3, 3], vec![3, 3]]);

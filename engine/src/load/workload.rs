@@ -31,7 +31,7 @@ pub struct Request {
     pub version: u32,
     /// Its number; of a command of a recording, where that is held.
     pub key: u64,
-    /// The operation's number in the drive.
+    /// The operation's number in the drive, of all agents.
     pub seq: u64,
     /// Whether this is a read-back, of one request, rather than the operation itself.
     pub read_back: bool,
@@ -82,6 +82,7 @@ pub struct Workload {
     next_seq: u64,
     /// When the operation that is written next was intended, for `{message}`.
     pub intended: Intended,
+    /// Of all agents.
     threads: u64,
     recent: RecentWrites,
     read_backs: ReadBackCounts,
@@ -89,7 +90,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The workload of thread number `thread`. `shared` was made from the same plan. The error names the argument of
+    /// The workload of thread number `thread` of this agent. `shared` was made from the same plan. The error names the argument of
     /// the plan that cannot be used.
     pub fn new(plan: &Plan, shared: Arc<Shared>, thread: usize) -> Result<Self, PlanError> {
         let (values, data) = (&shared.values, shared.data.as_ref());
@@ -110,7 +111,8 @@ impl Workload {
         let follows_versions = plan.protocol.capabilities().follows_versions;
         let writes = plan.operations.iter().any(|operation| operation.writes != Writes::Nothing);
         let reads_back = if plan.verify.replies { plan.verify.read_back_max } else { 0 };
-        let replicas = Replicas::new(plan, thread);
+        let share = plan.share_of_thread(thread);
+        let replicas = Replicas::new(plan, share.number);
         Ok(Self {
             is_sharded: shared.slots.is_some() || replicas.is_some(),
             replicas,
@@ -120,12 +122,12 @@ impl Workload {
             follows_versions,
             operations,
             routes,
-            keys: KeyPicker::new(&plan.keys, thread, plan.threads),
-            recorded: Recorded::new(plan, thread)?,
-            rng: Rng::new(plan.seed, thread as u64),
-            next_seq: thread as u64,
+            keys: KeyPicker::new(&plan.keys, share, plan.agent()),
+            recorded: Recorded::new(plan, share)?,
+            rng: Rng::new(plan.seed, share.number as u64),
+            next_seq: share.number as u64,
             intended: Intended::default(),
-            threads: plan.threads as u64,
+            threads: share.of as u64,
             recent: RecentWrites::new(usize::try_from(reads_back).unwrap_or(usize::MAX)),
             read_backs: ReadBackCounts::default(),
             scratch: Vec::new(),

@@ -63,6 +63,16 @@ impl Clock {
         unix_ns.saturating_sub(self.base_unix_ns)
     }
 
+    /// The reading at an instant of the system's monotonic clock; 0 if that was before this clock's start.
+    pub fn from_monotonic_ns(&self, monotonic_ns: u64) -> u64 {
+        monotonic_ns.saturating_sub(self.base_ns)
+    }
+
+    /// The reading on the system's monotonic clock, which programs of this machine have in common.
+    pub fn to_monotonic_ns(&self, reading_ns: u64) -> u64 {
+        self.base_ns + reading_ns
+    }
+
     /// How far the wall clock is ahead of where it was to be by this one, in seconds: someone set it, or the machine slept,
     /// which this one does not count. Less than 0: behind.
     pub fn set_forward_s(&self) -> f64 {
@@ -142,6 +152,8 @@ mod tests {
         let clock = Clock::new();
         assert_eq!(clock.from_unix_ns(clock.to_unix_ns(123_456)), 123_456);
         assert_eq!(clock.from_unix_ns(1), 0);
+        assert_eq!(clock.from_monotonic_ns(clock.to_monotonic_ns(123_456)), 123_456);
+        assert_eq!(clock.from_monotonic_ns(0), 0);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! A recording whose commands are sent again, as a plan has it.
 
-use super::Plan;
-use crate::share;
+use super::{Plan, Share};
 use serde::Deserialize;
 
 /// Commands that were recorded, in the file that was prepared for drivers (see `load/recorded.rs`).
@@ -38,12 +37,12 @@ impl Plan {
     }
 
     /// Those of one thread.
-    pub fn own_sequences(&self, thread: usize, threads: usize) -> usize {
-        share(self.sequences(), thread, threads)
+    pub fn own_sequences(&self, share: Share) -> usize {
+        share.part_of(self.sequences())
     }
 
     /// The connections of one thread.
-    pub fn own_connections(&self, thread: usize, threads: usize) -> usize {
-        self.own_sequences(thread, threads) * self.connections_a_sequence()
+    pub fn own_connections(&self, share: Share) -> usize {
+        self.own_sequences(share) * self.connections_a_sequence()
     }
 }

@@ -157,7 +157,8 @@ impl<'a> Running<'a> {
                 return Err(self.failed("a receiver did not get its subscription in time"));
             }
             if setup.control.is_stopped() {
-                return Err("stopped before the load began".into());
+                let why = setup.control.reason().unwrap_or_default();
+                return Err(format!("{why} before the load began"));
             }
         }
     }

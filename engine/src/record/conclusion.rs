@@ -31,6 +31,8 @@ pub struct Left {
 pub struct ThreadEnd {
     pub cpu: Option<usize>,
     pub back_end: BackEndRecord,
+    /// When its load began, by itself.
+    pub begun_ns: u64,
     pub timeline: Timeline,
     /// When its load ended.
     pub end_ns: u64,
@@ -141,6 +143,8 @@ impl WholeDrive {
             format: 1,
             engine: format!("loadstone-engine {}", env!("CARGO_PKG_VERSION")),
             started_unix_ns: self.clock.to_unix_ns(self.origin_ns),
+            started_monotonic_ns: self.clock.to_monotonic_ns(self.origin_ns),
+            start_lag_ns: self.ends.iter().map(|end| end.begun_ns.saturating_sub(self.origin_ns)).max().unwrap_or(0),
             phases,
             measure_s,
             operations,

@@ -350,6 +350,9 @@ pub struct DriveRecord {
     pub format: u32,
     pub engine: String,
     pub started_unix_ns: u64,
+    /// On the machine's CLOCK_MONOTONIC; and how much later the last of the threads began.
+    pub started_monotonic_ns: u64,
+    pub start_lag_ns: u64,
     pub phases: BTreeMap<Phase, PhaseTimes>,
     pub measure_s: f64,
     pub operations: BTreeMap<String, OperationRecord>,

@@ -4,6 +4,7 @@ use super::options::RoundsOptions;
 use super::standing_still::StandingStill;
 use crate::control::Control;
 use crate::control::bell::Bell;
+use crate::control::lease::RAN_OUT;
 use crate::control::turns::Slice;
 use crate::machine::affinity;
 use crate::machine::clock::{Clock, SECOND_NS, from_s, to_s};
@@ -390,8 +391,11 @@ impl Drop for Coordinator {
         let first = if std::thread::panicking() {
             Some("the rounds broke off".to_string())
         } else {
-            let reason = |drive: usize| self.drives[drive].control.reason().unwrap_or_default();
-            self.ended_early().map(|drive| format!("drive {drive} of the rounds ended: {}", reason(drive)))
+            let reason = |drive: usize| match self.drives[drive].control.reason().unwrap_or_default() {
+                of_all if of_all == RAN_OUT => of_all,
+                own => format!("drive {drive} of the rounds ended: {own}"),
+            };
+            self.ended_early().map(reason)
         };
         for driven in &mut self.drives {
             driven.control.end_turns(std::mem::take(&mut driven.slices), first.as_deref());

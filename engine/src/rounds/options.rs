@@ -100,6 +100,7 @@ pub(super) fn check_sliceable(plan: &Plan) -> Result<(), PlanError> {
         (phases.measure_operations.is_some(), "phases.measure_operations"),
         (phases.ramp_up_s > 0.0, "phases.ramp_up_s"),
         (plan.start_at_unix_ns.is_some(), "start_at_unix_ns"),
+        (plan.start_at_monotonic_ns.is_some(), "start_at_monotonic_ns"),
     ];
     match &plan.model {
         Model::Closed(closed) => obstacles.extend([

@@ -27,7 +27,7 @@ impl Commands {
         let writes_fields = plan.operations.iter().any(|operation| operation.writes == Writes::Field);
         let commands = Self {
             exchanges: compiler.into_exchanges(),
-            judge: Judge::new(&plan.verify, writes_fields),
+            judge: Judge::new(&plan.verify, writes_fields, plan.others_write()),
             reply_max_bytes: reply_max::bytes(plan, limits::are_replies_known(plan)),
             other_keys: OtherKeys::new(plan),
             scratch: Vec::new(),

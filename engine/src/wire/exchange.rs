@@ -111,7 +111,7 @@ impl<'a> Compiler<'a> {
             let parts = self.parse(command, &place)?;
             check_previous(&parts, None, &place)?;
             added.keys.extend(key_arguments(&parts, self.parser.prefix()));
-            let strict = Strict::of_read_back(operation.writes, command.expect, writes_value);
+            let strict = Strict::of_read_back(operation.writes, command.expect, writes_value, self.plan.others_write());
             added.read_back = Some(self.push(command, parts, strict, &place)?);
         }
         Ok(added)

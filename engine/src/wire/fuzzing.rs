@@ -25,7 +25,7 @@ const EXPECTS: [Expect; 11] = [
     Expect::Positive,
     Expect::Row,
 ];
-const STRICT: [Strict; 4] = [Strict::No, Strict::Document, Strict::Field, Strict::Value];
+const STRICT: [Strict; 5] = [Strict::No, Strict::There, Strict::Document, Strict::Field, Strict::Value];
 const LIMITS: [usize; 3] = [100, 4096, 64 * 1024 * 1024];
 
 /// What came of a stream: what each reply was worth, and how it ended.
@@ -131,7 +131,7 @@ fn judged(protocol: &Commands, reply: &[u8]) -> Vec<Option<ErrorKind>> {
     let expected = Expected { filling, known: true };
     let mut verdicts = Vec::new();
     for count_mismatch in [true, false] {
-        let judge = Judge::new(&Verify { count_mismatch, ..Verify::default() }, false);
+        let judge = Judge::new(&Verify { count_mismatch, ..Verify::default() }, false, false);
         for expect in EXPECTS {
             for strict in STRICT {
                 verdicts.push((protocol.judge)(&judge, expect, strict, &expected, reply).err());

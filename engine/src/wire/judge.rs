@@ -10,11 +10,14 @@ use crate::content::values::{CONSTANT_FIELDS, DocumentParts, ID_DIGITS, digits, 
 use crate::plan::{Expect, Verify, Writes};
 use serde::Deserialize;
 
-/// What must be there because nothing else was written since: that of the request's version.
+/// What must be there because nothing else was written since: that of the request's version, or whatever else is whole
+/// where other agents write, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strict {
     /// Nothing in particular: any version that was begun.
     No,
+    /// Of any version that others may have written since.
+    There,
     Document,
     /// A document, or its field alone, with the field of this version.
     Field,
@@ -22,10 +25,12 @@ pub(crate) enum Strict {
 }
 
 impl Strict {
-    /// For the read-back of an operation. `writes_value`: it writes `{value}` of its version.
-    pub fn of_read_back(writes: Writes, expect: Expect, writes_value: bool) -> Self {
+    /// For the read-back of an operation. `writes_value`: it writes `{value}` of its version; `others_write`: other agents
+    /// write the same keys.
+    pub fn of_read_back(writes: Writes, expect: Expect, writes_value: bool, others_write: bool) -> Self {
         match (writes, expect) {
             (Writes::Nothing, _) => Strict::No,
+            (Writes::Field | Writes::Document, _) if others_write => Strict::There,
             (Writes::Field, _) => Strict::Field,
             (Writes::Document, Expect::Value) if writes_value => Strict::Value,
             (Writes::Document, Expect::Value) => Strict::No,
@@ -40,12 +45,14 @@ pub(crate) struct Judge {
     replies: bool,
     count_mismatch: bool,
     writes_fields: bool,
+    others_write: bool,
 }
 
 impl Judge {
-    /// `writes_fields`: fields change apart from their documents.
-    pub fn new(verify: &Verify, writes_fields: bool) -> Self {
-        Self { replies: verify.replies, count_mismatch: verify.count_mismatch, writes_fields }
+    /// `writes_fields`: fields change apart from their documents. `others_write`: other agents write the same keys, whose
+    /// versions are not known here.
+    pub fn new(verify: &Verify, writes_fields: bool, others_write: bool) -> Self {
+        Self { replies: verify.replies, count_mismatch: verify.count_mismatch, writes_fields, others_write }
     }
 
     /// Judges `reply` (None: bytes that are no reply) to a command that expects `expect`. `expected` returns what it is
@@ -157,7 +164,7 @@ impl Judge {
         let version = number(parts.version).and_then(|version| u32::try_from(version).ok()).unwrap_or(0);
         let version_is_correct = match strict {
             Strict::Document => version == due,
-            _ => (1..=newest()).contains(&version),
+            _ => version >= 1 && (version <= newest() || self.others_write),
         };
         let body = self.same(parts.body, values.body(key, version));
         let field = self.is_field(strict, expected, parts.field, Some(version));

@@ -7,9 +7,8 @@ use crate::net::event::Events;
 use crate::net::inbox::{Arrived, Inbox};
 use crate::net::pool::Pool;
 use crate::net::waiter::Waiter;
-use crate::plan::{Endpoint, Model, Plan};
+use crate::plan::{Endpoint, Model, Plan, Share};
 use crate::record::calls::Sent;
-use crate::share;
 use crate::wire::{ErrorKind, Wire};
 use std::collections::VecDeque;
 use std::io;
@@ -82,21 +81,15 @@ impl IndexMut<usize> for Connections {
 
 impl Connections {
     /// The closed connections of one thread, to `targets`, of which keys choose among `shards`.
-    pub fn new(
-        plan: &Plan,
-        (thread, threads): (usize, usize),
-        targets: Arc<[Target]>,
-        shards: usize,
-        waiter: Waiter,
-    ) -> Self {
-        let target_of = targets_of(plan, thread, threads, shards);
+    pub fn new(plan: &Plan, share: Share, targets: Arc<[Target]>, shards: usize, waiter: Waiter) -> Self {
+        let target_of = targets_of(plan, share, shards);
         let own = target_of.len();
         // Of a recording each connection is a shard of its own.
         let (shards, shard_of) = match &plan.recording {
             Some(_) => (own, (0..own).collect()),
             None => (shards, target_of.clone()),
         };
-        let max_idle = plan.pool.max_idle.map(|idle| share(idle as usize, thread, threads));
+        let max_idle = plan.pool.max_idle.map(|idle| share.part_of(idle as usize));
         let holders = match &plan.model {
             Model::Closed(_) if plan.recording.is_none() => 1,
             Model::Closed(_) | Model::Open(_) => plan.pipeline_depth,
@@ -420,10 +413,9 @@ fn unwritten<'a>(all: &'a [Connection], numbers: &'a [usize]) -> impl Iterator<I
 
 /// The endpoints of a thread's connections. Each shard has one in every thread (see `drive::useful_threads`); over all
 /// threads each endpoint has the same number, but for one.
-fn targets_of(plan: &Plan, thread: usize, threads: usize, shards: usize) -> Vec<usize> {
-    let own = |thread| plan.own_connections(thread, threads);
-    let first: usize = (0..thread).map(own).sum();
+fn targets_of(plan: &Plan, share: Share, shards: usize) -> Vec<usize> {
+    let first = share.before(plan.sequences()) * plan.connections_a_sequence();
     let several = plan.endpoints.iter().filter(|endpoint| endpoint.in_service()).count();
     debug_assert!(shards == 1 || plan.recording.is_some() || several == shards);
-    (0..own(thread)).map(|connection| (first + connection) % several).collect()
+    (0..plan.own_connections(share)).map(|connection| (first + connection) % several).collect()
 }

@@ -141,6 +141,7 @@ impl Worker {
         let end = ThreadEnd {
             cpu: self.cpu,
             back_end: self.back_end,
+            begun_ns: self.begun_ns,
             timeline: recorder.timeline,
             end_ns: ended.end_ns,
             measure_waited_ns: recorder.measure_waited_ns,

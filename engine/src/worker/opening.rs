@@ -7,7 +7,6 @@ use crate::net::connection::State;
 use crate::net::event::Events;
 use crate::record::recorder::Times;
 use crate::record::tally::End;
-use crate::share;
 use crate::wire::ErrorKind;
 use std::io;
 
@@ -21,9 +20,9 @@ impl Worker {
     /// not be opened, with the server's error text where there is one.
     pub fn open_pool(&mut self) -> Result<(), String> {
         let planned = self.plan.pool.connections;
-        // One at least, so that a server that is not there is found out before the load starts.
-        let required = self.plan.pool.min_idle.unwrap_or(planned).clamp(1, planned);
-        let required = share(required as usize, self.thread, self.threads).min(self.connections.pool.to_open());
+        let required = self.share.part_of(self.plan.pool.min_idle.unwrap_or(planned).min(planned) as usize);
+        // One at least of each agent, so that a server that is not there is found out before the load starts.
+        let required = required.max(usize::from(self.thread == 0)).min(self.connections.pool.to_open());
         let mut events = Events::with_capacity(EVENTS_AT_ONCE);
         while self.connections.pool.open() < required {
             while self.connections.pool.opening() < DIALLED_AT_ONCE.min(required - self.connections.pool.open()) {
@@ -36,7 +35,8 @@ impl Worker {
                 return Err(failure);
             }
             if self.control.is_stopped() {
-                return Err("stopped before the load began".into());
+                let why = self.control.reason().unwrap_or_default();
+                return Err(format!("{why} before the load began"));
             }
         }
         Ok(())

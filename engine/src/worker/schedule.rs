@@ -5,10 +5,9 @@ use crate::load::arrivals::Arrivals;
 use crate::load::timeline::Timeline;
 use crate::load::users::Users;
 use crate::load::{Recorded, Request, Workload};
-use crate::plan::{Model, Plan};
+use crate::plan::{Model, Plan, Share};
 use crate::record::outcome::Phase;
 use crate::record::recorder::Recorder;
-use crate::share;
 
 /// Where operations come from.
 #[derive(Debug)]
@@ -71,18 +70,18 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// The schedule of one thread of a plan, whose operations come from `workload`.
-    pub fn new(plan: &Plan, thread: usize, threads: usize, workload: &Workload) -> Self {
+    pub fn new(plan: &Plan, share: Share, workload: &Workload) -> Self {
         let shards = workload.shards();
         let (source, timed, backlog) = match (&plan.model, workload.recorded()) {
             (Model::Closed(_), Some(recorded)) => (Source::as_fast_as_possible(recorded), true, u64::MAX),
             (Model::Open(open), Some(recorded)) => (Source::at_its_speed(recorded), true, open.backlog_max),
             (Model::Closed(closed), None) => {
-                let users = Users::new(closed, &plan.phases, plan.seed, thread, threads);
+                let users = Users::new(closed, &plan.phases, plan.seed, share);
                 let users = if shards > 1 { users.splitting_batches() } else { users };
                 (Source::Closed(users), closed.think_time_ms > 0.0, u64::MAX)
             }
             (Model::Open(open), None) => {
-                let arrivals = Arrivals::new(open, &plan.phases, plan.seed, thread, threads);
+                let arrivals = Arrivals::new(open, &plan.phases, plan.seed, share);
                 (Source::Open(arrivals), true, open.backlog_max)
             }
         };
@@ -91,7 +90,7 @@ impl Schedule {
             source,
             queues: Queues::new(shards),
             batch: plan.pipeline_depth,
-            backlog_max: share(backlog.min(u64::from(u32::MAX)) as usize, thread, threads).max(1),
+            backlog_max: share.part_of(backlog.min(u64::from(u32::MAX)) as usize).max(1),
             timed,
             exhausted,
             in_slices: false,

@@ -5,7 +5,7 @@ use super::arguments::Arguments;
 use crate::load::slots::{SLOTS, slot_of};
 use crate::plan::Plan;
 
-/// Of commands that were sent to a cluster, of all threads together: what comes beyond cannot be sent on.
+/// Of commands that were sent to a cluster, of all threads of an agent together: what comes beyond cannot be sent on.
 const KEPT_MAX_BYTES: usize = 256 << 20;
 
 /// Which slots the commands of a cluster go to.

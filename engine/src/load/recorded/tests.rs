@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::load::slots::slot_of;
-use crate::plan::Endpoint;
+use crate::plan::{Endpoint, Share};
 use std::path::PathBuf;
 
 struct Written(PathBuf);
@@ -44,7 +44,7 @@ const OPEN: &str = r#"{"kind": "open", "rate_per_s": 1, "arrivals": "recorded"}"
 fn keys_have_the_prefix_and_bytes_are_as_recorded() {
     let rows = [row(5_000, 0, 0, &[(b"SET", false), (b"a", true), (b"v\0\r\n", false)])];
     let (_written, plan) = plan("keys", &rows, OPEN, 1);
-    let mut recorded = Recorded::new(&plan, 0).unwrap().unwrap();
+    let mut recorded = Recorded::new(&plan, Share::WHOLE).unwrap().unwrap();
     assert_eq!(recorded.next_ns(), Some(2_500), "at twice the speed");
     let (operation, place) = recorded.take().unwrap();
     let mut out = Vec::new();
@@ -59,7 +59,7 @@ fn each_client_has_its_thread_and_its_connection() {
     let rows: Vec<_> = (0..12).map(|client| row(client.into(), client, 0, &[(b"PING", false)])).collect();
     let (_written, plan) = plan("clients", &rows, r#"{"kind": "closed", "users": 4}"#, 2);
     for thread in 0..2 {
-        let mut recorded = Recorded::new(&plan, thread).unwrap().unwrap();
+        let mut recorded = Recorded::new(&plan, Share { number: thread, of: 2 }).unwrap().unwrap();
         assert_eq!((recorded.own_sequences(), recorded.next_ns()), (2, Some(0)), "as fast as possible");
         let places: Vec<usize> = std::iter::from_fn(|| recorded.take()).map(|(_, place)| place).collect();
         let sequences: Vec<usize> = places.iter().map(|&place| recorded.sequence(place)).collect();
@@ -81,7 +81,7 @@ fn a_command_for_a_cluster_has_its_first_keys_slot_and_is_held_until_it_is_let_g
     let set = |client, text: &[u8]| row(0, client, 0, &[(b"SET", false), (text, true)]);
     let rows = [set(0, b"foo"), set(1, b"{x}a"), row(0, 1, 0, &[(b"PING", false)]), set(0, b"foo")];
     let (_written, plan) = cluster_plan("slots", &rows);
-    let mut recorded = Recorded::new(&plan, 0).unwrap().unwrap();
+    let mut recorded = Recorded::new(&plan, Share::WHOLE).unwrap().unwrap();
     assert_eq!(recorded.own_sequences(), 2, "of four connections to two nodes");
     let places: Vec<usize> = std::iter::from_fn(|| recorded.take()).map(|(_, place)| place).collect();
     let (foo, tagged) = (slot_of(b"p:foo") as u16, slot_of(b"x") as u16);
@@ -112,7 +112,7 @@ fn what_is_not_sent_says_where_a_command_goes_and_what_no_node_takes_is_passed_o
         let rows = [multi.clone(), several.clone()];
         let name = format!("route-{of_a_cluster}");
         let (_written, plan) = if of_a_cluster { cluster_plan(&name, &rows) } else { plan(&name, &rows, OPEN, 1) };
-        let mut recorded = Recorded::new(&plan, 0).unwrap().unwrap();
+        let mut recorded = Recorded::new(&plan, Share::WHOLE).unwrap().unwrap();
         let places: Vec<usize> = std::iter::from_fn(|| recorded.take()).map(|(_, place)| place).collect();
         let mut out = Vec::new();
         recorded.write(places[0], &mut out);
@@ -130,11 +130,11 @@ fn what_is_not_sent_says_where_a_command_goes_and_what_no_node_takes_is_passed_o
 fn a_file_that_was_cut_or_is_another_one_is_an_error() {
     let whole = row(0, 0, 0, &[(b"PING", false)]);
     let (_cut, cut) = plan("cut", &[whole[..whole.len() - 1].to_vec()], OPEN, 1);
-    let mut recorded = Recorded::new(&cut, 0).unwrap().unwrap();
+    let mut recorded = Recorded::new(&cut, Share::WHOLE).unwrap().unwrap();
     assert!(recorded.take().is_none() && recorded.failure().is_some());
     let (_unknown, unknown) = plan("unknown", &[row(0, 0, 1, &[])], OPEN, 1);
-    assert!(Recorded::new(&unknown, 0).unwrap_err().message.contains("operation 1 is none of the plan's"));
+    assert!(Recorded::new(&unknown, Share::WHOLE).unwrap_err().message.contains("operation 1 is none of the plan's"));
     let (written, other) = plan("other", &[], OPEN, 1);
     std::fs::write(&written.0, "text").unwrap();
-    assert!(Recorded::new(&other, 0).unwrap_err().message.contains("is no recording"));
+    assert!(Recorded::new(&other, Share::WHOLE).unwrap_err().message.contains("is no recording"));
 }

@@ -5,6 +5,7 @@ mod judging;
 mod memcached;
 mod plan_errors;
 mod reading_back;
+mod shared;
 
 use serde_json::{Value, json};
 

@@ -8,7 +8,8 @@ use crate::wire::reply::Reply;
 
 impl Judge {
     /// Whether `reply` lacks a key that was there for certain when its request was drawn, or has an older version than
-    /// the newest of then. Of that one must be sure: no write was in flight (`alone`), and the reply names its version.
+    /// the newest of then. Of that one must be sure: no write was in flight (`alone`), no other agent writes, and the reply
+    /// names its version.
     #[inline(never)]
     pub fn is_stale(&self, expect: Expect, expected: &Expected, alone: bool, reply: Option<Reply>) -> bool {
         let (true, Some(reply)) = (self.replies, reply) else {
@@ -18,7 +19,9 @@ impl Judge {
             return expected.known;
         }
         let filling = &expected.filling;
-        alone && version(expect, filling.values, reply).is_some_and(|version| version < filling.version.into())
+        alone
+            && !self.others_write
+            && version(expect, filling.values, reply).is_some_and(|version| version < filling.version.into())
     }
 }
 
