@@ -24,7 +24,7 @@ PARTS = (
     *("model", "pool", "phases", "keys", "documents", "verify", "timeouts", "data", "recording"),
     *("pipeline_depth", "protocol", "threads", "back_end"),
 )
-GIVEN_BY_LOADSTONE = ("Endpoint", "Tls", "Operation")
+GIVEN_BY_LOADSTONE = ("Endpoint", "Tls", "Operation", "Share")
 REFERENCE = {"type": "string", "pattern": r"\$\{[^{}]+\}"}
 SHARE = {
     "type": "string",

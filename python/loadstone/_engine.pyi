@@ -6,7 +6,19 @@ class Engine:
     def __init__(self, plan_json: str) -> None:
         """Raises ValueError naming the field when the plan cannot be driven."""
     def start(self) -> None:
-        """Open the pool and begin. Raises ConnectionError with the server's error text if none can be made."""
+        """`open` and `begin`. Raises ConnectionError as they do."""
+    def open(self) -> None:
+        """Open the pool. Raises ConnectionError with the server's error text if that cannot be done."""
+    def begin(self, at_monotonic_ns: int | None = None) -> int:
+        """Begin at that instant of this machine's CLOCK_MONOTONIC (`time.monotonic_ns`), or at once if it has passed;
+        None: when the plan says so. Returns the instant at which the load does begin. Raises ConnectionError if that
+        is more than a day ahead, RuntimeError if nothing is open."""
+    def lease(self, seconds: float) -> bool:
+        """End the drive so long from now on, unless this is called again before; the record then says `lease ran out`.
+        The engine sees to that by itself, whatever Python does. False once it has: nothing revives it. Raises
+        ValueError unless that is above 0 and at most a day."""
+    def end_measure(self, at_monotonic_ns: int) -> None:
+        """End the measure phase at that instant, or at once if it has passed, but not before `measure_s`."""
     def next_interval(self, timeout_s: float) -> str | None:
         """The next `Interval` as JSON, or None after `timeout_s` or when all were handed out."""
     def finished(self) -> bool:
@@ -30,6 +42,8 @@ class Rounds:
         """Raises ValueError naming the field, and the plan as `plans[0]`, when they cannot be driven in slices."""
     def start(self) -> None:
         """Open all pools and begin. Raises ConnectionError with the server's error text if one cannot be opened."""
+    def lease(self, seconds: float) -> bool:
+        """As `Engine.lease`, of all drives together."""
     def next_interval(self, timeout_s: float) -> tuple[int, str] | None:
         """The next `Interval` of any drive, by its number, as JSON; None after `timeout_s` or when all were taken."""
     def finished(self) -> bool:

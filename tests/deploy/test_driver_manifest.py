@@ -139,6 +139,8 @@ NEEDS: dict[str, dict[str, Any]] = {
     "measure_operations": {"phases": {"measure_operations": 1}},
     "acknowledged": {"acknowledged": True, "keys": {"distribution": "exactly_once"}},
     "start_at": {"start_at_unix_ns": 1},
+    "start_at_monotonic": {"start_at_monotonic_ns": 1},
+    "share": {"share": {"number": 0, "of": 2}},
     "data_file": {"data": {"path": "values.jsonl", "format": "documents"}},
     "recording": {
         "recording": {"path": "commands.recorded"},

@@ -456,6 +456,10 @@ class DriveRecord(Part):
     format: Literal[1]
     engine: str
     started_unix_ns: int
+    started_monotonic_ns: int | None = None
+    """The same on CLOCK_MONOTONIC of the driver's machine; None of a client library's program."""
+    start_lag_ns: int | None = None
+    """How much later the last of the driver's threads began."""
     phases: dict[Phase, PhaseTimes]
     measure_s: float
     operations: dict[str, OperationRecord]

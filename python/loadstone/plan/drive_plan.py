@@ -22,7 +22,7 @@ from loadstone.plan.operations import (
     uses_message,
     wrong_in_operation,
 )
-from loadstone.plan.part import PlanPart, is_left_out
+from loadstone.plan.part import PlanPart, is_left_out, is_none
 from loadstone.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
 from loadstone.plan.recording import Recording
 
@@ -34,6 +34,7 @@ PAYLOAD_MAX_BYTES = 64 * 1024 * 1024
 KEYS_MAX = 10**12
 """Their number has 12 digits."""
 OPERATIONS_MAX = 10**15
+AGENTS_MAX = 10_000
 RATE_MAX_PER_S = 1e9
 _FOR_REQUESTS = " or ".join(for_requests())
 
@@ -195,8 +196,28 @@ class Timeouts(PlanPart):
     )
 
 
+class Share(PlanPart):
+    """Which of several agents this driver is: all of them get the same plan, and each does what falls to its number.
+
+    Threads are numbered through all agents, each of which has as many, and all that the engine divides among threads is
+    divided among all of them: users, arrivals, connections, keys, random numbers, clients of a recording. So all agents
+    send together what one sends that has all their threads, but for the versions of keys, which each agent counts by
+    itself: of a key that others write, too, any version is right. Of `exactly_once` keys each agent has every `of`th.
+    With `measure_operations` the measure phase lasts until whoever started the agents ends it, or `measure_max_s`.
+    """
+
+    number: int = Field(ge=0, lt=AGENTS_MAX)
+    of: int = Field(gt=0, le=AGENTS_MAX)
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> "Share":
+        if self.number >= self.of:
+            raise ValueError(f"number {self.number} must be below {self.of}, the number of agents")
+        return self
+
+
 class Plan(PlanPart):
-    """One driver's share of one trial.
+    """What a driver does in one trial; of several agents each has the whole plan, and does its `share`.
 
     Connection i goes to endpoint i mod n. Where several endpoints have a connection to spare they take turns: a pool
     of n times the users therefore gives each exactly the same load, while with one connection a user each endpoint
@@ -251,6 +272,16 @@ class Plan(PlanPart):
     """The share of the reads that find nothing by design; None: as data are loaded. No driver needs it."""
     interval_s: float = Field(default=1.0, gt=0, le=LONGEST_S)
     start_at_unix_ns: int | None = None
+    start_at_monotonic_ns: int | None = Field(
+        default=None,
+        ge=0,
+        lt=2**63,
+        description="on CLOCK_MONOTONIC of the driver's machine, at most a day ahead",
+        exclude_if=is_none,
+    )
+    share: Share | None = Field(
+        default=None, description="of several agents; of the native engine alone", exclude_if=is_none
+    )
 
     @property
     def ends_by_itself(self) -> bool:
@@ -268,9 +299,20 @@ class Plan(PlanPart):
         wrong = self._wrong_in_requests() if PROTOCOLS[self.protocol].is_http else self._wrong_in_commands()
         wrong = wrong or self._wrong_in_keys() or self._wrong_in_recording() or self._wrong_in_receivers()
         wrong = wrong or wrong_in_slots([endpoint.slots for endpoint in self.endpoints])
+        wrong = wrong or self._wrong_in_share()
         if wrong is not None:
             raise ValueError(wrong)
         return self
+
+    def _wrong_in_share(self) -> str | None:
+        if self.start_at_unix_ns is not None and self.start_at_monotonic_ns is not None:
+            return "start_at_monotonic_ns stands beside start_at_unix_ns; leave one of them out"
+        if self.share is None or self.share.of == 1:
+            return None
+        for field, is_there in (("receivers", self.receivers is not None), ("acknowledged", self.acknowledged)):
+            if is_there:
+                return f"{field} cannot be shared by several agents; use one agent"
+        return None
 
     def _wrong_in_keys(self) -> str | None:
         """Of operations with several keys."""

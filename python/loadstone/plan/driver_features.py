@@ -10,8 +10,8 @@ OPTIONAL = "read_back"
 FEATURES = (
     "tls", "client_certificates", "unix_sockets", "endpoints", "slots", "sentinel", "replicas", "pipelining",
     "idle_limits", "lifo", "fifo", "operations_per_user", "operations_more", "ramp_up_steps", "rate_schedule",
-    "measure_operations", "acknowledged", "start_at", "data_file", "recording", "receivers", "several_keys",
-    OPTIONAL,
+    "measure_operations", "acknowledged", "start_at", "start_at_monotonic", "share", "data_file", "recording",
+    "receivers", "several_keys", OPTIONAL,
 )  # fmt: skip
 Needed = tuple[str, str, object]
 """Feature, field, and the field's value."""
@@ -43,6 +43,10 @@ def needed(plan: Plan) -> Iterator[Needed]:
         yield "several_keys", "operations", f"{{key{keys}}}"
     if plan.start_at_unix_ns is not None:
         yield "start_at", "start_at_unix_ns", plan.start_at_unix_ns
+    if plan.start_at_monotonic_ns is not None:
+        yield "start_at_monotonic", "start_at_monotonic_ns", plan.start_at_monotonic_ns
+    if plan.share is not None:
+        yield "share", "share.of", plan.share.of
 
 
 def _of_endpoints(plan: Plan) -> Iterator[Needed]:
