@@ -70,7 +70,7 @@ IMPORTS_BY_NAME = {"registry", "report.write", "software.rooms"}
 """What imports a module by a name out of a table."""
 READ_CAUSES = {
     *("bounds.conversation", "deploy.containers.container_engine", "deploy.transport", "software.redis.connection"),
-    *("deploy.server_pool", "run"),
+    *("deploy.server_pool", "fleet.cluster", "run"),
 }
 """What looks for an error of the system behind that of a library. What a server did has types: `ServerRefused`."""
 JOINERS = {"cli", "conduct", "run"}
@@ -178,6 +178,17 @@ def test_the_engine_is_imported_in_two_files() -> None:
         or "from loadstone import _engine" in path.read_text()
     }
     assert users == ENGINE_USERS
+
+
+def test_one_file_knows_of_dask() -> None:
+    users = set()
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            if {name.split(".")[0] for name in names} & {"dask", "distributed", "tornado"}:
+                users.add(name_of(path))
+    assert users == {"fleet.cluster"}
 
 
 def test_only_cli_exits() -> None:

@@ -28,11 +28,13 @@ BUSY_SHOWN = 3
 
 def facts() -> list[Fact]:
     """What is installed, and what of this machine bears on a measurement; what it does not tell is left out."""
+    installed: tuple[Callable[[], Fact | None], ...] = (java, maven, node, containers)
+    return [*registry.doctor(), *(fact for ask in installed if (fact := ask()) is not None), *machine_facts()]
+
+
+def machine_facts() -> list[Fact]:
+    """What of this machine bears on a measurement."""
     askers: tuple[Callable[[], Fact | None], ...] = (
-        java,
-        maven,
-        node,
-        containers,
         limits,
         _cpus,
         _cpu_quota,
@@ -46,7 +48,7 @@ def facts() -> list[Fact]:
         _huge_pages,
         _swap,
     )
-    return [*registry.doctor(), *(fact for ask in askers if (fact := ask()) is not None)]
+    return [fact for ask in askers if (fact := ask()) is not None]
 
 
 def _cpus() -> Fact:

@@ -1,0 +1,724 @@
+"""The cluster of a fleet, on Dask distributed; the only file that knows of Dask.
+
+Dask gives membership, TLS, and the ways between command, scheduler and members. Of it nothing else is used: no task
+graphs, so that nothing is retried, stolen or moved. A call is one message to one address (Dask's `run`), and what
+members say comes by its events. What would take the generator's CPU is off: profiler, stealing, memory manager,
+dashboards, all of its web servers.
+
+Whoever has a certificate of the fleet may run code on each member: Dask unpickles what it gets.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import getpass
+import logging
+import os
+import queue
+import signal
+import socket
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from loadstone.deploy.processes.workspace import Workspace
+from loadstone.errors import DriveFailed, UserError
+from loadstone.fleet import certificates, seam
+from loadstone.fleet.certificates import Credential, Part
+from loadstone.fleet.identity import Identity, differences, own_identity
+from loadstone.fleet.launching import LOOPBACK, Launched, close_all, launch_by_ssh, launch_local, launch_scheduler
+from loadstone.fleet.seam import AgentFailed, AgentLost, Heard, Member, Role
+from loadstone.fleet.spec import FleetSpec
+
+try:
+    import dask.config
+    from distributed import Client, Scheduler, Worker
+    from distributed.security import Security
+except ImportError as error:
+    raise UserError(f"--fleet: Dask is not installed ({error}); {certificates.MISSING_EXTRA}") from None
+
+T = TypeVar("T")
+CONNECT_S = 10.0
+"""How long the scheduler may take to answer."""
+JOIN_S = 10.0
+"""How long the first agent of a cluster that is there may take to show."""
+LOOK_S = 1.0
+"""How often the members are looked after; Dask tells of one whose process ended at once."""
+SEND_S = 5.0
+"""How long what is sent without an answer may wait for those before it, and for its way; later it is not worth it."""
+CLAIM_S = 15.0
+"""How long agents stay a command's that is not heard of any more."""
+_KEY = "loadstone"
+"""Under which a member's identity stands in Dask's information about it, and before our topics."""
+
+_SETTINGS: Mapping[str, object] = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.worker.http.routes": [],
+    "distributed.worker.preload": [],
+    "distributed.scheduler.http.routes": [],
+    "distributed.scheduler.preload": [],
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.scheduler.blocked-handlers": ["run_function", "feed", "dump_cluster_state_to_url", "upload_file"],
+    "distributed.client.preload": [],
+    "distributed.client.security-loader": None,
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.log-length": 10,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.limit": "1h",
+    "distributed.admin.low-level-log-length": 20,  # it keeps so many of what members say, too
+    "distributed.admin.log-length": 100,
+    "distributed.diagnostics.nvml": False,
+    "distributed.comm.retry.count": 0,
+    "distributed.comm.timeouts.connect": "10s",
+    "distributed.comm.timeouts.tcp": "12s",
+}
+"""Of Dask; beyond what a user's files of settings and variables for it say."""
+
+
+class _Mute:
+    """A part of Dask without its web server, which would listen on a port of its own."""
+
+    def start_http_server(self, *_: object, **__: object) -> None:
+        """Nothing is served."""
+
+
+class _Scheduler(_Mute, Scheduler):
+    """The scheduler, speaking to those with a certificate alone."""
+
+
+class _Worker(_Mute, Worker):
+    """A member's worker."""
+
+
+# --- on a member -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Holder:
+    """The command that the agents of this process belong to."""
+
+    token: str = ""
+    who: str = ""
+    until: float = 0.0
+
+    def refused(self, token: str, who: str) -> str | None:
+        """Take or renew the claim of a command; why not, if another one holds it."""
+        now = time.monotonic()
+        if self.token not in ("", token) and now < self.until:
+            return f"in use by {self.who}; wait until that run is done, or use other agents"
+        self.token, self.who, self.until = token, who, now + CLAIM_S
+        return None
+
+    def let_go(self, token: str) -> None:
+        if self.token == token:
+            self.token = ""
+
+
+_HOLDER = _Holder()
+
+
+async def run_here(token: str, who: str, function: Callable[..., object], arguments: Sequence[Any]) -> dict[str, Any]:
+    """On a member: call a function of loadstone. An error becomes a text: Dask would log it with its arguments."""
+    if token and (refused := _HOLDER.refused(token, who)) is not None:
+        return {"failed": refused}
+    try:
+        return {"answer": await _in_thread(lambda: function(*arguments))}
+    except Exception as error:
+        return {
+            "failed": str(error) if isinstance(error, DriveFailed | UserError) else f"{type(error).__name__}: {error}"
+        }
+
+
+async def _in_thread(work: Callable[[], object]) -> object:
+    """Beside the loop, in a thread that does not keep a process that ends."""
+    done: concurrent.futures.Future[object] = concurrent.futures.Future()
+
+    def finish() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=finish, name="fleet-called", daemon=True).start()
+    return await asyncio.wrap_future(done)
+
+
+def let_go(token: str) -> None:
+    """On a member: it is free for another command."""
+    _HOLDER.let_go(token)
+
+
+def _require_function(function: Callable[..., object]) -> None:
+    """Such a function is sent by its name."""
+    name = f"{function.__module__}.{function.__qualname__}"
+    if "." in function.__qualname__ or "<" in function.__qualname__ or not function.__module__.startswith("loadstone."):
+        raise TypeError(f"{name}: only functions on the level of a module of loadstone can be called on a member")
+
+
+async def _ended(*, watch_input: bool) -> asyncio.Event:
+    """Set when this process is to end: by a signal, or when its input ends."""
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, ended.set)
+
+    def read() -> None:
+        if not os.read(0, 4096):
+            loop.remove_reader(0)
+            ended.set()
+
+    if watch_input:
+        loop.add_reader(0, read)
+    return ended
+
+
+def serve_scheduler(
+    listen: tuple[str, int], credential: Credential, ready: Callable[[str], None], *, watch_input: bool
+) -> None:
+    """Be the scheduler until this process is to end. `ready` gets its address. Raises UserError if it cannot listen."""
+
+    async def serve() -> None:
+        ended = await _ended(watch_input=watch_input)
+        try:
+            scheduler = _Scheduler(
+                host=listen[0], port=listen[1], protocol="tls", security=_security(credential, "scheduler")
+            )
+            await scheduler
+        except (OSError, ValueError) as error:
+            raise UserError(f"fleet scheduler {listen[0]}:{listen[1]}: cannot listen there: {error}") from None
+        ready(str(scheduler.address))
+        await _either(ended, scheduler.finished())
+        await scheduler.close(reason="it was told to end")
+
+    with _dask():
+        asyncio.run(serve())
+
+
+def serve_member(
+    scheduler: str,
+    name: str,
+    role: Role,
+    credential: Credential,
+    ready: Callable[[str], None],
+    remark: Callable[[str], None],
+    *,
+    listen: tuple[str | None, int] = (None, 0),
+    contact: str | None = None,
+    watch_input: bool,
+    once: bool,
+) -> None:
+    """Be a member until this process is to end.
+
+    `once`: end when the scheduler is gone; else join it again, however often it restarts. `ready` gets the member's
+    address each time that it joined.
+
+    Raises:
+        DriveFailed: it could not join, or lost the scheduler, and `once`.
+    """
+    identity = own_identity(role).model_dump()
+
+    async def serve() -> None:
+        ended = await _ended(watch_input=watch_input)
+        told = False
+        while not ended.is_set():
+            why = "the connection to the scheduler was lost"
+            try:
+                async with _joined(scheduler, name, credential, identity, listen, contact) as worker:
+                    told = False
+                    ready(str(worker.address))
+                    await _either(ended, worker.finished())
+            except (OSError, ValueError, RuntimeError) as error:
+                why = f"cannot join {scheduler}: {_reason(error)}"
+            if ended.is_set():
+                return
+            if once:
+                raise DriveFailed(f"agent {name}: {why}")
+            if not told:
+                remark(f"agent {name}: {why}; it tries again until it is ended")
+            told = True
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), 2.0)
+
+    with _dask():
+        asyncio.run(serve())
+
+
+@contextlib.asynccontextmanager
+async def _joined(
+    scheduler: str,
+    name: str,
+    credential: Credential,
+    identity: Mapping[str, object],
+    listen: tuple[str | None, int],
+    contact: str | None,
+) -> AsyncIterator[Worker]:
+    workspace = Workspace("fleet-agent")
+    worker: Any = None
+    try:
+        worker = _Worker(
+            scheduler,
+            name=name,
+            nthreads=1,
+            memory_limit=0,
+            host=listen[0],
+            port=listen[1],
+            protocol="tls",
+            contact_address=contact,
+            security=_security(credential, "worker"),
+            startup_information={_KEY: lambda _: identity},
+            metrics={},
+            local_directory=str(workspace.path),
+            death_timeout=CONNECT_S,
+        )
+        await worker
+        seam.speak_by(lambda topic, message: worker.log_event(f"{_KEY}/{topic}", {"message": message}))
+        yield worker
+    finally:
+        seam.speak_by(None)
+        if worker is not None:
+            await worker.close(timeout=2, executor_wait=False)
+        workspace.remove()
+
+
+async def _either(ended: asyncio.Event, finished: Any) -> None:
+    waiting = [asyncio.ensure_future(ended.wait()), asyncio.ensure_future(finished)]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
+
+
+# --- in the command --------------------------------------------------------------------------------------------------
+
+
+def open_cluster(
+    spec: FleetSpec,
+    *,
+    folder: Path | None = None,
+    claim: bool = True,
+    listen: tuple[str, int] = (LOOPBACK, 0),
+    credentials: Mapping[Part, Credential] | None = None,
+) -> "DaskCluster":
+    """Connect to a fleet; one that is named by `local:` or `ssh:` is started first, and ends with `close`.
+
+    `folder`: of the certificates for a fleet that is there; None: the default one. A fleet that is started gets new
+    ones, which are in memory alone. `claim`: whether its agents are this command's alone from now on.
+
+    Raises:
+        UserError: certificates are missing or not accepted, no scheduler answers, versions differ, or agents are used
+            by another command; each names the agents.
+        DriveFailed: an agent does not start.
+    """
+    if spec.address is not None:
+        host, port = spec.address
+        address = f"tls://[{host}]:{port}" if ":" in host else f"tls://{host}:{port}"
+        credential = certificates.read(folder or certificates.default_folder(), "command")
+        return _opened(DaskCluster(address, credential, {}, None, claim=claim))
+    issued = credentials or certificates.made()
+    scheduler, address = launch_scheduler(listen, issued["scheduler"])
+    launched: dict[str, Launched] = {}
+    try:
+        if spec.agents is not None and spec.kind == "local":
+            launched = launch_local(spec.agents, address, issued["agent"])
+        else:
+            launched = launch_by_ssh(spec.hosts, address, issued["agent"])
+    except BaseException:
+        scheduler.close()
+        raise
+    return _opened(DaskCluster(address, issued["command"], launched, scheduler, claim=claim))
+
+
+class DaskCluster:
+    """See `seam.Cluster`."""
+
+    def __init__(
+        self,
+        address: str,
+        credential: Credential,
+        launched: Mapping[str, Launched],
+        scheduler: Launched | None,
+        *,
+        claim: bool,
+    ) -> None:
+        self.address = address
+        """Of the scheduler."""
+        self.identities: dict[str, Identity] = {}
+        """What each member is, by its name, as it joined last."""
+        self._credential = credential
+        self._launched = launched
+        self._scheduler = scheduler
+        self._who = f"{getpass.getuser()}@{socket.gethostname()}, process {os.getpid()}"
+        self._token = uuid.uuid4().hex if claim else ""
+        self._members: tuple[Member, ...] = ()
+        self._addresses: dict[str, str] = {}
+        self._gone: dict[str, str] = {}
+        self._heard: dict[str, list[Heard]] = {}
+        self._said: queue.SimpleQueue[tuple[str, str, object] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._look: asyncio.Event | None = None
+        self._ways: dict[str, asyncio.Lock] = {}
+        self._closing = False
+        self._renewed = 0.0
+        self._opened: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._threads = [
+            threading.Thread(target=self._serve, name="fleet", daemon=True),
+            threading.Thread(target=self._tell, name="fleet-heard", daemon=True),
+        ]
+
+    def open(self) -> None:
+        """Connect, wait for the members, compare versions, claim them. Raises as `open_cluster`."""
+        for thread in self._threads:
+            thread.start()
+        self._opened.result(CONNECT_S + JOIN_S + 10)
+        self._require_alike()
+        if self._token:
+            self._claim()
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """See `seam.Cluster`."""
+        return self._members
+
+    def call(self, member: Member, function: Callable[..., T], *args: object, timeout_s: float) -> T:
+        """See `seam.Cluster`."""
+        _require_function(function)
+        why = self.lost().get(member.name)
+        if why is not None:
+            raise AgentLost(member.name, why)
+        asked = self._ask(member, function, args)
+        try:
+            answer = asked.result(timeout_s)
+        except concurrent.futures.TimeoutError:
+            asked.cancel()
+            raise AgentLost(member.name, f"it did not answer within {timeout_s:g} s") from None
+        except concurrent.futures.CancelledError:
+            raise AgentLost(member.name, "the fleet was closed") from None
+        if isinstance(answer, Exception):
+            why = self.lost().get(member.name) or f"it cannot be reached: {_reason(answer)}"
+            raise AgentLost(member.name, why)
+        if "failed" in answer:
+            raise AgentFailed(member.name, str(answer["failed"]))
+        result: T = answer["answer"]
+        return result
+
+    def send(self, member: Member, function: Callable[..., object], *args: object) -> None:
+        """See `seam.Cluster`."""
+        _require_function(function)
+        self._run(self._sent(member, function, args))
+
+    def listen(self, topic: str, heard: Heard) -> None:
+        """See `seam.Cluster`."""
+        with self._lock:
+            self._heard.setdefault(topic, []).append(heard)
+        asked = self._run(self._subscribe([topic]))
+        with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
+            asked.result(CONNECT_S)
+
+    def lost(self) -> Mapping[str, str]:
+        """See `seam.Cluster`."""
+        with self._lock:
+            return dict(self._gone)
+
+    def end_fleet(self) -> None:
+        """End the scheduler and all members, whoever started them."""
+        with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
+            self._run(self._end_fleet()).result(CONNECT_S)
+
+    def close(self) -> None:
+        """See `seam.Cluster`."""
+        if self._closing:
+            return
+        if self._token and self._loop is not None:
+            asked = [self._ask(member, let_go, [self._token]) for member in self._members]
+            concurrent.futures.wait(asked, 2.0)
+        self._closing = True
+        self._look_now()
+        self._said.put(None)
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(5.0)
+        close_all(list(self._launched.values()))
+        if self._scheduler is not None:
+            self._scheduler.close()
+
+    # --- in its own loop -----
+
+    def _serve(self) -> None:
+        with _dask():
+            asyncio.run(self._live())
+
+    async def _live(self) -> None:
+        """Be connected until it is closed; a scheduler that went away is looked for again."""
+        self._loop, self._look = asyncio.get_running_loop(), asyncio.Event()
+        while not self._closing:
+            try:
+                await self._connected()
+            except Exception as error:
+                if not self._opened.done():
+                    self._opened.set_exception(
+                        error if isinstance(error, UserError | DriveFailed) else self._unreachable(error)
+                    )
+                    return
+            self._all_lost("the connection to the scheduler was lost")
+            if not self._closing:
+                await asyncio.sleep(LOOK_S)
+
+    async def _connected(self) -> None:
+        client: Any = Client(
+            self.address,
+            security=_security(self._credential, "client"),
+            asynchronous=True,
+            timeout=CONNECT_S,
+            set_as_default=False,
+            direct_to_workers=False,
+            name=_KEY,
+        )
+        async with client:
+            self._client = client
+            try:
+                if not self._opened.done():
+                    await self._await_members(client)
+                    self._opened.set_result(None)
+                client.subscribe_topic("all", self._on_change)
+                await self._subscribe(list(self._heard))
+                while not self._closing and client.status == "running":
+                    self._update(await self._workers(client))
+                    self._renew_claims()
+                    assert self._look is not None
+                    self._look.clear()
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._look.wait(), LOOK_S)
+            finally:
+                self._client = None
+
+    async def _workers(self, client: Any) -> dict[str, Any]:
+        identity = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), CONNECT_S)
+        workers: dict[str, Any] = identity["workers"]
+        return workers
+
+    async def _await_members(self, client: Any) -> None:
+        """The members: those that were started, or all that are there. Raises UserError if there is none."""
+        deadline = time.monotonic() + JOIN_S
+        while True:
+            workers = await self._workers(client)
+            if workers and len(workers) >= len(self._launched):
+                break
+            if time.monotonic() > deadline:
+                raise UserError(
+                    f"--fleet {self.address}: {len(workers)} agents are there; start some: "
+                    f"loadstone fleet agent {self.address}"
+                )
+            await asyncio.sleep(0.1)
+        known = {str(info["name"]): self._identified(str(info["name"]), info) for info in workers.values()}
+        order = list(self._launched) or sorted(known)
+        addresses = {str(info["name"]): address for address, info in workers.items()}
+        self._members = tuple(
+            Member(name, addresses[name], known[name].role or "agent", known[name].host)
+            for name in order
+            if name in known
+        )
+        self._update(workers)
+
+    def _identified(self, name: str, info: Mapping[str, Any]) -> Identity:
+        try:
+            self.identities[name] = Identity.model_validate(info.get(_KEY))
+        except ValidationError:
+            raise UserError(
+                f"--fleet {self.address}: {name} does not say which loadstone it is; start it by "
+                "`loadstone fleet agent`, in the version that runs here"
+            ) from None
+        return self.identities[name]
+
+    def _update(self, workers: Mapping[str, Any]) -> None:
+        """Who is there, and who is not any more."""
+        there = {str(info["name"]): address for address, info in workers.items()}
+        for member in self._members:
+            address = there.get(member.name)
+            if address is None:
+                self._lose(member.name, None)
+            elif address != self._addresses.get(member.name):  # it joined, or came back as another process
+                unlike = differences(own_identity(None), self._identified(member.name, workers[address]))
+                with self._lock:
+                    if unlike and self._opened.done():
+                        self._gone[member.name] = f"it came back with {'; '.join(unlike)}"
+                        continue
+                    self._addresses[member.name] = address
+                    self._gone.pop(member.name, None)
+
+    def _lose(self, name: str, why: str | None) -> None:
+        with self._lock:
+            if name in self._gone:
+                return
+        launched = self._launched.get(name)
+        why = why or (launched and launched.ending()) or "it left the fleet: its process ended, or its link is down"
+        with self._lock:
+            self._gone[name] = why
+            self._addresses.pop(name, None)
+
+    def _all_lost(self, why: str) -> None:
+        ending = self._scheduler.ending() if self._scheduler is not None and not self._closing else None
+        for member in self._members:
+            self._lose(member.name, why if ending is None else f"the fleet's scheduler is gone: {ending}")
+
+    def _on_change(self, event: tuple[float, Any]) -> None:
+        message = event[1]
+        if isinstance(message, dict) and message.get("action") in ("remove-worker", "add-worker"):
+            self._look_now()
+
+    def _look_now(self) -> None:
+        loop, look = self._loop, self._look
+        if loop is not None and look is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(look.set)
+
+    async def _subscribe(self, topics: Sequence[str]) -> None:
+        client = self._client
+        if client is not None:
+            for topic in topics:
+                client.subscribe_topic(f"{_KEY}/{topic}", lambda event, topic=topic: self._on_said(topic, event))
+
+    def _on_said(self, topic: str, event: tuple[float, Any]) -> None:
+        """The scheduler says from which address it came."""
+        with self._lock:
+            name = next((name for name, at in self._addresses.items() if at == event[1].get("worker")), None)
+        if name is not None:
+            self._said.put((topic, name, event[1].get("message")))
+
+    def _tell(self) -> None:
+        while (said := self._said.get()) is not None:
+            topic, name, message = said
+            with self._lock:
+                heard = list(self._heard.get(topic, ()))
+            for each in heard:
+                each(name, message)
+
+    def _ask(
+        self,
+        member: Member,
+        function: Callable[..., object],
+        args: Sequence[object],
+    ) -> "concurrent.futures.Future[Any]":
+        return self._run(self._asked(member, function, args))
+
+    async def _asked(self, member: Member, function: Callable[..., object], args: Sequence[object]) -> Any:
+        """What `run_here` answers there, or the error that kept the message or the answer from its way."""
+        client, address = self._client, self._addresses.get(member.name)
+        if client is None or address is None:
+            return ConnectionError("it is not connected")
+        try:
+            answers = await client.run(
+                run_here, self._token, self._who, function, list(args), workers=[address], on_error="return"
+            )
+        except (OSError, RuntimeError, ValueError, KeyError) as error:
+            return error
+        return answers[address]
+
+    async def _sent(self, member: Member, function: Callable[..., object], args: Sequence[object]) -> None:
+        """One after the other for each member: Dask's messages may overtake each other."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SEND_S), self._ways.setdefault(member.name, asyncio.Lock()):
+                await self._asked(member, function, args)
+
+    async def _end_fleet(self) -> None:
+        if self._client is not None:
+            await self._client.shutdown()
+
+    def _run(self, coroutine: Any) -> "concurrent.futures.Future[Any]":
+        loop = self._loop
+        if loop is None or loop.is_closed() or self._closing:
+            coroutine.close()
+            future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+            future.cancel()
+            return future
+        return asyncio.run_coroutine_threadsafe(coroutine, loop)
+
+    # --- before the first byte of load -----
+
+    def _require_alike(self) -> None:
+        ours = own_identity(None)
+        unlike = {name: differences(ours, theirs) for name, theirs in self.identities.items()}
+        wrong = [f"{name} has {'; '.join(found)}" for name, found in unlike.items() if found]
+        engines: dict[str, dict[str, list[str]]] = {}
+        for name, theirs in self.identities.items():
+            engines.setdefault(theirs.machine, {}).setdefault(theirs.engine, []).append(name)
+        for machine, built in engines.items():
+            if len(built) > 1 and machine != ours.machine:
+                wrong.append(f"on {machine} there are unlike engines: {'; '.join(map(', '.join, built.values()))}")
+        if wrong:
+            raise UserError(f"--fleet: {'. '.join(wrong[:5])}. Install the same loadstone everywhere")
+
+    def _claim(self) -> None:
+        asked = {member: self._ask(member, ping, []) for member in self._members}
+        concurrent.futures.wait(asked.values(), CONNECT_S)
+        for member, answer in asked.items():
+            if not answer.done() or isinstance(answer.result(), Exception):
+                raise DriveFailed(f"agent {member.name}: it does not answer")
+            if "failed" in answer.result():
+                raise UserError(f"agent {member.name}: {answer.result()['failed']}")
+
+    def _renew_claims(self) -> None:
+        if self._token and time.monotonic() > self._renewed + CLAIM_S / 5:
+            self._renewed = time.monotonic()
+            for member in self._members:
+                self._ask(member, ping, [])
+
+    def _unreachable(self, error: Exception) -> Exception:
+        return UserError(
+            f"--fleet {self.address}: no scheduler of this fleet answers there ({_reason(error)}); start one by "
+            "`loadstone fleet scheduler`, and see that both have certificates of the same making"
+        )
+
+
+def ping() -> bool:
+    """On a member: it is there."""
+    return True
+
+
+def _opened(cluster: DaskCluster) -> DaskCluster:
+    try:
+        cluster.open()
+    except BaseException:
+        cluster.close()
+        raise
+    return cluster
+
+
+def _security(credential: Credential, role: str) -> Security:
+    import ssl
+
+    return Security(
+        require_encryption=True,
+        tls_ca_file=credential.authority,
+        tls_min_version=ssl.TLSVersion.TLSv1_3,
+        **{f"tls_{role}_cert": credential.own},
+    )
+
+
+@contextlib.contextmanager
+def _dask() -> Any:
+    """Dask as it is to be in this process: its settings, and silent, since what it logs is no remark of ours."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+    logging.getLogger("tornado").setLevel(logging.CRITICAL + 1)
+    with dask.config.set(_SETTINGS):
+        yield
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost error's words, on one line."""
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return " ".join((str(error) or type(error).__name__).split())[:300]
