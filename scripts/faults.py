@@ -31,6 +31,7 @@ AREAS = {
     "transport": "Hostile databases, and the way to a server",
     "secrets": "Secrets",
     "foreign": "An experiment from someone else",
+    "fleet": "A fleet of agents",
     "input": "Input, terminal and defects",
 }
 """Name in a marker -> heading, in the order of the page."""

@@ -17,6 +17,7 @@ import pytest
 import typer
 
 from loadstone import check_driver, cli, overview, run
+from loadstone.fleet import certificates, cluster
 from tests.tiny_experiment import TINY
 
 RUN = Path(__file__).parent / "examples" / "runs" / "before-app"
@@ -36,6 +37,9 @@ BASES: dict[str, list[str]] = {
     "compare": ["a-run"],
     "capacity": ["a-run"],
     "check driver": ["redis-py"],
+    "fleet agent": ["tls://127.0.0.1:1"],
+    "fleet up": ["local:1"],
+    **{f"fleet {name}": ["tls://127.0.0.1:1"] for name in ("status", "down", "doctor")},
 }
 """What a command needs beside the option."""
 BESIDE: dict[str, list[str]] = {
@@ -52,6 +56,7 @@ BESIDE: dict[str, list[str]] = {
     "--a": ["--b", "operation=get"],
     "--b": ["--a", "operation=get"],
 }
+CREDENTIALS = certificates.made()
 NAMES = {"--uri": "servers.redis.url", "--host": "servers.redis.url"}
 """What a message calls an option otherwise."""
 
@@ -107,6 +112,10 @@ def nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "run", _stop)
     monkeypatch.setattr(check_driver, "check_driver", _stop)
     monkeypatch.setattr(overview, "examine", _stop)
+    for name in ("open_cluster", "serve_scheduler", "serve_member"):
+        monkeypatch.setattr(cluster, name, _stop)
+    certificates.write(tmp_path / "fleet", CREDENTIALS)
+    monkeypatch.setenv(certificates.FOLDER_VARIABLE, str(tmp_path / "fleet"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
