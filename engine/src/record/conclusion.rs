@@ -137,7 +137,8 @@ impl WholeDrive {
         let failovers = self.failovers();
         let by_thread: Vec<&[Stall]> = self.ends.iter().map(|end| end.stalls.as_slice()).collect();
         let stalls = stalls::of_all(&by_thread, self.clock.to_unix_ns(self.origin_ns));
-        let operations = self.operations();
+        let mut encoder = Encoder::default();
+        let operations = self.operations(&mut encoder);
         let (receivers, threads) = self.received(&operations, measure_s);
         DriveRecord {
             format: 1,
@@ -152,6 +153,9 @@ impl WholeDrive {
             pool_wait_ns: Latency::of(&pool_wait),
             schedule_lag_ns: Latency::of(&schedule_lag),
             notice_lag_ns: notice_lag.as_ref().map(Latency::of),
+            pool_wait_histogram: encoder.encode(&pool_wait),
+            schedule_lag_histogram: encoder.encode(&schedule_lag),
+            notice_lag_histogram: notice_lag.as_ref().map(|lag| encoder.encode(lag)),
             commands: self.commands(),
             bytes_sent: self.ends.iter().map(|end| end.bytes_sent).sum::<u64>()
                 + receivers.as_ref().map_or(0, |all| all.bytes_sent),
@@ -220,8 +224,7 @@ impl WholeDrive {
         Phase::ALL.into_iter().map(|phase| (phase, times(phase))).collect()
     }
 
-    fn operations(&self) -> BTreeMap<String, OperationRecord> {
-        let mut encoder = Encoder::default();
+    fn operations(&self, encoder: &mut Encoder) -> BTreeMap<String, OperationRecord> {
         let mut records = BTreeMap::new();
         for (index, trial) in self.trial.iter().enumerate() {
             let mut all = Measured::default();

@@ -362,6 +362,11 @@ pub struct DriveRecord {
     /// Of the open model: how long replies lay before they were noticed, at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice_lag_ns: Option<Latency>,
+    /// What the three are made from: for summaries of several records together.
+    pub pool_wait_histogram: String,
+    pub schedule_lag_histogram: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice_lag_histogram: Option<String>,
     pub commands: BTreeMap<String, CommandRecord>,
     pub bytes_sent: u64,
     pub bytes_received: u64,

@@ -11,27 +11,29 @@ _DIGITS_FIELD = slice(12, 16)
 _ENVELOPE_BYTES = 8
 _UNPACKED_MAX_BYTES = 16 * 1024 * 1024
 """A histogram of three significant digits has at most 0.3 MB."""
-_COUNT_MAX = 2**62
+COUNT_MAX = 2**62 - 1
 """More than any load has; sums of these counts stay whole."""
 
 
 def decoded(encoded: str) -> HdrHistogram:
     """A histogram from its text (HdrHistogram V2, compressed, base64). Raises ValueError if it cannot be read."""
     try:
-        _require_bounded(encoded)
+        unpacked(encoded)
         histogram = HdrHistogram.decode(encoded)
     except Exception as error:
         raise ValueError(f"a histogram cannot be read ({type(error).__name__}: {error})") from None
-    if not 0 <= histogram.get_total_count() <= _COUNT_MAX:
+    if not 0 <= histogram.get_total_count() <= COUNT_MAX:
         raise ValueError("a histogram cannot be read (its counts are too large)")
     return histogram
 
 
-def _require_bounded(encoded: str) -> None:
-    """Raises ValueError if the histogram takes more memory than one of latencies. The library would give it all."""
+def unpacked(encoded: str) -> bytes:
+    """What is packed in the text. Raises ValueError if the histogram takes more memory than one of latencies; the
+    library would give it all."""
     packed = base64.b64decode(encoded)[_ENVELOPE_BYTES:]
-    unpacked = zlib.decompressobj().decompress(packed, _UNPACKED_MAX_BYTES + 1)
-    if len(unpacked) > _UNPACKED_MAX_BYTES:
+    data = zlib.decompressobj().decompress(packed, _UNPACKED_MAX_BYTES + 1)
+    if len(data) > _UNPACKED_MAX_BYTES:
         raise ValueError(f"it unpacks to more than {_UNPACKED_MAX_BYTES} bytes")
-    if int.from_bytes(unpacked[_DIGITS_FIELD]) > _SIGNIFICANT_DIGITS_MAX:
+    if int.from_bytes(data[_DIGITS_FIELD]) > _SIGNIFICANT_DIGITS_MAX:
         raise ValueError(f"it has more than {_SIGNIFICANT_DIGITS_MAX} significant digits")
+    return data

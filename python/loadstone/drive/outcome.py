@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from loadstone.errors import DriveFailed
@@ -450,8 +450,40 @@ class ErrorExample(Part):
     """Its beginning: Redis's text; of HTTP the status line and the beginning of the body."""
 
 
+def _is_left_out(value: object) -> bool:
+    """What no fleet has, and what stands in no run's folder, takes no room in a line."""
+    return not value
+
+
+class AgentRecord(Part):
+    """What one agent of a fleet did in the measure phase, of what the sums of all do not tell."""
+
+    name: str
+    host: str
+    """The name of its machine."""
+    here: bool = False
+    """Whether that is the machine of the command."""
+    cpus: int | None = None
+    """That it may use."""
+    skew_ns: int | None = None
+    """How much later it began than was set for all; less than 0: earlier. None: not known."""
+    skew_bound_ns: int | None = None
+    """By so much at most `skew_ns` is wrong: half of the round trip by which the clocks were compared."""
+    counts: Counts
+    measure_s: float
+    threads: int
+    """So many of the record's threads are its own; those of all agents stand there in the same order."""
+    response_ns: Latency
+    least_ns: Latency | None = None
+    schedule_lag_ns: Latency
+    stalls: tuple[Stall, ...] = ()
+    clock_quantum_ns: int
+    clock_set_s: float = 0.0
+    stopped: str | None = None
+
+
 class DriveRecord(Part):
-    """One share of one trial, driven to its end."""
+    """One share of one trial, driven to its end; or all of a fleet's, merged (`drive/merging.py`)."""
 
     format: Literal[1]
     engine: str
@@ -470,6 +502,10 @@ class DriveRecord(Part):
     """Send delay caused by the driver itself: picked up late after its intended time."""
     notice_lag_ns: Latency | None = None
     """How long replies lay before the driver noticed them, at most; where it is measured, as `least_ns` is."""
+    pool_wait_histogram: str | None = Field(default=None, exclude_if=_is_left_out)
+    """Of what the summaries above are made; None of a client library's program, and in a run's folder."""
+    schedule_lag_histogram: str | None = Field(default=None, exclude_if=_is_left_out)
+    notice_lag_histogram: str | None = Field(default=None, exclude_if=_is_left_out)
     commands: dict[str, CommandRecord]
     """By the command's name; of HTTP by method and path as the plan has them, e.g. `GET /post/{number}`."""
     bytes_sent: int
@@ -504,6 +540,8 @@ class DriveRecord(Part):
     """None when the plan was done; else why it ended early."""
     program: ProgramRecord | None = None
     """None of the native engine."""
+    agents: tuple[AgentRecord, ...] = Field(default=(), exclude_if=_is_left_out)
+    """Of a fleet, in the order of their shares."""
 
 
 def read_interval(text: str) -> Interval:

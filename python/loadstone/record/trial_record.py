@@ -204,6 +204,9 @@ def _for_record(drive: DriveRecord) -> DriveRecord:
     return drive.model_copy(
         update={
             "operations": {name: o.model_copy(update=emptied) for name, o in drive.operations.items()},
+            "pool_wait_histogram": None,
+            "schedule_lag_histogram": None,
+            "notice_lag_histogram": None,
             "examples": tuple(one.model_copy(update={"reply": example_of(one.reply)}) for one in drive.examples),
         }
     )

@@ -2,11 +2,8 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-from hdrh.histogram import HdrHistogram
-
-from loadstone.bounds.histogram_text import decoded
 from loadstone.bounds.replies import shortened
+from loadstone.drive.histogram import NOTHING, Histogram
 from loadstone.drive.outcome import (
     CommandRecord,
     Connections,
@@ -31,9 +28,6 @@ from loadstone.drive.programs.messages import (
 from loadstone.drive.programs.plausible_record import Counted
 from loadstone.drive.programs.program import DriverBroken
 from loadstone.plan.drive_plan import Plan
-
-_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
-_NOTHING = Latency(count=0, min=0, mean=0.0, p50=0, p90=0, p95=0, p99=0, p999=0, max=0)
 
 
 class Translation:
@@ -111,7 +105,7 @@ class Translation:
                 for name, operation in message.operations.items()
             },
             total=message.total,
-            pool_wait_ns=_NOTHING if waits is None else self._most("pool_wait_histogram", waits, message.total.sent),
+            pool_wait_ns=NOTHING if waits is None else self._most("pool_wait_histogram", waits, message.total.sent),
             schedule_lag_ns=self._most("schedule_lag_histogram", message.schedule_lag_histogram, message.total.offered),
             commands={name: CommandRecord(**command.model_dump()) for name, command in message.commands.items()},
             bytes_sent=message.bytes_sent or 0,
@@ -143,10 +137,8 @@ class Translation:
 
     def _of_interval(self, name: str, operation: ProgramIntervalOperation) -> Latency:
         """Of the correct replies of an interval. Raises DriverBroken: it has more times than there were."""
-        latencies = [
-            latency_of(self._read(histogram))
-            for histogram in (operation.response_histogram, operation.service_histogram)
-        ]
+        histograms = (operation.response_histogram, operation.service_histogram)
+        latencies = [self._summary(histogram) for histogram in histograms]
         if most := max((latency.count for latency in latencies if latency.count > operation.ok), default=0):
             what = f"operation {name}: a histogram has {most} times, and {operation.ok} replies were correct"
             raise DriverBroken(f"driver {self._name}: an interval is wrong: {what}")
@@ -154,7 +146,7 @@ class Translation:
 
     def _most(self, what: str, histogram: str, most: int) -> Latency:
         """Of a histogram of the record that has at most so many times. Raises DriverBroken."""
-        latency = latency_of(self._read(histogram))
+        latency = self._summary(histogram)
         if latency.count > most:
             wrong = f"{what} has {latency.count} times, and there were {most} operations"
             raise DriverBroken(f"driver {self._name}: its record is wrong: {wrong}")
@@ -162,33 +154,14 @@ class Translation:
 
     def _whole(self, operation: str, ok: int, histogram: str, overflowed: int) -> Latency:
         """Of a histogram that has a time for each correct reply, but for those that none can hold."""
-        latency = latency_of(self._read(histogram))
+        latency = self._summary(histogram)
         if not ok - overflowed <= latency.count <= ok:
             what = f"operation {operation}: a histogram has {latency.count} times, and {ok} replies were correct"
             raise DriverBroken(f"driver {self._name}: its record is wrong: {what}")
         return latency
 
-    def _read(self, histogram: str) -> HdrHistogram:
+    def _summary(self, histogram: str) -> Latency:
         try:
-            return decoded(histogram)
+            return Histogram.read(histogram).summary()
         except ValueError as error:
             raise DriverBroken(f"driver {self._name}: {error}") from None
-
-
-def latency_of(histogram: HdrHistogram) -> Latency:
-    """The summary of a histogram: a rank's value is the highest that its bucket stands for, as the engine has it."""
-    counts = np.frombuffer(histogram.counts, dtype=np.uint64).astype(np.int64)
-    places = np.flatnonzero(counts)
-    if not len(places):
-        return _NOTHING
-    cumulated = counts[places].cumsum()
-    total = int(cumulated[-1])
-    lowest = [int(histogram.get_value_from_index(int(place))) for place in places]
-    highest = [int(histogram.get_highest_equivalent_value(value)) for value in lowest]
-    middles = [(low + high + 1) // 2 for low, high in zip(lowest, highest, strict=True)]
-    quantiles = {
-        name: highest[int(np.searchsorted(cumulated, max(1, -(-total * round(share * 1000) // 1000))))]
-        for name, share in _QUANTILES.items()
-    }
-    mean = sum(middle * int(count) for middle, count in zip(middles, counts[places], strict=True)) / total
-    return Latency(count=total, min=lowest[0], mean=mean, max=highest[-1], **quantiles)
