@@ -23,10 +23,10 @@ _BOUND = 6.0
 """Standard deviations: so far from its mean the number of keys that random draws hit does not come by chance."""
 
 
-def keys_added(plan: Plan, total: Counts) -> tuple[int, int] | None:
+def keys_added(plan: Plan, total: Counts, agents: int = 0) -> tuple[int, int] | None:
     """The least and the most keys that a drive's operations can have added; None if that is not known.
 
-    `total`: those of the whole drive.
+    `total`: those of the whole drive; `agents`: of a fleet, each with the plan's threads.
     """
     kinds = {_effect(operation) for operation in plan.operations}
     if None in kinds:
@@ -34,7 +34,7 @@ def keys_added(plan: Plan, total: Counts) -> tuple[int, int] | None:
     if plan.keys.loaded or kinds == {"reads"}:
         return 0, 0
     most = min(plan.keys.count, total.sent)
-    return (_least(plan, total.ok), most) if kinds == {"stores"} else (0, most)
+    return (_least(plan, total.ok, plan.threads * max(1, agents)), most) if kinds == {"stores"} else (0, most)
 
 
 def _effect(operation: Operation) -> str | None:
@@ -50,12 +50,12 @@ def _effect(operation: Operation) -> str | None:
     return "reads" if set(names) <= READS else "stores"
 
 
-def _least(plan: Plan, stored: int) -> int:
+def _least(plan: Plan, stored: int, threads: int) -> int:
     """The fewest different keys that so many operations can have stored."""
     count = plan.keys.count
     if not stored:
         return 0
-    if plan.keys.distribution == "exactly_once" or (plan.keys.distribution == "sequential" and plan.threads == 1):
+    if plan.keys.distribution == "exactly_once" or (plan.keys.distribution == "sequential" and threads == 1):
         return min(count, stored)
     if plan.keys.distribution == "uniform":
         # Draws hit count (1 - (1 - 1/count)^draws) keys on average, with a variance below that mean.

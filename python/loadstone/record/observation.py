@@ -113,7 +113,7 @@ def company_of(drives: Sequence[Drive]) -> CompanyFacts:
         for name, record in drive.record.commands.items():
             before = commands.get(name, CommandRecord(sent=0, replied=0))
             commands[name] = before + record
-    added = [keys_added(drive.plan, drive.record.total) for drive in drives]
+    added = [keys_added(drive.plan, drive.record.total, len(drive.record.agents)) for drive in drives]
     known = [keys for keys in added if keys is not None]
     return CompanyFacts(
         drives=len(drives),

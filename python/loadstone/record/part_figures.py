@@ -28,7 +28,7 @@ def cpu_seconds(window: Window, drive: DriveRecord, kinds: Mapping[str, str]) ->
             seconds_of[name] = _sum_of(window, name, counters)
     whole_s = window.increase(DRIVER, "cpu_s")
     seconds_of[DRIVER] = driver_s
-    within_s = driver_s if drive.program is None else 0.0
+    within_s = driver_s if drive.program is None and not drive.agents else 0.0
     seconds_of[OWN] = max(0.0, whole_s - within_s) if whole_s is not None else None
     return {name: round(seconds, 6) for name, seconds in sorted(seconds_of.items()) if seconds is not None}
 

@@ -10,7 +10,7 @@ OPEN_MODEL = {"schedule_sent", "schedule_lag", "dropped_arrivals"}
 NOT_IN_CLEAN = {
     *("hit_rate", "stored_rows", "settings", "limits", "subject_throttled", "temporary_files"),
     "clock_set",
-    *("link_delay", "link_busy", "deliveries"),
+    *("link_delay", "link_busy", "deliveries", "beginning"),
 }
 """Of what else the clean trial has none: reads, lines, and what an experiment counts, sets or limits."""
 LOOKS_AT_MORE = {"connections"}
@@ -321,6 +321,26 @@ def stands_still(of: str, length_s: float = 2.0, no_cpu_s: float = 0.0) -> Calla
     return inject
 
 
+def of_agents(*changes: Line) -> Callable[[Line], None]:
+    """A fleet: an agent for each of `changes` to what it did, with a thread each and as much of the work."""
+
+    def inject(line: Line) -> None:
+        drive, counts, number = line["facts"]["drive"], line["counts"], len(changes)
+        drive["threads"] = [copy.deepcopy(drive["threads"][0]) for _ in changes]
+        names = ("offered", "sent", "ok", "timeouts", "dropped", "in_flight", "unsent")
+        own = {
+            **{"host": "machine", "cpus": 2, "skew_ns": 0, "skew_bound_ns": 50_000, "threads": 1},
+            **{"counts": {**{name: counts[name] // number for name in names}, "errors": {}}},
+            **{"measure_s": drive["measure_s"], "schedule_lag_ns": drive["schedule_lag_ns"]},
+            **{"response_ns": operation(line)["response_ns"], "clock_quantum_ns": drive["clock_quantum_ns"]},
+        }
+        drive["agents"] = [
+            copy.deepcopy({**own, "name": f"a{place}", **change}) for place, change in enumerate(changes)
+        ]
+
+    return inject
+
+
 TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "finished": (setting("facts.drive.stopped", "the server went away"), "invalid"),
     "stalls": (stands_still("server"), "suspect"),
@@ -330,6 +350,7 @@ TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "taken": (stolen(0.2 / 1.2), "suspect"),
     "round_trip": (of_p50("facts.ceiling.floor_p50_ns", 2 * 0.10), "unknown"),
     "clock": (of_p50("facts.drive.clock_quantum_ns", 2 * 0.0251), "invalid"),
+    "beginning": (of_agents({}, {"skew_ns": round(2 * 0.01 * 6e9)}), "suspect"),
     "schedule_sent": (opened(never_sent(2 * 0.01)), "invalid"),
     "schedule_lag": (opened(own_time(2 * 0.1)), "suspect"),
     "dropped_arrivals": (opened(setting("counts.dropped", 2)), "invalid"),

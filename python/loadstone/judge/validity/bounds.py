@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from loadstone.judge.validity.agents import agents_of, of_agent
 from loadstone.judge.validity.check import Finding, Limit, Measured, Unknown, check
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.link_delay import lost_to_links
@@ -70,6 +71,8 @@ class Limits:
     """By how much it would rise at most had others taken nothing."""
     round_trip: bool
     """One user: a round trip, and no capacity."""
+    agent: str | None = None
+    """Of a fleet: whose thread that is."""
 
 
 def limits_of(evidence: TrialEvidence) -> Limits:
@@ -77,7 +80,7 @@ def limits_of(evidence: TrialEvidence) -> Limits:
     cpus, parts = server_cpus(evidence), busy_parts(evidence)
     server, lost = _fullest(evidence, cpus, parts), lost_by_driver(evidence)
     disk = _disk_share(evidence)
-    generator = _driver(evidence, lost)
+    generator, agent = _fullest_agent(evidence) or (_driver(evidence, lost), None)
     one = evidence.closed is not None and evidence.closed.users == ONE_USER and evidence.plan.pipeline_depth == 1
     return Limits(
         server=server,
@@ -86,6 +89,7 @@ def limits_of(evidence: TrialEvidence) -> Limits:
         gain=None if evidence.open is not None or one else _gain(evidence, server, disk, generator, lost),
         taken=_taken(evidence, None if server is None else min(1.0, server + disk), cpus, lost),
         round_trip=one,
+        agent=agent,
     )
 
 
@@ -228,6 +232,25 @@ def _driver(evidence: TrialEvidence, lost: float) -> float | None:
     return min(1.0, max(0.0, own) / max(LEFT_MIN, 1 - lost))
 
 
+def _fullest_agent(evidence: TrialEvidence) -> tuple[float, str] | None:
+    """G of the agent that has least to spare, and its name; None of a single driver.
+
+    What an agent waited for a CPU counts as its own: who had it is known of the machine of the command alone.
+    """
+    found = []
+    for one in agents_of(evidence):
+        threads = [thread for thread in one.threads if thread.wall_s > 0]
+        if not threads:
+            continue
+        hottest = max((t.working_s + (t.waited_s or 0.0)) / t.wall_s for t in threads)
+        cpus = one.agent.cpus or len(threads)
+        together = sum(t.working_s / t.wall_s for t in threads) / cpus if len(threads) > cpus else 0.0
+        found.append(
+            (min(1.0, max(hottest, together) + stopped_share(evidence.facts, one.agent.stalls)), one.agent.name)
+        )
+    return max(found, default=None)
+
+
 def _taken(evidence: TrialEvidence, server: float | None, cpus: CpuUse | None, by_driver: float) -> float | None:
     """What others took: of a side that was full in proportion, otherwise of the whole cycle."""
     if cpus is None:
@@ -323,6 +346,8 @@ def gain(evidence: TrialEvidence) -> Finding | None:
     reason = message(
         "check.gain.bound", generator=limits.generator, server=limits.server, bound=up_to(limits.gain), **disk
     )
+    if limits.agent is not None:
+        reason = of_agent(limits.agent, reason)
     return Measured(100 * limits.gain, reason)
 
 

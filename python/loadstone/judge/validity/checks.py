@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable, Sequence
 
 from loadstone.judge.validity import (
     accounting,
+    agents,
     bounds,
     data,
     link_delay,
@@ -29,6 +30,7 @@ CHECKS: tuple[Check, ...] = (
     bounds.taken,
     time.round_trip,
     time.clock,
+    agents.beginning,
     time.schedule_sent,
     time.schedule_lag,
     time.dropped_arrivals,

@@ -91,7 +91,8 @@ def key_count(evidence: TrialEvidence) -> Finding | None:
 
 def _planned(evidence: TrialEvidence) -> tuple[int, int] | None:
     """The least and the most keys that all drives on the servers can have added; None if that is not known."""
-    own, company = keys_added(evidence.plan, evidence.drive.total), evidence.facts.company
+    drive, company = evidence.drive, evidence.facts.company
+    own = keys_added(evidence.plan, drive.total, len(drive.agents))
     if own is None or company is None:
         return own
     return None if company.keys is None else (own[0] + company.keys[0], own[1] + company.keys[1])

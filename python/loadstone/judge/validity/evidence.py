@@ -105,8 +105,9 @@ class TrialEvidence:
 
     @property
     def own_share(self) -> float:
-        """CPU of the driver and of loadstone itself, in cores."""
-        return sum(part.mean_share for name, part in self.facts.parts.items() if name in (DRIVER, OWN))
+        """CPU of the driver and of loadstone itself on this machine, in cores; agents elsewhere use none of it."""
+        own = {OWN} if self.drive.agents and not any(agent.here for agent in self.drive.agents) else {DRIVER, OWN}
+        return sum(part.mean_share for name, part in self.facts.parts.items() if name in own)
 
     @property
     def ours(self) -> bool:

@@ -4,9 +4,11 @@ A server that stood still is a result: the trial is used, and that is said besid
 of that time is the server's.
 """
 
+from collections.abc import Sequence
 from math import inf
 
 from loadstone.drive.outcome import Stall
+from loadstone.judge.validity.agents import of_agent
 from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, check, share
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.message import message
@@ -36,14 +38,16 @@ def server_stalls(facts: TrialFacts, p50_ns: float | None) -> list[StallFacts]:
 
 
 def driver_stalls(facts: TrialFacts) -> list[Stall]:
-    """Each time that the driver's threads did not run."""
+    """Each time that the driver's threads did not run; of a fleet, those of any agent."""
     return [] if facts.drive is None else [stall for stall in facts.drive.stalls if stall.of == "driver"]
 
 
-def stopped_share(facts: TrialFacts) -> float:
-    """Of the measured time, that for which loadstone was stopped; waiting for a CPU, which others had, is not."""
+def stopped_share(facts: TrialFacts, stalls: Sequence[Stall] | None = None) -> float:
+    """Of the measured time, that for which loadstone was stopped; waiting for a CPU, which others had, is not. With
+    `stalls` by those of one agent."""
     lost_s = 0.0
-    for stall in driver_stalls(facts):
+    of_driver = driver_stalls(facts) if stalls is None else [stall for stall in stalls if stall.of == "driver"]
+    for stall in of_driver:
         stopped = 1 - min(1.0, stall.no_cpu_s / stall.length_s) if stall.length_s > 0 else 0.0
         lost_s += stopped * _measured_s(facts, stall.begin_s, stall.end_s)
     return _of_measured(facts, lost_s)
@@ -106,8 +110,14 @@ def own_stalls(evidence: TrialEvidence) -> Finding | None:
     total_s = sum(stall.length_s for stall in of_driver)
     no_cpu_s = sum(stall.no_cpu_s for stall in of_driver)
     waiting = max((stall.waiting for stall in of_driver), default=0)
+    stopped = [agent.name for agent in evidence.drive.agents if any(one.of == "driver" for one in agent.stalls)]
     reason = message(
-        "check.own_stalls.driver", total_s=total_s, no_cpu_s=no_cpu_s, times=len(of_driver), waiting=waiting
+        "check.own_stalls.driver",
+        total_s=total_s,
+        no_cpu_s=no_cpu_s,
+        times=len(of_driver),
+        waiting=waiting,
+        **({"agents": stopped} if stopped else {}),
     )
     if evidence.open is not None and total_s:
         lost_s = sum(_measured_s(evidence.facts, stall.begin_s, stall.end_s) for stall in of_driver)
@@ -123,4 +133,6 @@ def clock_set(evidence: TrialEvidence) -> Finding | None:
     # What a clock is slewed by is no step: at most 500 millionths of the time.
     if abs(moved_s) <= CLOCK_SET.valid + evidence.driven_s / 1000:
         return None
-    return Judged("valid", round(moved_s, 3), CLOCK_SET.valid, message("check.clock_set.moved", moved_s=moved_s))
+    reason = message("check.clock_set.moved", moved_s=moved_s)
+    whose = next((agent.name for agent in evidence.drive.agents if agent.clock_set_s == moved_s), None)
+    return Judged("valid", round(moved_s, 3), CLOCK_SET.valid, reason if whose is None else of_agent(whose, reason))

@@ -1,10 +1,14 @@
 """Whether the times are the server's: the clock, the schedule, and the round trip that any answer would take."""
 
+from dataclasses import dataclass, replace
 from math import inf
 
+from loadstone.drive.outcome import AgentRecord, Counts
+from loadstone.judge.validity.agents import of_agent, worst_agent
 from loadstone.judge.validity.check import Finding, Judged, Limit, Measured, Unknown, check, share
 from loadstone.judge.validity.evidence import KEPT, TrialEvidence
-from loadstone.message import message
+from loadstone.message import Message, message
+from loadstone.record.histogram import quantiles_of_summary
 from loadstone.record.trial import Quantiles
 
 CLOCK = Limit(2.5, 5, "%", "S: half of the 5 % margin; a step as large as the margin can hide a difference")
@@ -23,21 +27,31 @@ DROPPED = Limit(0, 0, "arrivals", "J: a dropped arrival has no latency, so every
 
 @check(CLOCK, about="latency")
 def clock(evidence: TrialEvidence) -> Finding:
-    """The clock's smallest step against the smallest latency that is printed as typical."""
+    """The clock's smallest step against the smallest latency that is printed as typical; of a fleet each agent's."""
     quantum_ns = evidence.drive.clock_quantum_ns
     printed = [_typical_ns(q) for q in (evidence.trial.response_ns, evidence.trial.service_ns)]
     smallest = min((value for value in printed if value), default=None)
     if quantum_ns <= 0 or smallest is None:
         return Unknown(message("check.clock.no_latency"))
-    measured = share(quantum_ns, smallest)
-    reason = message(
+    worst = worst_agent(evidence, _step)
+    if worst is not None:
+        own = next(agent for agent in evidence.drive.agents if agent.name == worst[1])
+        return Measured(worst[0], of_agent(own.name, _coarse(own.clock_quantum_ns, own.response_ns.p50)))
+    return Measured(share(quantum_ns, smallest), _coarse(quantum_ns, smallest))
+
+
+def _step(agent: AgentRecord) -> float | None:
+    return share(agent.clock_quantum_ns, agent.response_ns.p50) if agent.response_ns.p50 else None
+
+
+def _coarse(step_ns: int, latency_ns: float) -> Message:
+    return message(
         "check.clock.coarse",
-        step_ns=quantum_ns,
-        latency_ns=smallest,
-        low_ns=max(0, smallest - quantum_ns),
-        high_ns=smallest + quantum_ns,
+        step_ns=step_ns,
+        latency_ns=latency_ns,
+        low_ns=max(0, latency_ns - step_ns),
+        high_ns=latency_ns + step_ns,
     )
-    return Measured(measured, reason)
 
 
 def _typical_ns(quantiles: Quantiles) -> float | None:
@@ -47,20 +61,31 @@ def _typical_ns(quantiles: Quantiles) -> float | None:
 
 @check(SCHEDULE_SENT)
 def schedule_sent(evidence: TrialEvidence) -> Finding | None:
-    """Open model: the share of the schedule that was never sent."""
+    """Open model: the share of the schedule that was never sent; of a fleet that of the agent with most."""
     counts = evidence.trial.counts
     if evidence.open is None:
         return None
     if not counts.offered:
         return Unknown(message("check.schedule_sent.nothing_due"))
-    measured = share(counts.offered - counts.sent, counts.offered)
-    reason = message("check.schedule_sent.not_sent", operations=counts.offered - counts.sent, of=counts.offered)
-    return Measured(measured, reason)
+    worst = worst_agent(evidence, lambda agent: _not_sent(agent.counts))
+    if worst is not None:
+        own = next(agent for agent in evidence.drive.agents if agent.name == worst[1])
+        return Measured(worst[0], of_agent(own.name, _never_sent(own.counts)))
+    return Measured(_not_sent(counts), _never_sent(counts))
+
+
+def _not_sent(counts: Counts) -> float:
+    return share(counts.offered - counts.sent, counts.offered)
+
+
+def _never_sent(counts: Counts) -> Message:
+    return message("check.schedule_sent.not_sent", operations=counts.offered - counts.sent, of=counts.offered)
 
 
 @check(SCHEDULE_LAG, about="latency")
 def schedule_lag(evidence: TrialEvidence) -> Finding | None:
-    """Open model: how much of the latencies may be the driver's own, as a share of P50 or of P99.
+    """Open model: how much of the latencies may be the driver's own, as a share of P50 or of P99; of a fleet that
+    of the agent with most.
 
     It bounds them, and refuses none. What a client library sends late is its own, and part of what is measured; one
     that falls behind more and more cannot keep the rate.
@@ -76,12 +101,37 @@ def schedule_lag(evidence: TrialEvidence) -> Finding | None:
         measured = share(lag.p99, response.p50)
         reason = message("check.schedule_lag.some", lag_ns=lag.p99, p50_ns=response.p50)
         return Measured(measured, reason)
+    found = _own_time(response, least)
+    by_agent = [
+        replace(own, agent=agent.name)
+        for agent in evidence.drive.agents
+        if agent.least_ns is not None
+        and (own := _own_time(quantiles_of_summary(agent.response_ns), quantiles_of_summary(agent.least_ns)))
+    ]
+    most = max([one for one in (found, *by_agent) if one is not None], key=lambda one: one.share)
+    reason = message("check.schedule_lag.own", quantile=most.quantile, figure_ns=most.figure_ns, own_ns=most.own_ns)
+    return Measured(most.share, reason if most.agent is None else of_agent(most.agent, reason))
+
+
+@dataclass(frozen=True)
+class _OwnTime:
+    """Of one quantile, what may be the driver's own; of an agent, if one is named."""
+
+    quantile: str
+    figure_ns: int
+    own_ns: int
+    agent: str | None = None
+
+    @property
+    def share(self) -> float:
+        return share(self.own_ns, self.figure_ns)
+
+
+def _own_time(response: Quantiles, least: Quantiles) -> _OwnTime | None:
+    """Of the quantile that has most; None where none is known."""
     quantiles = [("P50", response.p50, least.p50), ("P99", response.p99, least.p99)]
-    known = [(name, at_most, at_least) for name, at_most, at_least in quantiles if at_most and at_least is not None]
-    name, at_most, at_least = max(known, key=lambda one: share(one[1] - one[2], one[1]))
-    own_ns = max(0, at_most - at_least)
-    reason = message("check.schedule_lag.own", quantile=name, figure_ns=at_most, own_ns=own_ns)
-    return Measured(share(own_ns, at_most), reason)
+    known = [_OwnTime(name, most, max(0, most - low)) for name, most, low in quantiles if most and low is not None]
+    return max(known, key=lambda one: one.share, default=None)
 
 
 def _library_lag(evidence: TrialEvidence, library: str, p50_ns: int) -> Finding:

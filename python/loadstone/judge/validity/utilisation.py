@@ -127,7 +127,9 @@ def _watched(evidence: TrialEvidence) -> list[int]:
 
 
 def generator_cpus(evidence: TrialEvidence) -> CpuUse | None:
-    """The CPUs of the driver's threads; None where they are the servers', too, or not known."""
+    """The CPUs of the driver's threads; None where they are the servers', too, or not known, as of a fleet's agents."""
+    if evidence.drive.agents:
+        return None
     placed = evidence.facts.placement
     cpus = evidence.plan.cpus if placed is None else () if placed.shared else placed.generator_cpus
     if not cpus:

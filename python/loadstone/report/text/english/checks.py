@@ -1,6 +1,6 @@
 """What each check of a trial asks, and what it found."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from loadstone.figures import digits
 from loadstone.percents import up_to_percent
@@ -194,13 +194,14 @@ def _stalls(
     )
 
 
-def _own_stalls(total_s: float, no_cpu_s: float, times: int, waiting: int) -> str:
+def _own_stalls(total_s: float, no_cpu_s: float, times: int, waiting: int, agents: Sequence[str] = ()) -> str:
     if no_cpu_s >= total_s / 2:
         why = "other programs had the CPU"
     else:
         why = "it was stopped (a signal, a debugger), or the whole machine was"
     late = f"; it is in the latencies of up to {waiting:,} requests" if waiting else ""
-    still = f"Loadstone's own threads did not run for {total_s:.2f} s{_times(times)}"
+    whose = f"Loadstone's own threads on {', '.join(agents)}" if agents else "Loadstone's own threads"
+    still = f"{whose} did not run for {total_s:.2f} s{_times(times)}"
     return f"{still}: {why}. This delay is not the server's{late}."
 
 
@@ -216,7 +217,16 @@ def _clock_set(moved_s: float) -> str:
     )
 
 
+def _beginning(agent: str, skew_ns: int, bound_ns: int) -> str:
+    way = "late" if skew_ns > 0 else "early"
+    known = f"known to {digits(bound_ns / 1e6)} ms"
+    return f"Agent {agent} began {digits(abs(skew_ns) / 1e6)} ms too {way} ({known}): meanwhile not all made load."
+
+
 CHECKS: Mapping[str, str | Callable[..., str]] = {
+    "check.of_agent": "Agent {agent}: {reason}",
+    "check.beginning.apart": _beginning,
+    "check.beginning.not_known": "When {agents:list} began is not known: their clocks could not be compared.",
     "check.failed_in": "{check} {verdict} in {trials} of {of} trials: {reason:clause}.",
     "check.no_counters": "The server's own counters could not be read.",
     "check.no_correct_reply": "No operation got a correct reply in the measure phase.",
@@ -446,6 +456,7 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.taken": "How much CPU time did other programs and other machines take at most?",
     "check.round_trip": "Is the typical latency the server's, or only that of the round trip?",
     "check.clock": "Is the clock fine enough for the latencies that are printed?",
+    "check.beginning": "Did all agents of a fleet begin at once?",
     "check.schedule_sent": "Was everything sent that the schedule required?",
     "check.schedule_lag": "How much of the latencies may come from the generator, because it sent or noticed late?",
     "check.dropped_arrivals": "Was any arrival dropped because too many were waiting?",
