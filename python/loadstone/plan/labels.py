@@ -41,9 +41,14 @@ def condition_label(experiment: Experiment, condition: Mapping[str, Level], fact
 
 
 def label_of(experiment: Experiment, condition: Condition) -> str:
-    """A condition as the first table that prints it calls it; outside of any table with all its factors."""
+    """A condition as the first table that prints it calls it; outside of any table by what the first one varies, and
+    by what is not as usual."""
     table = next((table for table in experiment.tables if prints(experiment, table, condition)), None)
-    return condition_label(experiment, condition, table.vary if table else condition)
+    if table is not None or not experiment.tables:
+        return condition_label(experiment, condition, table.vary if table else condition)
+    known, varied = experiment.factors, experiment.tables[0].vary
+    named = (name for name, level in condition.items() if name in varied or level != known[name].usual)
+    return condition_label(experiment, condition, named)
 
 
 def prints(experiment: Experiment, table: Table, condition: Condition) -> bool:
