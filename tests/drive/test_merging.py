@@ -54,6 +54,8 @@ def share_of(seed: int, **changes: object) -> tuple[DriveRecord, list[Interval]]
         "threads": [ThreadRecord(cpu=seed, cpu_s=0.1 * seed, wall_s=6.0)],
         "clock_quantum_ns": 20 + seed,
         "overflowed": seed,
+        "started_monotonic_ns": seed,
+        "start_lag_ns": 10 * seed,
         **changes,
     }
     return drive.record.model_copy(update=parts), drive.intervals
@@ -90,6 +92,7 @@ def test_counts_are_added_and_summaries_are_those_of_all_latencies(agents: int) 
     assert [thread.cpu for thread in merged.threads] == list(range(1, agents + 1))
     assert merged.commands["JSON.SET"].sent == sum(record.commands["JSON.SET"].sent for record in records)
     assert (merged.clock_quantum_ns, merged.overflowed) == (20 + agents, total)
+    assert (merged.started_monotonic_ns, merged.start_lag_ns) == (None, 10 * agents)
     assert merged.bytes_sent == sum(record.bytes_sent for record in records)
     assert merged.agents == ()
 

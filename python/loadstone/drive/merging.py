@@ -89,7 +89,8 @@ def merged_interval(intervals: Sequence[Interval]) -> Interval:
 def merged_record(records: Sequence[DriveRecord], agents: Sequence[Agent] = ()) -> DriveRecord:
     """The records of several agents, of at least one; those of a fleet with its `agents`, one each.
 
-    When the load began on the wall clock is the first one's. Of what has no sum: the coarsest clock, and the wall clock
+    When the load began on the wall clock is the first one's; other machines' monotonic clocks mean nothing here, and of
+    the threads that began late it is the latest. Of what has no sum: the coarsest clock, and the wall clock
     that was set furthest; it was stopped for the reason of the first agent that has one, which is named if agents are;
     the server stood still while it answered no agent, the driver while any agent's threads did not run; outages that
     overlap are one. A slice is that of all agents that has its number, and what not every agent measured is none; a
@@ -121,6 +122,8 @@ def _of_several(records: Sequence[DriveRecord]) -> DriveRecord:
         format=1,
         engine=records[0].engine,
         started_unix_ns=records[0].started_unix_ns,
+        started_monotonic_ns=None,
+        start_lag_ns=_most(record.start_lag_ns for record in records),
         phases=phases,
         measure_s=sum(one.end_s - one.begin_s for one in slices)
         if slices
@@ -237,6 +240,7 @@ def _with_agent(record: DriveRecord, agent: Agent) -> DriveRecord:
         cpus=agent.cpus,
         skew_ns=agent.skew_ns,
         skew_bound_ns=agent.skew_bound_ns,
+        start_lag_ns=record.start_lag_ns,
         counts=Counts.sum([one.counts for one in operations]),
         measure_s=record.measure_s,
         threads=len(record.threads),

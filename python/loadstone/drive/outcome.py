@@ -469,6 +469,8 @@ class AgentRecord(Part):
     """How much later it began than was set for all; less than 0: earlier. None: not known."""
     skew_bound_ns: int | None = None
     """By so much at most `skew_ns` is wrong: half of the round trip by which the clocks were compared."""
+    start_lag_ns: int | None = None
+    """How much later than that the last of its threads began."""
     counts: Counts
     measure_s: float
     threads: int

@@ -43,6 +43,13 @@ def test_how_far_apart_agents_began(
     assert (found.verdict, found.measured) == (verdict, pytest.approx(measured, abs=0.001))
 
 
+def test_that_an_agents_last_thread_began_late_is_lateness_of_the_agent(
+    result_of: ResultOf, injectors: ModuleType
+) -> None:
+    found = result_of("beginning", injectors.of_agents({}, {"start_lag_ns": 61 * MS}))
+    assert (found.verdict, found.measured) == ("suspect", pytest.approx(1.018, abs=0.001))
+
+
 def test_the_shortest_slice_is_what_a_skew_is_held_against(result_of: ResultOf, injectors: ModuleType) -> None:
     counted = dict.fromkeys(("offered", "completed", "ok", "failed", "position"), 0)
     slices = [

@@ -47,7 +47,7 @@ def beginning(evidence: TrialEvidence) -> Finding | None:
     if len(agents) < 2:
         return None
     skews = [
-        (agent, agent.skew_ns, agent.skew_bound_ns)
+        (agent, agent.skew_ns + (agent.start_lag_ns or 0), agent.skew_bound_ns)
         for agent in agents
         if agent.skew_ns is not None and agent.skew_bound_ns is not None
     ]
