@@ -10,6 +10,7 @@ import pytest
 
 from loadstone.secrecy import known_secrets, references
 
+from .namespaces import namespace  # noqa: F401 (a fixture)
 from .podman import hostile_image, image_elsewhere, mariadb_image, podman, podman_found, relatives  # noqa: F401 (fixtures)
 from .servers import (  # noqa: F401 (fixtures)
     certificates,
