@@ -149,6 +149,13 @@ def monitors(watch: "Watch") -> "list[Monitor]":
     return all_monitors
 
 
+def monitors_of_machine(watch: "Watch") -> "list[Monitor]":
+    """Those of the machine and its processes alone, which ask no server."""
+    return [
+        monitor for watching in import_module("loadstone.software.host.monitor").WATCHING for monitor in watching(watch)
+    ]
+
+
 def doctor() -> "list[Fact]":
     """What each room says of what is installed."""
     return [fact() for name in SOFTWARE for fact in room(name).facts]

@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pytest
 
-from loadstone.conduct.processes import alike, in_turn_with, paused_of, watched_apart
+from loadstone.conduct.processes import alike, in_turn_with, paused_of, watch_of, watched_apart
 from loadstone.conduct.warm_up import warm_up_each
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.machine.process_identity import started
@@ -20,6 +20,12 @@ from .fake_rig import FakeRig
 from .test_block import Open
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are identified on Linux only")
+
+
+class Elsewhere(FakeServer):
+    """One whose process is not this machine's."""
+
+    pids: Mapping[str, int] = {}
 
 
 class Application(FakeSubject):
@@ -118,3 +124,27 @@ def test_each_application_is_warmed_up_once_while_the_others_stand_still(fake_ri
         warm_up_each(rig.measurement, [first, second])
         assert (len(rig.driver.shares), len(log)) == (once, 4)
     assert not any(one.held for one in applications)
+
+
+def test_what_is_on_other_machines_is_named_as_it_would_be_here() -> None:
+    two = [Endpoint(host="10.0.0.1"), Endpoint(host="10.0.0.2", replica_of=0), Endpoint(host="10.0.0.9", standby=True)]
+    nodes = tuple(Endpoint(host=f"10.0.1.{number}", port=7000 + number) for number in (1, 2))
+    ready = Ready(
+        {
+            "redis": replace(deployed(Elsewhere("redis")), endpoints=tuple(two)),
+            "nodes": replace(deployed(Elsewhere("nodes")), endpoints=nodes),
+        },
+        {
+            "app": DeployedSubject(FakeSubject("app"), (Endpoint(host="app.example", port=8080),), {}, 0.0),
+            "here": DeployedSubject(FakeSubject("here"), (Endpoint(host="localhost", port=8080),), {}, 0.0),
+            "ours": DeployedSubject(Application("ours", os.getpid()), (Endpoint(host="10.0.2.1"),), {}, 0.0),
+        },
+    )
+    found = {part: (one.host, one.port, one.stores) for part, one in watch_of(ready, ()).elsewhere.items()}
+    assert found == {
+        "redis": ("10.0.0.1", 6379, True),
+        "redis-replica-1": ("10.0.0.2", 6379, True),
+        "nodes-1": ("10.0.1.1", 7001, True),
+        "nodes-2": ("10.0.1.2", 7002, True),
+        "app": ("app.example", 8080, False),
+    }

@@ -8,6 +8,7 @@ import pytest
 from tests.scripts import checked
 
 from loadstone import registry
+from loadstone.fleet.monitors import BesideServers
 from loadstone.observe.sample import Monitor
 from loadstone.software.host.generator import GeneratorMonitor
 from loadstone.software.host.monitor import HostMonitor
@@ -24,7 +25,7 @@ from loadstone.software.redis.monitor import RedisMonitor
 ROOT = Path(__file__).parents[2]
 ROOMS = ROOT / "python" / "loadstone" / "software"
 MONITORS: tuple[type[Monitor], ...] = (
-    *(HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor),
+    *(HostMonitor, OthersMonitor, ProcessMonitor, BesideServers, GeneratorMonitor),
     *(MariaDbMonitor, PostgresqlMonitor, RedisMonitor, MemcachedMonitor, JvmMonitor, NodeMonitor),
 )
 METRICS = list(registry.METRICS.values())
@@ -39,7 +40,7 @@ def test_what_monitors_report_is_declared_and_what_is_declared_is_reported() -> 
 
 def test_every_room_with_a_monitor_is_among_them() -> None:
     assert {path.parent.name for path in ROOMS.glob("*/metrics.py")} == {
-        one.__module__.split(".")[2] for one in MONITORS
+        one.__module__.split(".")[2] for one in MONITORS if one is not BesideServers
     }
 
 

@@ -389,7 +389,7 @@ def test_a_real_prometheus_scrapes_it_and_answers_the_dashboard(exporter: LiveEx
         for _ in range(3):
             exporter.observe(interval(ok=4))
         server.await_answer('loadstone_requests_total{outcome="ok"} == 16')
-        [kind] = server.await_answer("loadstone_host_cpu_ratio{mode='idle'}")
+        [kind] = server.await_answer("loadstone_host_cpu_ratio{mode='idle',part='host'}")
         assert float(kind["value"][1]) == pytest.approx(0.08)
         [quantile] = server.await_answer(
             "histogram_quantile(0.5, sum by (le) (rate(loadstone_response_seconds_bucket[10m]))) > 0"

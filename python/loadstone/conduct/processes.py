@@ -14,10 +14,12 @@ from loadstone import registry
 from loadstone.deploy.control import Control
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.subjects.subject import Subject
+from loadstone.deploy.transport import is_loopback
 from loadstone.drive.driver import ProcessOfDrive
 from loadstone.machine import process_table
 from loadstone.machine.process_identity import started
-from loadstone.observe.watch import Page, Watch
+from loadstone.observe.watch import Elsewhere, Page, Watch
+from loadstone.plan.endpoints import Endpoint
 
 LOOPBACK = "127.0.0.1"
 
@@ -49,7 +51,34 @@ def watch_of(
         cpus=tuple(cpus),
         controls=controls,
         pages=pages,
+        elsewhere=dict(_elsewhere(ready)),
     )
+
+
+def _elsewhere(ready: Ready) -> Iterator[tuple[str, Elsewhere]]:
+    """The parts of which no process was found on this machine, as they would be called here."""
+    for name, server in ready.servers.items():
+        if not server.processes:
+            kind = registry.PART_KINDS.get(server.control.software)
+            many, stores = kind is not None and kind.many_processes, kind is not None and kind.store
+            for part, endpoint in _named(name, server.endpoints):
+                yield part, Elsewhere(endpoint.host, endpoint.port, many, stores)
+    for name, subject in ready.subjects.items():
+        if not subject.subject.pids:
+            for part, endpoint in _named(name, subject.endpoints):
+                yield part, Elsewhere(endpoint.host, endpoint.port)
+
+
+def _named(name: str, endpoints: Sequence[Endpoint]) -> Iterator[tuple[str, Endpoint]]:
+    """Parts of a server or subject by their addresses; what is reached by the loopback is this machine's."""
+    loaded = [endpoint for endpoint in endpoints if endpoint.in_service]
+    primaries = [endpoint for endpoint in loaded if endpoint.replica_of is None]
+    replicas = [endpoint for endpoint in loaded if endpoint.replica_of is not None]
+    parts = (
+        {name: primaries[0]} if len(primaries) == 1 else {f"{name}-{at}": one for at, one in enumerate(primaries, 1)}
+    )
+    parts |= {f"{name}-replica-{at}": one for at, one in enumerate(replicas, 1)}
+    return ((part, one) for part, one in parts.items() if one.unix_path is None and not is_loopback(one.host))
 
 
 def _pages_of(subject: Subject) -> Iterator[tuple[str, Page]]:

@@ -312,4 +312,4 @@ def threads_of(trial: TrialRecord, server: str) -> int | None:
         return 1 if number in (None, 1) else None
     if number is None or evidence is None:
         return None
-    return max(1, min(number, place_cpus(evidence) or number))
+    return max(1, min(number, place_cpus(evidence, [server]) or number))

@@ -5,6 +5,9 @@ from typing import NamedTuple, Protocol
 
 from loadstone.software.metric import Metric
 
+OTHER_MACHINE = ".host"
+"""How the part of another machine ends, which a monitor of a fleet observes: after its name."""
+
 
 class Sample(NamedTuple):
     """One value that a monitor observed, in the unit that its metric declares."""

@@ -16,6 +16,19 @@ class Page:
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """A part whose process is not one of this machine's, as far as can be seen."""
+
+    host: str
+    port: int
+    """Where it serves."""
+    many_processes: bool = False
+    """Whether it works in many processes: all below the first one are observed together."""
+    stores: bool = False
+    """Whether it holds data, and so may wait for its disk."""
+
+
+@dataclass(frozen=True)
 class Watch:
     """Parts are named after the servers and subjects of the experiment."""
 
@@ -37,8 +50,12 @@ class Watch:
     """Software -> part -> a control of its room that is used for nothing else, with a time-out below a second."""
     workers: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Part of `trees` -> the processes below the first one that do its work, each in its main thread."""
+    stores: frozenset[str] = frozenset()
+    """Parts that hold data and have no control: their processes may wait for their disks."""
     pages: Mapping[str, Mapping[str, Page]] = field(default_factory=dict)
     """Runtime (`jvm`, `node`) -> part, or worker of a part -> where it tells its figures."""
+    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict)
+    """Part -> where it serves, of those that a monitor beside them may observe."""
 
     def controls_of(self, software: str) -> Mapping[str, Any]:
         """Part -> its control, of all parts of a software."""

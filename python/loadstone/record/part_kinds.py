@@ -10,16 +10,19 @@ from loadstone.software.part_kind import UNKNOWN, PartKind
 SUBJECT = "subject"
 
 
-def kinds_of(software: Mapping[str, str], subjects: Collection[str], lines: Collection[str] = ()) -> dict[str, str]:
+def kinds_of(
+    software: Mapping[str, str], subjects: Collection[str], lines: Collection[str] = (), machines: Collection[str] = ()
+) -> dict[str, str]:
     """Part -> its kind.
 
     Args:
         software: server -> the software that it is, as its control has it.
         subjects: the names of the subjects.
         lines: the parts that are lines to servers.
+        machines: the parts that are machines, beside this one.
     """
     parts = {**dict.fromkeys(subjects, SUBJECT), **dict.fromkeys(lines, LINK)}
-    return {HOST: "host", DRIVER: "driver", **software, **parts}
+    return {**dict.fromkeys((HOST, *machines), "host"), DRIVER: "driver", **software, **parts}
 
 
 def declared(kind: str | None) -> PartKind:

@@ -9,6 +9,7 @@ from typing import get_args
 from loadstone.bounds.replies import example_of
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
+from loadstone.observe.sample import OTHER_MACHINE
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.units import of_plan
@@ -39,7 +40,8 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
     """The record of a planned trial that was observed; its verdict is `suspect` until it is judged."""
     drive, window = observation.drive.record, observation.window
     lines = [link.part for link in observation.readings.links.values()]
-    kinds = kinds_of(observation.readings.software, observation.readings.subjects, lines)
+    machines = {sample.part for sample in observation.drive.samples if sample.part.endswith(OTHER_MACHINE)}
+    kinds = kinds_of(observation.readings.software, observation.readings.subjects, lines, sorted(machines))
     cpu_s = cpu_seconds(window, drive, kinds)
     facts = _facts(planned, observation, window, cpu_s, kinds)
     counts = Counts.sum([operation.counts for operation in drive.operations.values()])

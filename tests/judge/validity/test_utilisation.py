@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
-from loadstone.judge.validity.utilisation import CpuUse, generator_cpus, server_cpus
+from loadstone.judge.validity.utilisation import CpuUse, generator_cpus, place_cpus, server_cpus
 from loadstone.record.trial import TrialRecord
 
 Line = dict[str, Any]
@@ -99,3 +99,18 @@ def test_parts_that_no_one_placed_have_no_cpus_of_their_own(found: Found) -> Non
     assert server_cpus(nowhere) is None
     assert generator_cpus(nowhere) is None
     assert generator_cpus(found(shared=True)) is None
+
+
+def test_servers_on_other_machines_have_the_cpus_of_these(found: Found) -> None:
+    """Two machines: one with the Redis, one with an application's two replicas. This machine's CPUs are nobody's."""
+    here = {"cpu0": {"busy": 90.0, "stolen": 10.0}, "cpu1": {"busy": 40.0, "stolen": 2.0}}
+    redis = {"redis": {"machine_number": 1.0, "machine_cpus": 16.0}}
+    assert place_cpus(found(here, none=True)) == 2
+    assert place_cpus(found(here | redis, none=True)) == 16
+    assert server_cpus(found(here, none=True)) is not None
+    assert server_cpus(found(here | redis, none=True)) is None
+
+    replicas = {f"app-{at}": {"machine_number": 2.0, "machine_cpus": 4.0} for at in (1, 2)}
+    both = found(here | redis | replicas, none=True)
+    assert place_cpus(both, ["app-1", "app-2"]) == 4
+    assert place_cpus(both, ["redis", "app-1"]) == 20

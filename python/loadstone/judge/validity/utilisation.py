@@ -1,6 +1,6 @@
 """How full the machine was in one trial: its disk, its CPUs, and each server and subject."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
@@ -117,7 +117,7 @@ def server_cpus(evidence: TrialEvidence) -> CpuUse | None:
             return None
         return _of(evidence, placed.server_cpus) or _from_totals(evidence, placed.server_cpus, placed.generator_cpus)
     watched = _watched(evidence)
-    on_this_host = bool(evidence.server_parts)
+    on_this_host = bool(evidence.server_parts.keys() - _machines(evidence, evidence.server_parts).keys())
     return _of(evidence, watched) if on_this_host and watched else None
 
 
@@ -235,10 +235,26 @@ def of_its_time(busy: float, waited: float | None) -> float:
     return min(1.0, busy / max(0.05, 1.0 - (waited or 0.0)))
 
 
-def place_cpus(evidence: TrialEvidence) -> int:
-    """CPUs that servers and subjects may use: all watched ones where no one placed them; 0 where it is not known."""
+def place_cpus(evidence: TrialEvidence, parts: Iterable[str] = ()) -> int:
+    """CPUs that servers and subjects may use: all watched ones where no one placed them; 0 where it is not known.
+
+    `parts`: of these, or of all; on other machines those of their machines.
+    """
+    machines = _machines(evidence, [*parts] or evidence.server_parts)
+    if machines:
+        return sum(dict(machines.values()).values())
     placed = evidence.facts.placement
     return len(placed.server_cpus) if placed is not None else len(_watched(evidence))
+
+
+def _machines(evidence: TrialEvidence, parts: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """The number and the CPUs of the machine of each of these parts that a monitor of a fleet saw elsewhere."""
+    seen = {part: evidence.facts.seen.get(part, {}) for part in parts}
+    return {
+        part: (round(figures["machine_number"].avg), round(figures["machine_cpus"].avg))
+        for part, figures in seen.items()
+        if {"machine_number", "machine_cpus"} <= figures.keys()
+    }
 
 
 def _busy(evidence: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
@@ -254,7 +270,7 @@ def _busy(evidence: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | No
             if main is None
             else Busy(kind, min(1.0, main / min(1.0, limit or 1.0) + disk), cores, None, disk, limit)
         )
-    placed = float(place_cpus(evidence)) or None
+    placed = float(place_cpus(evidence, parts)) or None
     cpus = min((bound for bound in (limit, placed) if bound is not None), default=None)
     shares = [share for share in (main, cores / cpus if cpus else None) if share is not None]
     if not shares:

@@ -230,6 +230,18 @@ OF_PROCESS = (
     ),
 )  # fmt: skip
 
+OF_ELSEWHERE = (
+    Metric(
+        "machine_cpus", PROCESS, "gauge", "CPUs", "of the machine that it runs on, where that is another one",
+        Series("process_machine_cpus", "CPUs of the other machine that the process runs on"),
+    ),
+    Metric(
+        "machine_number", PROCESS, "gauge", "number", "of that machine, among those of a fleet's monitors",
+        Series("process_machine_number", "The other machine that the process runs on"),
+    ),
+)  # fmt: skip
+"""Of processes on other machines, in addition to what every process has."""
+
 
 def _of_generator(name: str, kind: MetricKind, unit: str, text: str, series: Series) -> Metric:
     return Metric(name, GENERATOR, kind, unit, text, series, kept=False)
@@ -262,5 +274,5 @@ _GENERATOR = (
     ),
 )  # fmt: skip
 OF_GENERATOR = (*(metric for metric in OF_PROCESS if metric.name in ("cpu_s", "cpu_share", "rss_bytes")), *_GENERATOR)
-METRICS = (*OF_HOST, *OF_OTHERS, *OF_PROCESS, *_GENERATOR)
+METRICS = (*OF_HOST, *OF_OTHERS, *OF_PROCESS, *OF_ELSEWHERE, *_GENERATOR)
 OBSERVED = Observed(METRICS, KINDS, locks=(Lock("lock_waiters", "lock_wait_share"),))

@@ -56,7 +56,7 @@ class ProcessMonitor:
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
         """One for each process, but for those that are observed with all below them."""
-        stores = {part for controls in watch.controls.values() for part in controls}
+        stores = watch.stores.union(*watch.controls.values())
         own = ((part, pid) for part, pid in watch.pids.items() if part not in watch.trees)
         return [cls(part, pid, stores=part in stores) for part, pid in own]
 

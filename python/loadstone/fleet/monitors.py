@@ -1,0 +1,151 @@
+"""The monitors of a fleet, beside servers and applications on other machines: their figures on this one's time line.
+
+They are asked at the moments of the other monitors. One that does not answer in time is left out for a while; what it
+did not say is missing, as with any monitor, and the run goes on.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Self, TypeVar
+
+from loadstone import registry
+from loadstone.fleet import monitor as on_monitor
+from loadstone.fleet.clocks import Measured, measure
+from loadstone.fleet.seam import AgentFailed, AgentLost, Cluster, Member
+from loadstone.machine import steady_clock
+from loadstone.observe.sample import OTHER_MACHINE, Monitor, Sample
+from loadstone.observe.watch import Watch
+from loadstone.record.facts import HOST
+from loadstone.software.metric import by_name
+
+T = TypeVar("T")
+BEGIN_S = 10.0
+"""How long a monitor may take to find the processes of the parts."""
+ANSWER_S = 0.5
+AGAIN_S = 5.0
+"""So long one is left out that did not answer."""
+CLOCK_S = 30.0
+"""After so long its clock is compared anew."""
+EXCHANGES = 10
+CALLERS = 16
+"""Monitors that are asked at once."""
+
+
+class FleetMonitors:
+    """Adds what the monitors of a cluster see to what is seen from here; a context."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        here: Callable[[Watch], Sequence[Monitor]],
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`here`: the monitors of this machine; `note`: told in a line when a monitor is lost, once each."""
+        self._here, self._note = here, note
+        self._beside = tuple(_Member(cluster, one, self._lost) for one in cluster.members if one.role == "monitor")
+        self._numbers = itertools.count(1)
+        self._noted: set[str] = set()
+        self._pool = ThreadPoolExecutor(CALLERS, "fleet-monitors")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+
+    def watching(self, watch: Watch) -> list[Monitor]:
+        """All monitors for what a run lets them see."""
+        monitors = list(self._here(watch))
+        if self._beside:
+            monitors.append(BesideServers(self._beside, self._pool, f"watch-{next(self._numbers)}", watch))
+        return monitors
+
+    def _lost(self, member: Member, why: str) -> None:
+        if member.name not in self._noted:
+            self._noted.add(member.name)
+            self._note(f"monitor {member.name}: {why}; its figures may be missing")
+
+
+class _Member:
+    """One of the monitors."""
+
+    def __init__(self, cluster: Cluster, member: Member, lost: Callable[[Member, str], None]) -> None:
+        self._cluster, self._member, self._lost = cluster, member, lost
+        self._clock: Measured | None = None
+        self._not_before_s = 0.0
+        self.machine = f"{member.name}{OTHER_MACHINE}"
+
+    def begin(self, watch: str, parts: Sequence[dict[str, object]]) -> dict[str, int]:
+        """Have it watch; the parts that it found, and their processes."""
+        answer = self._ask(lambda: self._began(watch, parts))
+        return {} if answer is None else answer["pids"]
+
+    def sample(self, watch: str, parts: Sequence[dict[str, object]]) -> tuple[float, on_monitor.Observed]:
+        """What it sees now, and when that was as this process tells the time; nothing if it does not answer."""
+
+        def asked() -> tuple[float, on_monitor.Observed]:
+            clock = self._compared()
+            observed = self._cluster.call(self._member, on_monitor.sample, watch, timeout_s=ANSWER_S)
+            if observed is None:  # it is another process by now
+                self._began(watch, parts)
+            if not observed:
+                return 0.0, []
+            now_ns = time.monotonic_ns()
+            ago_ns = now_ns - (observed[0][0] - clock.at(now_ns).offset_ns)
+            return (steady_clock.unix_ns() - ago_ns) / 1e9, observed
+
+        return self._ask(asked) or (0.0, [])
+
+    def _began(self, watch: str, parts: Sequence[dict[str, object]]) -> on_monitor.Answer:
+        self._compared()
+        return self._cluster.call(self._member, on_monitor.begin, watch, list(parts), timeout_s=BEGIN_S)
+
+    def _compared(self) -> Measured:
+        clock = self._clock
+        if clock is None or time.monotonic_ns() - clock.at_ns > CLOCK_S * 1e9:
+            clock = self._clock = measure(self._cluster, self._member, EXCHANGES)
+        return clock
+
+    def _ask(self, ask: Callable[[], T]) -> T | None:
+        if time.monotonic() < self._not_before_s:
+            return None
+        try:
+            return ask()
+        except (AgentLost, AgentFailed) as problem:
+            self._not_before_s = time.monotonic() + AGAIN_S
+            self._clock = None
+            self._lost(self._member, problem.why)
+            return None
+
+
+class BesideServers:
+    """What all monitors of a fleet see of one condition."""
+
+    METRICS = by_name(metric for metric in registry.METRICS.values() if metric.part in (HOST, "process"))
+
+    def __init__(self, beside: Sequence[_Member], pool: ThreadPoolExecutor, name: str, watch: Watch) -> None:
+        self._beside, self._pool, self._name = beside, pool, name
+        self._parts = [{"part": part, **asdict(where)} for part, where in watch.elsewhere.items()]
+        found = list(pool.map(lambda one: one.begin(name, self._parts), beside))
+        self._of: list[set[str]] = []
+        """The parts of each member: of two on one machine the first one has them."""
+        taken: set[str] = set()
+        for pids in found:
+            self._of.append(set(pids) - taken)
+            taken |= set(pids)
+
+    def sample(self, unix_s: float) -> Iterator[Sample]:  # noqa: ARG002 (each has the time of its own machine)
+        """See `observe.sample.Monitor`."""
+        answers = list(self._pool.map(lambda one: one.sample(self._name, self._parts), self._beside))
+        for number, (member, parts, (at_s, observed)) in enumerate(
+            zip(self._beside, self._of, answers, strict=True), 1
+        ):
+            names = {HOST: member.machine, **{part: part for part in parts}}
+            for at_ns, part, metric, value in observed:
+                if part in names:
+                    yield Sample(at_s + (at_ns - observed[0][0]) / 1e9, names[part], metric, value)
+            for name in names.values() if observed else ():
+                yield Sample(at_s, name, "machine_number", float(number))

@@ -1,0 +1,151 @@
+"""Monitors beside servers: a process in a network of its own, seen by a monitor whose clock is another one's."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import pytest
+from tests.namespaces import ADDRESS, PORT, listener
+
+from loadstone import registry
+from loadstone.fleet import clocks, monitor
+from loadstone.fleet.monitors import FleetMonitors
+from loadstone.fleet.seam import AgentLost, Heard, Member
+from loadstone.machine import steady_clock
+from loadstone.observe.sample import Sample
+from loadstone.observe.watch import Elsewhere, Watch
+
+T = TypeVar("T")
+AHEAD_NS = 3_600_000_000_000
+BESIDE = Member("db-1", "tls://10.231.7.2:8787", "monitor", "db-1.example")
+APP = {"app": Elsewhere(ADDRESS, PORT)}
+
+
+class OneMonitor:
+    """A cluster whose members are this process, with a clock that is an hour ahead; once gone it does not answer."""
+
+    def __init__(self, *members: Member) -> None:
+        self.members = members
+        self.gone = False
+        self.called: list[str] = []
+
+    def call(self, member: Member, function: Callable[..., T], *args: object, timeout_s: float) -> T:
+        assert timeout_s > 0
+        self.called.append(function.__name__)
+        if self.gone:
+            raise AgentLost(member.name, "it left the fleet")
+        answer: object = function(*args)
+        if function is clocks.read_clock:
+            answer = time.monotonic_ns() + AHEAD_NS
+        if function is monitor.sample and answer is not None:
+            answer = [[at_ns + AHEAD_NS, *rest] for at_ns, *rest in answer]  # type: ignore[attr-defined]
+        return answer  # type: ignore[return-value]
+
+    def send(self, member: Member, function: Callable[..., object], *args: object) -> None: ...
+
+    def listen(self, topic: str, heard: Heard) -> None: ...
+
+    def lost(self) -> Mapping[str, str]:
+        return {}
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monitor, "_WATCHES", {})
+
+
+def figures(samples: list[Sample], part: str) -> dict[str, float]:
+    return {sample.metric: sample.value for sample in samples if sample.part == part}
+
+
+def test_a_process_elsewhere_has_its_cpu_on_this_machines_time_line(namespace: str) -> None:
+    fleet = FleetMonitors(OneMonitor(BESIDE), lambda _: [])
+    with listener(namespace, then="while True: pass"):
+        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        list(beside.sample(0.0))
+        time.sleep(0.4)
+        began_s = steady_clock.unix_s()
+        samples = list(beside.sample(0.0))
+        ended_s = steady_clock.unix_s()
+    app = figures(samples, "app")
+    assert app["alive"] == 1
+    assert app["cpu_s"] > 0
+    assert 0 < app["cpu_share"] < 1.5
+    assert app["machine_cpus"] >= 1
+    assert app["machine_number"] == 1
+    assert {sample.part for sample in samples} == {"app", "db-1.host"}
+    assert all(began_s - 0.1 <= sample.unix_s <= ended_s + 0.1 for sample in samples)
+    assert {sample.metric for sample in samples} <= registry.METRICS.keys()
+
+
+def test_the_machine_is_seen_where_no_part_is_on_it() -> None:
+    fleet = FleetMonitors(OneMonitor(BESIDE), lambda _: [])
+    (beside,) = fleet.watching(Watch(elsewhere=APP))
+    list(beside.sample(0.0))
+    time.sleep(0.2)
+    samples = list(beside.sample(0.0))
+    assert {sample.part for sample in samples} == {"db-1.host"}
+    machine = figures(samples, "db-1.host")
+    assert machine["us"] + machine["sy"] + machine["id"] + machine["wa"] + machine["st"] == pytest.approx(100, abs=0.1)
+
+
+def test_of_two_monitors_that_see_a_part_one_has_it(namespace: str) -> None:
+    other = Member("db-2", "tls://10.231.7.3:8787", "monitor", "db-2.example")
+    fleet = FleetMonitors(OneMonitor(BESIDE, other), lambda _: [])
+    with listener(namespace):
+        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        samples = list(beside.sample(0.0))
+    assert [sample.value for sample in samples if (sample.part, sample.metric) == ("app", "alive")] == [1]
+    assert figures(samples, "db-2.host")["machine_number"] == 2
+
+
+def test_a_fleet_without_monitors_adds_nothing() -> None:
+    agent = Member("agent-1", "tls://10.231.7.2:8787", "agent", "load-1")
+    cluster = OneMonitor(agent)
+    here = registry.monitors(Watch())
+    assert FleetMonitors(cluster, lambda _: here).watching(Watch(elsewhere=APP)) == here
+    assert cluster.called == []
+
+
+def test_one_that_is_lost_is_noted_once_and_asked_again_later(namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes: list[str] = []
+    cluster = OneMonitor(BESIDE)
+    fleet = FleetMonitors(cluster, lambda _: [], notes.append)
+    with listener(namespace):
+        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        assert list(beside.sample(0.0))
+        cluster.gone = True
+        asked = len(cluster.called)
+        for _ in range(3):
+            assert list(beside.sample(0.0)) == []
+        assert len(cluster.called) == asked + 1  # it is left alone for a while
+        assert notes == ["monitor db-1: it left the fleet; its figures may be missing"]
+        cluster.gone = False
+        monkeypatch.setattr(fleet._beside[0], "_not_before_s", 0.0)
+        assert figures(list(beside.sample(0.0)), "app")["alive"] == 1
+
+
+def test_one_that_was_started_again_is_told_anew_what_to_watch(namespace: str) -> None:
+    cluster = OneMonitor(BESIDE)
+    with listener(namespace):
+        (beside,) = FleetMonitors(cluster, lambda _: []).watching(Watch(elsewhere=APP))
+        monitor._WATCHES.clear()
+        assert list(beside.sample(0.0)) == []
+        assert figures(list(beside.sample(0.0)), "app")["alive"] == 1
+
+
+def test_a_part_that_died_is_said_to_be_dead(namespace: str) -> None:
+    (beside,) = FleetMonitors(OneMonitor(BESIDE), lambda _: []).watching(Watch(elsewhere={}))
+    with listener(namespace):
+        (beside,) = FleetMonitors(OneMonitor(BESIDE), lambda _: []).watching(Watch(elsewhere=APP))
+    assert figures(list(beside.sample(0.0)), "app")["alive"] == 0
+
+
+def test_a_monitor_keeps_the_newest_watches_alone() -> None:
+    for number in range(monitor.KEPT_MAX + 3):
+        monitor.begin(f"watch-{number}", [])
+    assert monitor.sample("watch-2") is None
+    assert monitor.sample("watch-3") is not None
+    assert len(monitor._WATCHES) == monitor.KEPT_MAX
