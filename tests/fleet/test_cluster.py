@@ -1,5 +1,6 @@
 """The cluster on a real scheduler and real agents of this machine."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -14,12 +15,13 @@ import psutil
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.fleet import certificates, clocks, seam
+from loadstone.fleet import certificates, clocks, cluster, seam
 from loadstone.fleet.cluster import DaskCluster, open_cluster, ping
 from loadstone.fleet.doctor import answer_nothing, examined, facts_here
 from loadstone.fleet.identity import own_identity
 from loadstone.fleet.seam import AgentFailed, AgentLost
 from loadstone.fleet.spec import read_fleet
+from loadstone.machine.local_ports import free_port
 
 from .local_fleets import await_true, done, loadstone, local_fleet, runs
 
@@ -271,6 +273,59 @@ def test_an_agent_joins_again_when_its_scheduler_restarts(tmp_path: Path) -> Non
                     await_true(lambda: heard == ["again"], str(heard))
             finally:
                 fleet.close()
+
+
+def test_as_many_agents_as_are_named_are_waited_for_and_the_scheduler_too(tmp_path: Path) -> None:
+    """As in a cluster that starts all at once. A monitor is no agent."""
+    certificates.write(tmp_path / "them", certificates.made())
+    environment = {certificates.FOLDER_VARIABLE: str(tmp_path / "them")}
+    address = f"tls://127.0.0.1:{free_port()}"
+    opened: list[DaskCluster] = []
+
+    def open_it() -> None:
+        opened.append(open_cluster(read_fleet(f"{address}?agents=2"), folder=tmp_path / "them"))
+
+    opening = threading.Thread(target=open_it)
+    opening.start()
+    time.sleep(0.5)
+    with contextlib.ExitStack() as held:
+        listen = address.removeprefix("tls://")
+        held.enter_context(loadstone("fleet", "scheduler", "--listen", listen, environment=environment))
+        for name, role in (("one", "agent"), ("beside", "monitor")):
+            words = ("fleet", "agent", address, "--name", name, "--role", role)
+            member = held.enter_context(loadstone(*words, environment=environment))
+            assert member.stderr is not None
+            while "joined" not in member.stderr.readline():
+                pass
+        time.sleep(1.5)
+        assert opened == []
+        held.enter_context(loadstone("fleet", "agent", address, "--name", "two", environment=environment))
+        opening.join(30)
+        (fleet,) = opened
+        try:
+            roles = {member.name: member.role for member in fleet.members}
+            assert roles == {"one": "agent", "two": "agent", "beside": "monitor"}
+        finally:
+            fleet.close()
+
+
+def test_too_few_agents_are_told_with_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadstone.fleet.cluster.NAMED_S", 3.0)
+    certificates.write(tmp_path / "them", certificates.made())
+    environment = {certificates.FOLDER_VARIABLE: str(tmp_path / "them")}
+    with loadstone("fleet", "scheduler", "--listen", "127.0.0.1:0", environment=environment) as scheduler:
+        assert scheduler.stderr is not None
+        address = scheduler.stderr.readline().split("scheduler: ")[1].strip()
+        with pytest.raises(UserError, match=r"0 of 4 agents are there; start more: loadstone fleet agent tls://127"):
+            open_cluster(read_fleet(f"{address}?agents=4"), folder=tmp_path / "them")
+
+
+def test_a_user_without_a_name_has_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that was given a number alone."""
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: (_ for _ in ()).throw(KeyError(uid)))
+    assert cluster._user() == f"user {os.geteuid()}"
 
 
 def test_what_doctor_asks_of_a_member(fleet: DaskCluster) -> None:

@@ -28,6 +28,9 @@ def test_hosts_of_a_file(tmp_path: Path) -> None:
 def test_a_scheduler_that_is_there() -> None:
     assert read_fleet("tls://scheduler.example:9000").address == ("scheduler.example", 9000)
     assert read_fleet("tls://[fd00::2]").address == ("fd00::2", PORT)
+    assert read_fleet("tls://scheduler.example:9000").agents is None
+    four = read_fleet("tls://scheduler.example?agents=4")
+    assert (four.address, four.agents) == (("scheduler.example", PORT), 4)
 
 
 WRONG = {
@@ -55,6 +58,12 @@ WRONG = {
     "tls://host:0": "0 is not a port",
     "tls://host:port": "not the address of a scheduler",
     "tls://host:1/path": "not the address of a scheduler",
+    "tls://host:1?": "number of agents",
+    "tls://host:1?agents=0": "number of agents",
+    "tls://host:1?agents=four": "number of agents",
+    f"tls://host:1?agents={AGENTS_MAX + 1}": "number of agents",
+    "tls://host:1?members=4": "number of agents",
+    "tls://?agents=4": "not the address of a scheduler",
 }
 
 

@@ -48,6 +48,8 @@ CONNECT_S = 10.0
 """How long the scheduler may take to answer."""
 JOIN_S = 10.0
 """How long the first agent of a cluster that is there may take to show."""
+NAMED_S = 120.0
+"""How long as many agents may take as were named (`?agents=4`): nodes may have to be made for them first."""
 LOOK_S = 1.0
 """How often the members are looked after; Dask tells of one whose process ended at once."""
 SEND_S = 5.0
@@ -325,7 +327,7 @@ def open_cluster(
         host, port = spec.address
         address = f"tls://[{host}]:{port}" if ":" in host else f"tls://{host}:{port}"
         credential = certificates.read(folder or certificates.default_folder(), "command")
-        return _opened(DaskCluster(address, credential, {}, None, claim=claim))
+        return _opened(DaskCluster(address, credential, {}, None, claim=claim, agents=spec.agents))
     issued = credentials or certificates.made()
     scheduler, address = launch_scheduler(listen, issued["scheduler"])
     launched: dict[str, Launched] = {}
@@ -351,7 +353,12 @@ class DaskCluster:
         scheduler: Launched | None,
         *,
         claim: bool,
+        agents: int | None = None,
     ) -> None:
+        """`agents`: so many are waited for; None: those that were launched, or one."""
+        self._agents = agents
+        self._until = time.monotonic() + (0.0 if agents is None else NAMED_S)
+        """Until then a scheduler that does not answer is asked again."""
         self.address = address
         """Of the scheduler."""
         self.identities: dict[str, Identity] = {}
@@ -359,7 +366,7 @@ class DaskCluster:
         self._credential = credential
         self._launched = launched
         self._scheduler = scheduler
-        self._who = f"{getpass.getuser()}@{socket.gethostname()}, process {os.getpid()}"
+        self._who = f"{_user()}@{socket.gethostname()}, process {os.getpid()}"
         self._token = uuid.uuid4().hex if claim else ""
         self._members: tuple[Member, ...] = ()
         self._addresses: dict[str, str] = {}
@@ -383,7 +390,7 @@ class DaskCluster:
         """Connect, wait for the members, compare versions, claim them. Raises as `open_cluster`."""
         for thread in self._threads:
             thread.start()
-        self._opened.result(CONNECT_S + JOIN_S + 10)
+        self._opened.result(2 * CONNECT_S + 2 * self._join_s)
         self._require_alike()
         if self._token:
             self._claim()
@@ -468,7 +475,8 @@ class DaskCluster:
             try:
                 await self._connected()
             except Exception as error:
-                if not self._opened.done():
+                final = isinstance(error, UserError | DriveFailed) or time.monotonic() > self._until
+                if not self._opened.done() and final:
                     self._opened.set_exception(
                         error if isinstance(error, UserError | DriveFailed) else self._unreachable(error)
                     )
@@ -510,16 +518,23 @@ class DaskCluster:
         workers: dict[str, Any] = identity["workers"]
         return workers
 
+    @property
+    def _join_s(self) -> float:
+        return JOIN_S if self._agents is None else NAMED_S
+
     async def _await_members(self, client: Any) -> None:
         """The members: those that were started, or all that are there. Raises UserError if there is none."""
-        deadline = time.monotonic() + JOIN_S
+        deadline = time.monotonic() + self._join_s
+        needed = self._agents or (1 if self._token else 0)  # monitors alone may be listed
         while True:
             workers = await self._workers(client)
-            if workers and len(workers) >= len(self._launched):
+            agents = sum(_role_of(info) == "agent" for info in workers.values())
+            if workers and agents >= needed and len(workers) >= len(self._launched):
                 break
             if time.monotonic() > deadline:
+                named = "" if self._agents is None else f" of {self._agents}"
                 raise UserError(
-                    f"--fleet {self.address}: {len(workers)} agents are there; start some: "
+                    f"--fleet {self.address}: {agents}{named} agents are there; start more: "
                     f"loadstone fleet agent {self.address}"
                 )
             await asyncio.sleep(0.1)
@@ -695,6 +710,20 @@ def _opened(cluster: DaskCluster) -> DaskCluster:
         cluster.close()
         raise
     return cluster
+
+
+def _user() -> str:
+    """Whose process this is; in a container that may be a number without a name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.geteuid()}"
+
+
+def _role_of(info: Mapping[str, Any]) -> str:
+    """Of a member as Dask lists it; one that does not say is refused later, and counts till then."""
+    said = info.get(_KEY)
+    return str(said.get("role")) if isinstance(said, Mapping) else "agent"
 
 
 def _security(credential: Credential, role: str) -> Security:

@@ -36,7 +36,7 @@ class FleetSpec:
     """As the user wrote it."""
     kind: Literal["local", "ssh", "tls"]
     agents: int | None = None
-    """How many are started; None of a cluster that is there."""
+    """How many are started; of a cluster that is there how many are waited for, None: those that are there."""
     hosts: tuple[SshHost, ...] = ()
     """Of `ssh`, an agent each; one that is named twice has two."""
     address: tuple[str, int] | None = None
@@ -47,7 +47,9 @@ def read_fleet(text: str, option: str = "--fleet") -> FleetSpec:
     """The fleet that a word means; a file of hosts is read. Raises UserError, which names the option and the word."""
     kind, colon, rest = text.partition(":")
     if text.startswith("tls://"):
-        return FleetSpec(text, "tls", address=_address(text.removeprefix("tls://"), f"{option} {text}"))
+        address, asks, asked = text.removeprefix("tls://").partition("?")
+        agents = _agents(asked, f"{option} {text}") if asks else None
+        return FleetSpec(text, "tls", agents, address=_address(address, f"{option} {text}"))
     if colon and kind == "local":
         agents = int(rest) if rest.isascii() and rest.isdecimal() and len(rest) < 6 else 0
         if not 1 <= agents <= AGENTS_MAX:
@@ -57,6 +59,15 @@ def read_fleet(text: str, option: str = "--fleet") -> FleetSpec:
         hosts = _of_file(rest[1:], f"{option} {text}") if rest.startswith("@") else _listed(rest, f"{option} {text}")
         return FleetSpec(text, "ssh", agents=len(hosts), hosts=hosts)
     raise UserError(f"{option} {text}: not a fleet; write {FORMS}")
+
+
+def _agents(text: str, option: str) -> int:
+    """The number in `agents=4`."""
+    name, _, number = text.partition("=")
+    agents = int(number) if number.isascii() and number.isdecimal() and len(number) < 6 else 0
+    if name != "agents" or not 1 <= agents <= AGENTS_MAX:
+        raise UserError(f"{option}: write a number of agents from 1 to {AGENTS_MAX}, e.g. tls://HOST:PORT?agents=4")
+    return agents
 
 
 def _address(text: str, option: str) -> tuple[str, int]:
