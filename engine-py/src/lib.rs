@@ -129,6 +129,14 @@ impl Engine {
 #[pyclass(frozen, module = "loadstone._engine")]
 struct Rounds {
     rounds: rounds::Rounds,
+    /// What is open, until it begins.
+    opened: Mutex<Option<Vec<Opened>>>,
+}
+
+impl Rounds {
+    fn opened(&self) -> MutexGuard<'_, Option<Vec<Opened>>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
@@ -136,11 +144,23 @@ impl Rounds {
     #[new]
     fn new(py: Python<'_>, plans_json: Vec<String>, options_json: &str) -> PyResult<Self> {
         let rounds = py.detach(|| rounds::Rounds::new(&plans_json, options_json));
-        Ok(Self { rounds: rounds.map_err(plan_error)? })
+        Ok(Self { rounds: rounds.map_err(plan_error)?, opened: Mutex::default() })
     }
 
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.rounds.start()).map_err(drive_error)
+    }
+
+    fn open(&self, py: Python<'_>) -> PyResult<()> {
+        let opened = py.detach(|| self.rounds.open()).map_err(drive_error)?;
+        *self.opened() = Some(opened);
+        Ok(())
+    }
+
+    #[pyo3(signature = (at_monotonic_ns=None))]
+    fn begin(&self, py: Python<'_>, at_monotonic_ns: Option<u64>) -> PyResult<u64> {
+        let opened = self.opened().take().ok_or_else(|| PyRuntimeError::new_err("nothing is open that could begin"))?;
+        py.detach(|| self.rounds.begin_at(opened, at_monotonic_ns)).map_err(drive_error)
     }
 
     fn lease(&self, seconds: f64) -> PyResult<bool> {

@@ -135,11 +135,9 @@ impl Drive {
             (None, None) => 0,
         };
         let origin_ns = planned_ns.max(now_ns + NOTICE_NS);
-        if origin_ns - now_ns > AHEAD_MAX_NS {
+        if let Err(error) = check_ahead(now_ns, origin_ns) {
             self.give_up("not started");
-            let message =
-                "the load was to begin in more than a day, by this machine's clock; choose an earlier instant";
-            return Err(DriveError::Start(message.into()));
+            return Err(error);
         }
         self.begin(opened, origin_ns)?;
         Ok(clock.to_monotonic_ns(origin_ns))
@@ -308,6 +306,12 @@ impl Drop for Drive {
     fn drop(&mut self) {
         self.give_up("dropped");
     }
+}
+
+/// Whether connections may be kept open for a load that begins at `origin_ns`.
+pub fn check_ahead(now_ns: u64, origin_ns: u64) -> Result<(), DriveError> {
+    let message = "the load was to begin in more than a day, by this machine's clock; choose an earlier instant";
+    if origin_ns.saturating_sub(now_ns) > AHEAD_MAX_NS { Err(DriveError::Start(message.into())) } else { Ok(()) }
 }
 
 /// Makes sure that this process may open so many connections.

@@ -8,7 +8,7 @@ mod coordinator;
 mod options;
 mod standing_still;
 
-pub use options::RoundsOptions;
+pub use options::{RoundsOptions, Timetable};
 
 use crate::control::bell::Bell;
 use crate::control::lease::{self, Lease};
@@ -68,21 +68,50 @@ impl Rounds {
     ///
     /// Fails if a connection cannot be made, with the server's error text where there is one.
     pub fn start(&self) -> Result<(), DriveError> {
+        let opened = self.open()?;
+        self.begin_at(opened, None).map(drop)
+    }
+
+    /// Opens all pools.
+    pub fn open(&self) -> Result<Vec<Opened>, DriveError> {
+        let opened: Result<_, _> = self.drives.iter().map(Drive::open).collect();
+        opened.inspect_err(|_| self.give_up())
+    }
+
+    /// Lets the first round begin at an instant of the system's monotonic clock, which is returned, or now.
+    ///
+    /// Where that has passed a timetable holds nevertheless: slices that are past are left out. Fails if it is more than a
+    /// day ahead: another machine's clock says so.
+    pub fn begin_at(&self, opened: Vec<Opened>, monotonic_ns: Option<u64>) -> Result<u64, DriveError> {
+        let now_ns = self.clock.now();
+        let origin_ns = match monotonic_ns.map(|at_ns| self.clock.from_monotonic_ns(at_ns)) {
+            Some(at_ns) if self.options.timetable.is_some() => at_ns,
+            Some(at_ns) => at_ns.max(now_ns),
+            None => now_ns,
+        };
         let mut coordinator = self.coordinator();
-        let opened = self.drives.iter().map(Drive::open).collect::<Result<Vec<Opened>, _>>().and_then(|opened| {
-            let origin_ns = self.clock.now();
-            let begun = self.drives.iter().zip(opened).try_for_each(|(drive, opened)| drive.begin(opened, origin_ns));
-            begun.map(|()| origin_ns)
+        let holds = |at_ns| self.options.timetable.is_none() || self.clock.to_monotonic_ns(origin_ns) == at_ns;
+        let begun = if monotonic_ns.is_none_or(holds) {
+            drive::check_ahead(now_ns, origin_ns)
+        } else {
+            Err(DriveError::Start("the first round was before the engine was there; choose a later instant".into()))
+        };
+        let begun = begun.and_then(|()| {
+            let mut drives = self.drives.iter().zip(opened);
+            drives.try_for_each(|(drive, opened)| drive.begin(opened, origin_ns))
         });
-        let begun = opened.and_then(|origin_ns| self.spawn_coordinator(origin_ns));
-        match begun {
+        match begun.and_then(|()| self.spawn_coordinator(origin_ns)) {
             Ok(thread) => *coordinator = Some(thread),
             Err(error) => {
-                self.drives.iter().for_each(|drive| drive.give_up("not started"));
+                self.give_up();
                 return Err(error);
             }
         }
-        Ok(())
+        Ok(self.clock.to_monotonic_ns(origin_ns))
+    }
+
+    fn give_up(&self) {
+        self.drives.iter().for_each(|drive| drive.give_up("not started"));
     }
 
     fn spawn_coordinator(&self, origin_ns: u64) -> Result<JoinHandle<()>, DriveError> {

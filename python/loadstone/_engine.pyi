@@ -41,7 +41,12 @@ class Rounds:
     def __init__(self, plans_json: list[str], options_json: str) -> None:
         """Raises ValueError naming the field, and the plan as `plans[0]`, when they cannot be driven in slices."""
     def start(self) -> None:
-        """Open all pools and begin. Raises ConnectionError with the server's error text if one cannot be opened."""
+        """`open` and `begin`. Raises ConnectionError as they do."""
+    def open(self) -> None:
+        """Open all pools. Raises ConnectionError with the server's error text if one cannot be opened."""
+    def begin(self, at_monotonic_ns: int | None = None) -> int:
+        """As `Engine.begin`; with a timetable the instant holds although it has passed, and slices before now are left
+        out."""
     def lease(self, seconds: float) -> bool:
         """As `Engine.lease`, of all drives together."""
     def next_interval(self, timeout_s: float) -> tuple[int, str] | None:

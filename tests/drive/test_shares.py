@@ -16,6 +16,7 @@ import redis
 from pydantic import ValidationError
 
 from loadstone._engine import Engine, Rounds
+from loadstone.drive.driver import RoundsOptions, Timetable
 from loadstone.drive.outcome import DriveRecord, read_record
 from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Share
 from loadstone.plan.endpoints import Endpoint
@@ -27,6 +28,8 @@ Stores = tuple[Store, Store]
 PREFIX = "loadstone:shares:"
 SET = Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),), writes="document")
 GET = Operation(name="get", weight=3, commands=(Command(args=("GET", "{key}"), expect="value"),))
+PHASES = Phases(warm_up_s=0, measure_s=1.0)
+"""Of a drive in slices, or a short one."""
 ECHO = Operation(name="echo", commands=(Command(args=("ECHO", "{seq} {random 3 lowercase}")),))
 
 
@@ -163,7 +166,7 @@ def test_an_engine_that_stood_still_beyond_its_lease_sends_nothing_when_it_goes_
 
 
 def test_a_lease_that_is_renewed_does_not_run_out(stores: Stores) -> None:
-    engine = Engine(plan(stores[0].endpoint, phases=Phases(warm_up_s=0, measure_s=1.0)).model_dump_json())
+    engine = Engine(plan(stores[0].endpoint, phases=PHASES).model_dump_json())
     assert engine.lease(0.3)
     engine.start()
     while not engine.finished():
@@ -176,14 +179,40 @@ def test_a_lease_that_is_renewed_does_not_run_out(stores: Stores) -> None:
 
 
 def test_drives_in_rounds_have_one_lease(stores: Stores) -> None:
-    phases = Phases(warm_up_s=0, measure_s=1.0)
-    plans = [plan(store.endpoint, model=Closed(users=4), phases=phases).model_dump_json() for store in stores]
+    plans = [plan(store.endpoint, model=Closed(users=4), phases=PHASES).model_dump_json() for store in stores]
     rounds = Rounds(plans, json.dumps({"slice_s": 0.02, "orders": [[0, 1], [1, 0]] * 5000}))
     assert rounds.lease(0.2)
     rounds.start()
     records = [read_record(rounds.result(number)) for number in range(2)]
     assert [record.stopped for record in records] == ["lease ran out"] * 2
     assert not rounds.lease(5.0)
+
+
+def test_agents_that_take_turns_by_a_timetable_measure_at_the_same_time(stores: Stores) -> None:
+    rounds = RoundsOptions(
+        slice_s=0.05,
+        settle_s=0.01,
+        orders=((0, 1), (1, 0)) * 5,
+        timetable=Timetable(pause_s=0.02, edge_s=0.001),
+    )
+    engines = []
+    for number in range(2):
+        share = Share(number=number, of=2)
+        plans = [plan(store.endpoint, model=Closed(users=4), phases=PHASES, share=share) for store in stores]
+        engines.append(Rounds([one.model_dump_json() for one in plans], rounds.model_dump_json()))
+    for engine in engines:
+        engine.open()
+    at_ns = time.monotonic_ns() + 100_000_000
+    assert [engine.begin(at_ns) for engine in engines] == [at_ns] * 2
+    for drive in range(2):
+        one, other = (read_record(engine.result(drive)) for engine in engines)
+        places = {(slice.round, slice.position): (slice.begin_s, slice.end_s) for slice in one.slices}
+        common = [slice for slice in other.slices if (slice.round, slice.position) in places]
+        assert len(common) >= 5, "a busy machine may be late for some"
+        for slice in common:
+            assert (slice.begin_s, slice.end_s) == places[slice.round, slice.position]
+            assert slice.begin_s == pytest.approx(0.011 + (2 * slice.round + slice.position) * 0.082, abs=1e-6)
+        assert {one.started_monotonic_ns, other.started_monotonic_ns} == {at_ns}
 
 
 def test_the_measure_phase_ends_where_it_is_told_to(stores: Stores) -> None:

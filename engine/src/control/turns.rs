@@ -7,7 +7,8 @@ use super::bell::Bell;
 use crate::record::slices::{SliceTally, Slices};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A slice on the drive's own clock: it is settled until `measure_ns`, measured until `end_ns`, then drained.
+/// A slice on the drive's own clock: it is settled until `measure_ns`, measured until `end_ns`, goes on until `until_ns`,
+/// and is drained then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
     /// From 1 on.
@@ -17,6 +18,7 @@ pub struct Slice {
     pub begin_ns: u64,
     pub measure_ns: u64,
     pub end_ns: u64,
+    pub until_ns: u64,
     /// The round that it is of; None of one in which nothing is measured.
     pub round: Option<u32>,
     /// Whether the drive's interval ends with it.
@@ -127,7 +129,16 @@ mod tests {
     use super::*;
 
     fn slice(number: u64) -> Slice {
-        Slice { number, shift_ns: 5, begin_ns: 10, measure_ns: 20, end_ns: 30, round: Some(0), ends_interval: false }
+        Slice {
+            number,
+            shift_ns: 5,
+            begin_ns: 10,
+            measure_ns: 20,
+            end_ns: 30,
+            until_ns: 30,
+            round: Some(0),
+            ends_interval: false,
+        }
     }
 
     #[test]

@@ -9,22 +9,25 @@ use crate::record::outcome::Phase;
 pub struct Timeline {
     /// Starts of ramp-up, warm-up, measure and drain.
     starts_ns: [u64; 4],
+    /// When the measure phase ends: where the drain begins, or before that, with load that is not measured between them.
+    measured_until_ns: u64,
 }
 
 impl Timeline {
     /// Before it is known when the load begins.
-    pub const UNKNOWN: Timeline = Timeline { starts_ns: [u64::MAX; 4] };
+    pub const UNKNOWN: Timeline = Timeline { starts_ns: [u64::MAX; 4], measured_until_ns: u64::MAX };
 
     pub fn new(phases: &Phases, origin_ns: u64, measure_end_ns: u64) -> Self {
         let warm_up_ns = origin_ns + from_s(phases.ramp_up_s);
         let measure_ns = warm_up_ns + from_s(phases.warm_up_s);
-        Self { starts_ns: [origin_ns, warm_up_ns, measure_ns, measure_end_ns.max(measure_ns)] }
+        let drain_ns = measure_end_ns.max(measure_ns);
+        Self { starts_ns: [origin_ns, warm_up_ns, measure_ns, drain_ns], measured_until_ns: drain_ns }
     }
 
     /// One slice of a drive whose users or arrivals count from `origin_ns`: what is intended before it is measured is
-    /// warm-up.
-    pub fn of_slice(origin_ns: u64, measure_ns: u64, end_ns: u64) -> Self {
-        Self { starts_ns: [origin_ns, origin_ns.min(measure_ns), measure_ns, end_ns] }
+    /// warm-up, and so is what is intended after that, until the load ends at `until_ns`.
+    pub fn of_slice(origin_ns: u64, measure_ns: u64, end_ns: u64, until_ns: u64) -> Self {
+        Self { starts_ns: [origin_ns, origin_ns.min(measure_ns), measure_ns, until_ns], measured_until_ns: end_ns }
     }
 
     pub fn origin_ns(&self) -> u64 {
@@ -38,6 +41,9 @@ impl Timeline {
 
     /// When a phase ends; the drain's end is not known beforehand.
     pub fn end_ns(&self, phase: Phase) -> u64 {
+        if phase == Phase::Measure {
+            return self.measured_until_ns;
+        }
         self.starts_ns.get(phase as usize + 1).copied().unwrap_or(u64::MAX)
     }
 
@@ -46,6 +52,8 @@ impl Timeline {
         let end_ns = end_ns.max(self.origin_ns());
         self.starts_ns[1] = self.starts_ns[1].min(end_ns);
         self.starts_ns[2] = self.starts_ns[2].min(end_ns);
+        let ends_with_the_load = self.measured_until_ns == self.starts_ns[3];
+        self.measured_until_ns = if ends_with_the_load { end_ns } else { self.measured_until_ns.min(end_ns) };
         self.starts_ns[3] = end_ns;
     }
 
@@ -54,7 +62,13 @@ impl Timeline {
     pub fn phase_of(&self, intended_ns: u64) -> Phase {
         let [_, warm_up, measure, drain] = self.starts_ns;
         if intended_ns >= measure {
-            if intended_ns < drain { Phase::Measure } else { Phase::Drain }
+            if intended_ns < self.measured_until_ns {
+                Phase::Measure
+            } else if intended_ns < drain {
+                Phase::WarmUp
+            } else {
+                Phase::Drain
+            }
         } else if intended_ns >= warm_up {
             Phase::WarmUp
         } else {
@@ -88,9 +102,14 @@ mod tests {
 
     #[test]
     fn in_a_slice_all_that_is_not_measured_is_warm_up_or_drain() {
-        let of = |intended_ns| Timeline::of_slice(100, 300, 400).phase_of(intended_ns);
+        let of = |intended_ns| Timeline::of_slice(100, 300, 400, 450).phase_of(intended_ns);
         assert_eq!([of(150), of(299), of(300)], [Phase::WarmUp, Phase::WarmUp, Phase::Measure]);
-        assert_eq!([of(399), of(400)], [Phase::Measure, Phase::Drain]);
+        assert_eq!([of(399), of(400), of(449), of(450)], [Phase::Measure, Phase::WarmUp, Phase::WarmUp, Phase::Drain]);
+        let mut stopped = Timeline::of_slice(100, 300, 400, 450);
+        stopped.end_measure(430);
+        assert_eq!((stopped.end_ns(Phase::Measure), stopped.start_ns(Phase::Drain)), (400, 430));
+        stopped.end_measure(350);
+        assert_eq!((stopped.end_ns(Phase::Measure), stopped.start_ns(Phase::Drain)), (350, 350));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Who gives the slices: one drive after the other, round for round; what stands beside each slice is read here.
 
-use super::options::RoundsOptions;
+use super::options::{RoundsOptions, Timetable};
 use super::standing_still::StandingStill;
 use crate::control::Control;
 use crate::control::bell::Bell;
@@ -40,8 +40,9 @@ pub(super) struct Driven {
     /// CPU time of its parts when it went on and when it was drained last, in the order of the parts' names; empty before.
     cpu_at_give_ns: Vec<Option<u64>>,
     cpu_at_drain_ns: Vec<Option<u64>>,
-    /// The number of its last slice.
+    /// The number of its last slice, and when that was given.
     number: u64,
+    given_ns: u64,
     slices: Slices,
 }
 
@@ -58,6 +59,7 @@ impl Driven {
             cpu_at_give_ns: Vec::new(),
             cpu_at_drain_ns: Vec::new(),
             number: 0,
+            given_ns: 0,
             slices: Slices::default(),
         }
     }
@@ -187,6 +189,18 @@ pub(super) struct Coordinator {
     standing_still: StandingStill,
     /// Every drive's interval ends after so many rounds: those of all drives are of the same rounds.
     rounds_of_interval: usize,
+    /// When the next slice is due, by the timetable.
+    due_ns: u64,
+}
+
+/// What a slice is to be like: all of its parts but the pause before it.
+#[derive(Debug, Clone, Copy)]
+struct Lengths {
+    settle_ns: u64,
+    /// What is measured.
+    window_ns: u64,
+    /// What goes on before and after that, by a timetable.
+    edge_ns: u64,
 }
 
 impl Coordinator {
@@ -204,12 +218,13 @@ impl Coordinator {
         let standing_still = StandingStill::of(&options);
         let rounds = from_s(interval_s).div_ceil(from_s(options.slice_s).max(1)).max(1);
         let rounds_of_interval = usize::try_from(rounds).unwrap_or(usize::MAX);
-        Self { clock, origin_ns, bell, options, drives, standing_still, rounds_of_interval }
+        Self { clock, origin_ns, bell, options, drives, standing_still, rounds_of_interval, due_ns: origin_ns }
     }
 
     /// Gives every slice of every round; ends early with the first drive that does.
     pub fn run(mut self) {
         affinity::exact_timers();
+        self.bell.wait(Some(self.clock.instant(self.origin_ns)), || self.ended_early().is_some());
         self.warm_up();
         let orders = std::mem::take(&mut self.options.orders);
         for (round, order) in orders.into_iter().enumerate() {
@@ -232,8 +247,11 @@ impl Coordinator {
         for drive in 0..self.drives.len() {
             let warm_up_ns = self.drives[drive].warm_up_ns;
             if warm_up_ns > 0 && self.ended_early().is_none() {
-                let begin_ns = self.give(drive, warm_up_ns, 0, None);
-                self.wait_until(drive, begin_ns + warm_up_ns);
+                let lengths = Lengths { settle_ns: warm_up_ns, window_ns: 0, edge_ns: 0 };
+                let due_ns = self.wait_for_the_timetable(drive, lengths);
+                if let Some(measure_ns) = self.give(drive, lengths, due_ns, None) {
+                    self.wait_until(drive, measure_ns);
+                }
                 self.wait_for_the_drain(drive);
             }
         }
@@ -241,14 +259,19 @@ impl Coordinator {
 
     /// One slice of one drive, measured.
     fn measure(&mut self, round: usize, position: usize, drive: usize) {
-        let (settle_ns, slice_ns) = (from_s(self.options.settle_s), from_s(self.options.slice_s));
+        let edge_ns = self.options.timetable.map_or(0, |timetable| from_s(timetable.edge_s));
+        let (settle_ns, window_ns) = (from_s(self.options.settle_s), from_s(self.options.slice_s));
+        let lengths = Lengths { settle_ns, window_ns, edge_ns };
+        let due_ns = self.wait_for_the_timetable(drive, lengths);
         let driven = &self.drives[drive];
         let paused_cpu_s = driven.paused_cpu_s();
         let (drained_ns, is_first) = (driven.drained_ns, driven.number == 0);
-        let given_ns = self.give(drive, settle_ns, slice_ns, Some(round));
-        let paused_s = (!is_first).then(|| to_s(given_ns.saturating_sub(drained_ns)));
-        let measure_ns = given_ns + settle_ns;
-        let place = Place { round, position, measure_ns, end_ns: measure_ns + slice_ns, paused_s, paused_cpu_s };
+        let Some(measure_ns) = self.give(drive, lengths, due_ns, Some(round)) else {
+            self.wait_for_the_drain(drive);
+            return;
+        };
+        let paused_s = (!is_first).then(|| to_s(self.drives[drive].given_ns.saturating_sub(drained_ns)));
+        let place = Place { round, position, measure_ns, end_ns: measure_ns + window_ns, paused_s, paused_cpu_s };
         self.wait_until(drive, place.measure_ns);
         let before = self.drives[drive].read();
         let looks = self.look_until(drive, place.end_ns);
@@ -258,24 +281,50 @@ impl Coordinator {
         }
     }
 
-    /// Lets a drive go on, now, which is returned. Its own clock goes on where it stopped.
-    fn give(&mut self, drive: usize, settle_ns: u64, slice_ns: u64, round: Option<usize>) -> u64 {
+    /// Lets a drive go on, now, as if since it was due. Its own clock goes on where it stopped. Returns when its window
+    /// begins; None if it is too late: then it has a slice in which nothing is begun, so that its intervals are of the same
+    /// rounds as others'.
+    fn give(&mut self, drive: usize, lengths: Lengths, due_ns: Option<u64>, round: Option<usize>) -> Option<u64> {
+        let Lengths { settle_ns, window_ns, edge_ns } = lengths;
         if self.standing_still.let_run(drive) {
             self.let_wake(drive);
         }
         let driven = &mut self.drives[drive];
         driven.cpu_at_give_ns = driven.cpu_ns();
         let now_ns = self.clock.now();
+        let given_ns = due_ns.unwrap_or(now_ns);
+        let is_late = now_ns > given_ns + settle_ns / 2;
+        let measure_ns = if is_late { now_ns } else { given_ns + settle_ns + edge_ns };
+        let (window_ns, edge_ns) = if is_late { (0, 0) } else { (window_ns, edge_ns) };
         let ends_interval = round.is_some_and(|round| (round + 1).is_multiple_of(self.rounds_of_interval));
         let round = round.and_then(|round| u32::try_from(round).ok());
         let driven = &mut self.drives[drive];
+        driven.given_ns = now_ns;
         driven.shift_ns += now_ns.saturating_sub(driven.drained_ns);
         driven.number += 1;
-        let begin_ns = now_ns - driven.shift_ns;
-        let measure_ns = begin_ns + settle_ns;
-        let (number, shift_ns, end_ns) = (driven.number, driven.shift_ns, measure_ns + slice_ns);
-        driven.control.give(Slice { number, shift_ns, begin_ns, measure_ns, end_ns, round, ends_interval });
-        now_ns
+        let (number, shift_ns) = (driven.number, driven.shift_ns);
+        let own = |common_ns: u64| common_ns - shift_ns;
+        driven.control.give(Slice {
+            number,
+            shift_ns,
+            begin_ns: own(now_ns),
+            measure_ns: own(measure_ns),
+            end_ns: own(measure_ns + window_ns),
+            until_ns: own(measure_ns + window_ns + edge_ns),
+            round,
+            ends_interval,
+        });
+        (!is_late).then_some(measure_ns)
+    }
+
+    /// Waits until the next slice is due, or the drive ends. When that is; None without a timetable.
+    fn wait_for_the_timetable(&mut self, drive: usize, lengths: Lengths) -> Option<u64> {
+        let Timetable { pause_s, .. } = self.options.timetable?;
+        let Lengths { settle_ns, window_ns, edge_ns } = lengths;
+        let due_ns = self.due_ns;
+        self.due_ns += settle_ns + window_ns + 2 * edge_ns + from_s(pause_s);
+        self.wait_until(drive, due_ns);
+        Some(due_ns)
     }
 
     /// What goes on now, without load, after it stood still for long.

@@ -24,6 +24,21 @@ pub struct RoundsOptions {
     /// By drive: the processes that it needs. They stand still in the slices of those that do not.
     #[serde(default)]
     pub paused: Vec<Vec<ProcessOfDrive>>,
+    /// Slices begin by the clock; else each when the one before it is over.
+    #[serde(default)]
+    pub timetable: Option<Timetable>,
+}
+
+/// When slices begin, so that those of several agents do together: the first one when the load does, and each after all
+/// that the ones before it may take. One that cannot begin in time, because the one before it was not drained, is left out.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timetable {
+    /// For the drain, between a slice's load and the next one's.
+    pub pause_s: f64,
+    /// The load goes on for so long before and after what is measured: the clocks of agents may differ by that.
+    #[serde(default)]
+    pub edge_s: f64,
 }
 
 /// A process of ours, as no other one ever is.
@@ -54,13 +69,33 @@ impl RoundsOptions {
     }
 
     fn check(&self, drives: usize) -> Result<(), PlanError> {
-        let Self { slice_s, settle_s, orders, parts, paused } = self;
+        let Self { slice_s, settle_s, orders, parts, paused, timetable } = self;
         let error = |field: &str, message: String| Err(PlanError::new(field, message));
         if !(slice_s.is_finite() && *slice_s > 0.0) {
             return error("slice_s", format!("{slice_s}: must be above 0"));
         }
         if !(settle_s.is_finite() && *settle_s >= 0.0) {
             return error("settle_s", format!("{settle_s}: must not be negative"));
+        }
+        if let Some(Timetable { pause_s, edge_s }) = timetable {
+            if !(pause_s.is_finite() && *pause_s > 0.0) {
+                return error("timetable.pause_s", format!("{pause_s}: must be above 0"));
+            }
+            if !(edge_s.is_finite() && *edge_s >= 0.0) {
+                return error("timetable.edge_s", format!("{edge_s}: must not be negative"));
+            }
+            if *settle_s == 0.0 {
+                return error(
+                    "settle_s",
+                    "0: must be above 0 with a timetable, for slices that begin a little late".into(),
+                );
+            }
+            if paused.iter().any(|of_drive| !of_drive.is_empty()) {
+                return error(
+                    "paused",
+                    "processes take too long to go on for a timetable; leave one of them out".into(),
+                );
+            }
         }
         if orders.is_empty() {
             return error("orders", "[]: give at least one round".into());
@@ -144,6 +179,15 @@ mod tests {
         assert!(error(no_process).starts_with("parts[1].redis: [7, 4194305]"));
         assert!(error(r#"{"slice_s": 0.1, "orders": [[0, 1]], "pause_s": 1}"#).contains("pause_s"));
         assert!(error(r#"{"slice_s": 0.1, "orders": [[0, 1]], "paused": [[]]}"#).starts_with("paused: 1 of them"));
+        for (timetable, wrong) in [
+            (r#"{}"#, "timetable: missing field `pause_s`"),
+            (r#"{"pause_s": 0}"#, "timetable.pause_s: 0: must be above 0"),
+            (r#"{"pause_s": 0.1, "edge_s": -1}"#, "timetable.edge_s: -1: must not be negative"),
+            (r#"{"pause_s": 0.1}"#, "settle_s: 0: must be above 0 with a timetable"),
+        ] {
+            let error = error(&format!(r#"{{"slice_s": 0.1, "orders": [[0, 1]], "timetable": {timetable}}}"#));
+            assert!(error.starts_with(wrong), "{error}");
+        }
         let no_process = r#"{"slice_s": 0.1, "orders": [[0, 1]], "paused": [[], [{"pid": 0, "started_ticks": 7}]]}"#;
         assert!(error(no_process).starts_with("paused[1].pid: 0"));
     }

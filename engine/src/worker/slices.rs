@@ -10,7 +10,7 @@ use crate::net::event::Events;
 impl Worker {
     /// Drives the load slice for slice until there are no more, or the drive is stopped.
     pub(super) fn load_in_slices(&mut self, turns: &Turns, origin_ns: u64, events: &mut Events) -> Ended {
-        let nothing = Timeline::of_slice(origin_ns, origin_ns, origin_ns);
+        let nothing = Timeline::of_slice(origin_ns, origin_ns, origin_ns, origin_ns);
         self.recording.recorder.begin_in_slices(nothing);
         let mut done = 0;
         while let Some(slice) = self.wait_for_a_slice(turns, done, events) {
@@ -48,12 +48,12 @@ impl Worker {
     }
 
     fn begin_slice(&mut self, slice: &Slice) {
-        let Slice { shift_ns, begin_ns, measure_ns, end_ns, round, .. } = *slice;
+        let Slice { shift_ns, begin_ns, measure_ns, end_ns, until_ns, round, .. } = *slice;
         self.clock = self.control.clock.set_back(shift_ns);
         self.now_ns = self.clock.now();
         self.drain_ns = from_s(self.plan.phases.drain_s);
         let origin_ns = self.schedule.origin_ns(self.recording.timeline(), begin_ns);
-        let timeline = Timeline::of_slice(origin_ns, measure_ns, end_ns);
+        let timeline = Timeline::of_slice(origin_ns, measure_ns, end_ns, until_ns);
         self.recording.recorder.begin_slice(timeline, begin_ns, shift_ns, round);
         self.connections.go_on(self.clock, self.now_ns);
         self.schedule.go_on(begin_ns.saturating_sub(origin_ns));

@@ -28,3 +28,4 @@ mod secure;
 mod shared;
 mod starting;
 mod support;
+mod timetable;

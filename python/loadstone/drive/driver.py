@@ -26,6 +26,21 @@ class ProcessOfDrive(BaseModel):
     """See `machine.process_identity`."""
 
 
+class Timetable(BaseModel):
+    """When slices begin, so that those of several agents do together.
+
+    The first one begins when the load does, each later one after all that those before it may take. One that cannot
+    begin in time, because the one before it was not drained by then, is left out: the record has no such slice.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pause_s: float = Field(gt=0)
+    """For the drain, between a slice's load and the next one's."""
+    edge_s: float = Field(default=0.0, ge=0)
+    """For so long the load goes on before and after what is measured: agents' clocks may differ by that."""
+
+
 class RoundsOptions(BaseModel):
     """What the rounds of several drives are like. Drives are numbered from 0 on, in the order of their shares."""
 
@@ -42,6 +57,8 @@ class RoundsOptions(BaseModel):
     paused: tuple[tuple[ProcessOfDrive, ...], ...] = ()
     """By drive: the processes that it needs. One that not every drive needs stands still (SIGSTOP) in the slices of
     those that do not, and runs again at the end, however that comes; or none at all."""
+    timetable: Timetable | None = None
+    """None: each slice begins when the one before it is drained."""
 
 
 OnInterval = Callable[[int, Interval], None]

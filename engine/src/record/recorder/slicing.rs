@@ -15,6 +15,8 @@ enum Stage {
     /// The window's halves: counted apart, recorded alike.
     FirstHalf,
     SecondHalf,
+    /// The load goes on, and is not measured.
+    Edge,
     Drain,
     Paused,
 }
@@ -44,8 +46,9 @@ impl Slicing {
     pub fn border_ns(&self, timeline: &Timeline) -> u64 {
         match self.stage {
             Stage::Settle => timeline.start_ns(Phase::Measure),
-            Stage::FirstHalf => self.half_ns.min(timeline.start_ns(Phase::Drain)),
-            Stage::SecondHalf => timeline.start_ns(Phase::Drain),
+            Stage::FirstHalf => self.half_ns.min(timeline.end_ns(Phase::Measure)),
+            Stage::SecondHalf => timeline.end_ns(Phase::Measure),
+            Stage::Edge => timeline.start_ns(Phase::Drain),
             Stage::Drain | Stage::Paused => u64::MAX,
         }
     }
@@ -92,17 +95,24 @@ impl Recorder {
         self.set_border();
     }
 
-    /// Goes past the border at which the window begins, has its middle, or ends.
+    /// Goes past the border at which the window begins, has its middle, or ends, or the load does.
     pub(super) fn cross_within_slice(&mut self, gauges: Gauges) {
-        if self.cross_the_middle() {
+        if self.cross_the_middle() || self.cross_the_end_of_the_load() {
             return self.set_border();
         }
         let cpu_ns = self.leave(self.border_ns, gauges);
         let has_window = self.timeline.end_ns(Phase::Measure) > self.timeline.start_ns(Phase::Measure);
+        let goes_on = self.timeline.start_ns(Phase::Drain) > self.timeline.end_ns(Phase::Measure);
         if let Some(slicing) = &mut self.slicing {
             let is_end = matches!(slicing.stage, Stage::FirstHalf | Stage::SecondHalf);
             slicing.window_cpu_ns += if is_end { cpu_ns } else { 0 };
-            slicing.stage = if has_window && !is_end { Stage::FirstHalf } else { Stage::Drain };
+            slicing.stage = if has_window && !is_end {
+                Stage::FirstHalf
+            } else if is_end && goes_on {
+                Stage::Edge
+            } else {
+                Stage::Drain
+            };
             if has_window || is_end {
                 std::mem::swap(&mut self.current, &mut slicing.aside);
             }
@@ -120,6 +130,17 @@ impl Recorder {
                 let is_middle = self.border_ns < self.timeline.end_ns(Phase::Measure);
                 slicing.stage = if is_middle { Stage::SecondHalf } else { Stage::FirstHalf };
                 is_middle
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the border is where the load ends that went on after the window.
+    fn cross_the_end_of_the_load(&mut self) -> bool {
+        match &mut self.slicing {
+            Some(slicing) if slicing.stage == Stage::Edge => {
+                slicing.stage = Stage::Drain;
+                true
             }
             _ => false,
         }
@@ -148,7 +169,7 @@ impl Recorder {
             ok_first_half: slicing.ok_by_half - slicing.before.ok,
             cpu_ns: slicing.window_cpu_ns,
             turn_ok: in_window.ok + slicing.ok_outside,
-            end_ns: self.timeline.start_ns(Phase::Drain) + slicing.shift_ns,
+            end_ns: self.timeline.end_ns(Phase::Measure) + slicing.shift_ns,
             drained_ns: now_ns + slicing.shift_ns,
             ..in_window
         }
@@ -237,7 +258,7 @@ mod tests {
         let (to_collector, messages) = channel();
         let (_, spares) = channel();
         let mut recorder = Recorder::new(0, (1, false), 1.0, spares, to_collector);
-        recorder.begin_in_slices(Timeline::of_slice(0, 0, 0));
+        recorder.begin_in_slices(Timeline::of_slice(0, 0, 0, 0));
         (recorder, messages)
     }
 
@@ -265,7 +286,7 @@ mod tests {
     /// A slice on the drive's own clock: 10 ms that settle, 20 ms that are measured, 5 ms that drain. An interval ends
     /// with every second round.
     fn slice(recorder: &mut Recorder, round: u32, begin_ns: u64, shift_ns: u64) -> SliceTally {
-        let timeline = Timeline::of_slice(0, begin_ns + 10 * MS, begin_ns + 30 * MS);
+        let timeline = Timeline::of_slice(0, begin_ns + 10 * MS, begin_ns + 30 * MS, begin_ns + 30 * MS);
         recorder.begin_slice(timeline, begin_ns, shift_ns, Some(round));
         for (intended_ms, completed_ms) in [(1, 2), (9, 11), (12, 13), (29, 32)] {
             operate(recorder, begin_ns + intended_ms * MS, begin_ns + completed_ms * MS);
@@ -324,7 +345,7 @@ mod tests {
     #[test]
     fn a_slice_that_is_stopped_is_as_long_as_it_was() {
         let (mut recorder, messages) = recorder();
-        recorder.begin_slice(Timeline::of_slice(0, 10 * MS, 30 * MS), 0, 0, Some(0));
+        recorder.begin_slice(Timeline::of_slice(0, 10 * MS, 30 * MS, 30 * MS), 0, 0, Some(0));
         operate(&mut recorder, 12 * MS, 13 * MS);
         recorder.end_measure(15 * MS);
         cross(&mut recorder, 15 * MS);
@@ -335,9 +356,29 @@ mod tests {
     }
 
     #[test]
+    fn load_after_the_window_is_not_measured() {
+        let (mut recorder, messages) = recorder();
+        recorder.begin_slice(Timeline::of_slice(0, 10 * MS, 30 * MS, 34 * MS), 0, 0, Some(0));
+        for (intended_ms, completed_ms) in [(12, 13), (29, 32), (31, 33), (33, 36)] {
+            operate(&mut recorder, intended_ms * MS, completed_ms * MS);
+            // The middle of the window, the end of the load, none.
+            let border_ns =
+                [20 * MS, 34 * MS, u64::MAX][usize::from(completed_ms > 20) + usize::from(completed_ms > 34)];
+            assert_eq!(recorder.border_ns(), border_ns, "the thread is woken where the load ends");
+        }
+        recorder.end_slice(37 * MS, Gauges::default(), true);
+        let tally = recorder.slice_tally(37 * MS);
+        assert_eq!((tally.offered, tally.completed, tally.ended, tally.turn_ok), (2, 1, 2, 4));
+        assert_eq!((tally.end_ns, tally.drained_ns), (30 * MS, 37 * MS));
+        let counted = |data: &IntervalData| (data.operations[0].tally.offered, data.operations[0].response.len());
+        // Of what ended outside only that of 29 ms was measured.
+        assert_eq!(delivered(&messages).iter().map(counted).collect::<Vec<_>>(), [(2, 1), (2, 1)]);
+    }
+
+    #[test]
     fn a_slice_without_a_window_measures_nothing() {
         let (mut recorder, messages) = recorder();
-        recorder.begin_slice(Timeline::of_slice(0, 30 * MS, 30 * MS), 0, 0, None);
+        recorder.begin_slice(Timeline::of_slice(0, 30 * MS, 30 * MS, 30 * MS), 0, 0, None);
         operate(&mut recorder, 12 * MS, 13 * MS);
         operate(&mut recorder, 29 * MS, 31 * MS);
         recorder.end_slice(32 * MS, Gauges::default(), false);
