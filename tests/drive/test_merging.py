@@ -228,9 +228,9 @@ def slices_of(agent: int, rounds: Sequence[int], late_s: float) -> tuple[Slice, 
 def test_slices_of_the_same_round_are_added_and_their_windows_keep_their_length() -> None:
     cpus = {"0": CpuTimes(busy_s=1, idle_s=2, steal_s=0)}
     records = [
-        share_of(1, slices=slices_of(1, [0, 1, 2], 0.0), cpus=cpus)[0],
-        share_of(2, slices=slices_of(2, [0, 1], 0.002), cpus=cpus)[0],
-        share_of(3, slices=slices_of(3, [0, 1, 2], 0.001), cpus=cpus)[0],
+        share_of(1, slices=slices_of(1, [0, 1, 2], 0.0), cpus=cpus, measure_s=0.3)[0],
+        share_of(2, slices=slices_of(2, [0, 1], 0.002), cpus=cpus, measure_s=0.2)[0],
+        share_of(3, slices=slices_of(3, [0, 1, 2], 0.001), cpus=cpus, measure_s=0.3)[0],
     ]
     merged = merged_record(records)
     assert [one.round for one in merged.slices] == [0, 1]
@@ -239,7 +239,8 @@ def test_slices_of_the_same_round_are_added_and_their_windows_keep_their_length(
     assert (first.ended, first.response_sum_ns, first.turn_ok) == (570, 6000, 600)
     assert first.end_s - first.begin_s == pytest.approx(0.1)
     assert first.drained_s == pytest.approx(0.112)
-    assert merged.measure_s == pytest.approx(0.2)
+    # What the operations count was measured in 8 slices of .1 s by three agents.
+    assert merged.measure_s == pytest.approx(0.8 / 3)
     assert first.parts == {"redis": PartSlice(cpu_s=0.1)}
     # Of several machines there is no sum: that of the command is told, where an agent is on it.
     assert (merged.cpus, first.cpus_busy_s) == ({}, None)
@@ -247,6 +248,7 @@ def test_slices_of_the_same_round_are_added_and_their_windows_keep_their_length(
     for parts in (records, [merged_record(records[:2], agents[:2]), merged_record(records[2:], agents[2:])]):
         here = merged_record(parts, agents if len(parts) == 3 else ())
         assert (here.cpus, here.slices[0].cpus_busy_s) == (cpus, 0.2)
+        assert here.measure_s == pytest.approx(0.8 / 3)
     unknown = [records[0], records[1].model_copy(update={"slices": (replace(records[1].slices[0], turn_ok=None),)})]
     assert merged_record(unknown).slices[0].turn_ok is None
     other = [records[0], records[1].model_copy(update={"slices": (replace(records[1].slices[0], position=1),)})]

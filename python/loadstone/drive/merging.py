@@ -93,9 +93,9 @@ def merged_record(records: Sequence[DriveRecord], agents: Sequence[Agent] = ()) 
     the threads that began late it is the latest. Of what has no sum: the coarsest clock, and the wall clock
     that was set furthest; it was stopped for the reason of the first agent that has one, which is named if agents are;
     the server stood still while it answered no agent, the driver while any agent's threads did not run; outages that
-    overlap are one. A slice is that of all agents that has its number, and what not every agent measured is none; a
-    part's CPU is that of the first agent that read it. What a machine's CPUs did is told of the command's alone, by the
-    first agent there.
+    overlap are one. A slice is that of all agents that has its number, and what not every agent measured is none: as
+    counts hold what each measured, the time of the measure phase is then the mean of all agents'. A part's CPU is that
+    of the first agent that read it. What a machine's CPUs did is told of the command's alone, by the first agent there.
 
     Raises:
         DriveFailed: they are of different engines or operations, of a client library or of receivers, whose figures
@@ -125,9 +125,7 @@ def _of_several(records: Sequence[DriveRecord]) -> DriveRecord:
         started_monotonic_ns=None,
         start_lag_ns=_most(record.start_lag_ns for record in records),
         phases=phases,
-        measure_s=sum(one.end_s - one.begin_s for one in slices)
-        if slices
-        else phases["measure"].end_s - phases["measure"].start_s,
+        measure_s=_measured_s(records) if slices else phases["measure"].end_s - phases["measure"].start_s,
         operations=_by_name([record.operations for record in records], _operation),
         total=Counts.sum([record.total for record in records]),
         pool_wait_ns=waits.summary(),
@@ -465,6 +463,12 @@ def _slices(records: Sequence[DriveRecord]) -> tuple[Slice, ...]:
     here = next((place for place, record in enumerate(records) if _is_here(record)), None)
     common = [number for number in by_round[0] if all(number in slices for slices in by_round)]
     return tuple(_slice([slices[number] for slices in by_round], here) for number in common)
+
+
+def _measured_s(records: Sequence[DriveRecord]) -> float:
+    """For how long an agent measured, on average."""
+    agents = [max(1, len(record.agents)) for record in records]
+    return sum(number * record.measure_s for number, record in zip(agents, records, strict=True)) / sum(agents)
 
 
 def _slice(parts: Sequence[Slice], here: int | None) -> Slice:
