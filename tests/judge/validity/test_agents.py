@@ -20,6 +20,7 @@ def test_agents_that_did_as_one_driver_does_are_judged_as_one(result_of: ResultO
     assert result_of("clock_set", fleet) is None
 
 
+@pytest.mark.fault("An agent begins later than the others", "by how much, with a bound, is judged", area="fleet")
 @pytest.mark.parametrize(
     ("skews_ms", "bound_ms", "verdict", "measured"),
     [
@@ -104,6 +105,7 @@ def test_threads_that_take_turns_on_too_few_cpus_of_their_agent_count_together(
     assert text(result_of("gain", three_threads).reason).startswith("Agent a1: The generator used 60%")
 
 
+@pytest.mark.fault("An agent's threads stand still for a while", "the trial is suspect and names it", area="fleet")
 def test_an_agent_that_was_stopped_is_named(result_of: ResultOf, injectors: ModuleType) -> None:
     stall = {"of": "driver", "begin_s": 2.0, "end_s": 5.0, "waiting": 3}
     fleet = injectors.of_agents({}, {"stalls": [stall]})
@@ -112,6 +114,7 @@ def test_an_agent_that_was_stopped_is_named(result_of: ResultOf, injectors: Modu
     assert text(result_of("gain", fleet, stalls).reason).startswith("Agent a1: The generator used 50%")
 
 
+@pytest.mark.fault("One agent of ten does not keep its rate", "the trial is invalid and names it", area="fleet")
 def test_the_agent_that_kept_its_schedule_least_is_named(result_of: ResultOf, injectors: ModuleType) -> None:
     def one_of_ten_sends_less(line: dict[str, Any]) -> None:
         injectors.becomes_open(line)
