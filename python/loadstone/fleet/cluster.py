@@ -56,6 +56,11 @@ SEND_S = 5.0
 """How long what is sent without an answer may wait for those before it, and for its way; later it is not worth it."""
 CLAIM_S = 15.0
 """How long agents stay a command's that is not heard of any more."""
+CLOSE_S = 3.0
+"""How long a member may take to say that it leaves."""
+SILENCE_S, TICK_S = 120.0, 5.0
+"""A member that was started for a command ends when it was not called for so long: its link is gone for good. Ticks of
+its own are counted, so that one which stood still itself does not take that for silence."""
 _KEY = "loadstone"
 """Under which a member's identity stands in Dask's information about it, and before our topics."""
 
@@ -131,10 +136,13 @@ class _Holder:
 
 
 _HOLDER = _Holder()
+_SILENT_TICKS: list[None] = []
+"""Since the last call."""
 
 
 async def run_here(token: str, who: str, function: Callable[..., object], arguments: Sequence[Any]) -> dict[str, Any]:
     """On a member: call a function of loadstone. An error becomes a text: Dask would log it with its arguments."""
+    _SILENT_TICKS[:] = []
     if token and (refused := _HOLDER.refused(token, who)) is not None:
         return {"failed": refused}
     try:
@@ -224,8 +232,8 @@ def serve_member(
 ) -> None:
     """Be a member until this process is to end.
 
-    `once`: end when the scheduler is gone; else join it again, however often it restarts. `ready` gets the member's
-    address each time that it joined.
+    `once`: end when the scheduler is gone, or nothing was heard of the command for `SILENCE_S`; else join it again,
+    however often it restarts. `ready` gets the member's address each time that it joined.
 
     Raises:
         DriveFailed: it could not join, or lost the scheduler, and `once`.
@@ -241,7 +249,7 @@ def serve_member(
                 async with _joined(scheduler, name, credential, identity, listen, contact) as worker:
                     told = False
                     ready(str(worker.address))
-                    await _either(ended, worker.finished())
+                    await _either(ended, worker.finished(), *([_silence()] if once else []))
             except (OSError, ValueError, RuntimeError) as error:
                 why = f"cannot join {scheduler}: {_reason(error)}"
             if ended.is_set():
@@ -291,12 +299,20 @@ async def _joined(
     finally:
         seam.speak_by(None)
         if worker is not None:
-            await worker.close(timeout=2, executor_wait=False)
+            with contextlib.suppress(TimeoutError):  # it would tell a scheduler that may be gone
+                await asyncio.wait_for(worker.close(timeout=2, executor_wait=False), CLOSE_S)
         workspace.remove()
 
 
-async def _either(ended: asyncio.Event, finished: Any) -> None:
-    waiting = [asyncio.ensure_future(ended.wait()), asyncio.ensure_future(finished)]
+async def _silence() -> None:
+    _SILENT_TICKS[:] = []
+    while len(_SILENT_TICKS) * TICK_S < SILENCE_S:
+        await asyncio.sleep(TICK_S)
+        _SILENT_TICKS.append(None)
+
+
+async def _either(ended: asyncio.Event, *others: Any) -> None:
+    waiting = [asyncio.ensure_future(ended.wait()), *map(asyncio.ensure_future, others)]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
         task.cancel()
@@ -686,7 +702,8 @@ class DaskCluster:
                 raise UserError(f"agent {member.name}: {answer.result()['failed']}")
 
     def _renew_claims(self) -> None:
-        if self._token and time.monotonic() > self._renewed + CLAIM_S / 5:
+        """And have those that were started know that this command is there."""
+        if (self._token or self._launched) and time.monotonic() > self._renewed + CLAIM_S / 5:
             self._renewed = time.monotonic()
             for member in self._members:
                 self._ask(member, ping, [])
@@ -701,6 +718,13 @@ class DaskCluster:
 def ping() -> bool:
     """On a member: it is there."""
     return True
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # in a container, a user may have no name
+        return f"user {os.geteuid()}"
 
 
 def _opened(cluster: DaskCluster) -> DaskCluster:
@@ -740,8 +764,9 @@ def _security(credential: Credential, role: str) -> Security:
 @contextlib.contextmanager
 def _dask() -> Any:
     """Dask as it is to be in this process: its settings, and silent, since what it logs is no remark of ours."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
-    logging.getLogger("tornado").setLevel(logging.CRITICAL + 1)
+    for name in ("distributed", "tornado", *logging.root.manager.loggerDict):
+        if name.split(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).disabled = True
     with dask.config.set(_SETTINGS):
         yield
 

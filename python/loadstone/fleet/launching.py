@@ -32,6 +32,8 @@ from loadstone.terminal import plain
 LOOPBACK = "127.0.0.1"
 READY_S = 60.0
 """How long a part may take to log in, start and join."""
+END_S = 5.0
+"""How long a part whose output ended may take to end itself."""
 PROGRAM_VARIABLE = "LOADSTONE_FLEET_PROGRAM"
 """How `loadstone` is called on the machines that are logged in to; not set: as the shell there finds it."""
 _REMOTE_PORTS = (20_000, 32_000)
@@ -65,12 +67,13 @@ class Launched:
 
     def await_ready(self, deadline: float) -> dict[str, Any]:
         """What it says of itself once it is ready. Raises DriveFailed with its own reason if it never is."""
-        heard = b""
+        heard, closed = b"", False
         while (left := deadline - time.monotonic()) > 0 and len(heard) < _LINE_MAX:
             if not select.select([self._answers], [], [], left)[0]:
                 break
             received = os.read(self._answers, 4096)
             if not received:
+                closed = True
                 break
             *lines, heard = (heard + received).split(b"\n")
             for line in lines:
@@ -79,9 +82,17 @@ class Launched:
                     raise DriveFailed(f"{self.what}: {plain(str(answer['failed']))}")
                 if "ready" in answer:
                     return answer
-        if self.ended():
+        if self._ended_within(END_S if closed else 0.0):
             raise DriveFailed(f"{self.what}: it ended while it started{self._last_words()}")
         raise DriveFailed(f"{self.what}: not ready within {READY_S:g} s{self._last_words()}")
+
+    def _ended_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not self.ended():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
 
     def ended(self) -> bool:
         """Whether its process is gone."""
@@ -162,13 +173,18 @@ def close_all(launched: Sequence[Launched]) -> None:
 
 
 def _by_ssh(name: str, host: SshHost, scheduler: str, credential: Credential, role: Role) -> Launched:
-    back, there = random.sample(range(*_REMOTE_PORTS), 2)
+    back, there = _drawn_ports()
     here = free_port()
     order = _member_order(
         name, role, f"tls://{LOOPBACK}:{back}", credential, (LOOPBACK, there), f"tls://{LOOPBACK}:{here}"
     )
     command = ssh_command(host, {here: there}, {back: int(scheduler.rpartition(":")[2])})
     return _ready(Launched(f"agent {name} (by ssh)", command, order))
+
+
+def _drawn_ports() -> tuple[int, int]:
+    back, there = random.sample(range(*_REMOTE_PORTS), 2)
+    return back, there
 
 
 def ssh_command(host: SshHost, forward: Mapping[int, int], back: Mapping[int, int]) -> list[str]:
