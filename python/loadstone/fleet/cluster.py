@@ -720,13 +720,6 @@ def ping() -> bool:
     return True
 
 
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # in a container, a user may have no name
-        return f"user {os.geteuid()}"
-
-
 def _opened(cluster: DaskCluster) -> DaskCluster:
     try:
         cluster.open()
