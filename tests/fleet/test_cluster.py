@@ -159,6 +159,21 @@ def test_a_killed_agent_is_known_at_once_with_how() -> None:
         assert [member.name for member in fleet.members] == ["agent-1", "agent-2"]
 
 
+@pytest.mark.fault("a run waits for an agent that was killed", "it is started again once it is called", area="fleet")
+def test_who_calls_a_killed_agent_gets_it_back() -> None:
+    with local_fleet(1) as fleet:
+        first = fleet.identities["agent-1"].pid
+        os.kill(first, signal.SIGKILL)
+        await_true(fleet.lost, "lost", 3)
+        time.sleep(1.5)
+        assert fleet.lost(), "nobody called it"
+        with pytest.raises(AgentLost):
+            fleet.call(fleet.members[0], ping, timeout_s=1)
+        await_true(lambda: not fleet.lost(), "it is back", 20)
+        assert fleet.call(fleet.members[0], ping, timeout_s=10)
+        assert fleet.identities["agent-1"].pid not in (first, os.getpid())
+
+
 @pytest.mark.fault(
     "an agent stands still", "a call to it ends in its time; it answers again when it goes on", area="fleet"
 )

@@ -20,7 +20,7 @@ from loadstone.fleet.identity import own_identity
 from loadstone.fleet.launching import PROGRAM_VARIABLE, ssh_command
 from loadstone.fleet.spec import SshHost, read_fleet
 
-from .local_fleets import await_true
+from .local_fleets import await_true, runs
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin")
 PROGRAM = Path(sys.executable).with_name("loadstone")
@@ -105,25 +105,8 @@ def hosts(made_hosts: SshHosts, monkeypatch: pytest.MonkeyPatch) -> SshHosts:
     return made_hosts
 
 
-def agents_there() -> set[int]:
-    """The processes of agents, wherever they run on this machine."""
-    return {
-        process.pid
-        for process in psutil.process_iter()
-        if _words_of(process)[-3:] == ["fleet", "agent", "-"] and _words_of(process)[:1] != ["ssh"]
-    }
-
-
-def _words_of(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
-
-
 @needs_hosts
 def test_agents_on_two_hosts(hosts: SshHosts) -> None:
-    before = agents_there()
     fleet = open_cluster(read_fleet(hosts.word))
     try:
         assert [member.name for member in fleet.members] == [host.address for host in hosts.hosts]
@@ -134,11 +117,11 @@ def test_agents_on_two_hosts(hosts: SshHosts) -> None:
             assert len(others) == 2  # the agent, and the way back to the scheduler
             assert all(at.startswith("127.0.0.1:") for at in others)
         _clocks_are_within_their_bounds(fleet)
-        started = agents_there() - before
-        assert started
+        agents = [psutil.Process(identity.pid) for identity in fleet.identities.values()]
+        assert len(agents) == 2
     finally:
         fleet.close()
-    await_true(lambda: not (agents_there() & started), "the agents ended")
+    await_true(lambda: not any(map(runs, agents)), "the agents ended")
 
 
 def _clocks_are_within_their_bounds(fleet: DaskCluster) -> None:

@@ -32,7 +32,15 @@ from loadstone.errors import DriveFailed, UserError
 from loadstone.fleet import certificates, seam
 from loadstone.fleet.certificates import Credential, Part
 from loadstone.fleet.identity import Identity, differences, own_identity
-from loadstone.fleet.launching import LOOPBACK, Launched, close_all, launch_by_ssh, launch_local, launch_scheduler
+from loadstone.fleet.launching import (
+    LOOPBACK,
+    Launch,
+    Launched,
+    close_all,
+    launch_by_ssh,
+    launch_local,
+    launch_scheduler,
+)
 from loadstone.fleet.seam import AgentFailed, AgentLost, Heard, Member, Role
 from loadstone.fleet.spec import FleetSpec
 
@@ -50,6 +58,8 @@ JOIN_S = 10.0
 """How long the first agent of a cluster that is there may take to show."""
 NAMED_S = 120.0
 """How long as many agents may take as were named (`?agents=4`): nodes may have to be made for them first."""
+END_S = 0.5
+"""How long a process may take to end that Dask has missed."""
 LOOK_S = 1.0
 """How often the members are looked after; Dask tells of one whose process ended at once."""
 SEND_S = 5.0
@@ -346,16 +356,15 @@ def open_cluster(
         return _opened(DaskCluster(address, credential, {}, None, claim=claim, agents=spec.agents))
     issued = credentials or certificates.made()
     scheduler, address = launch_scheduler(listen, issued["scheduler"])
-    launched: dict[str, Launched] = {}
     try:
         if spec.agents is not None and spec.kind == "local":
-            launched = launch_local(spec.agents, address, issued["agent"])
+            launched, launch = launch_local(spec.agents, address, issued["agent"])
         else:
-            launched = launch_by_ssh(spec.hosts, address, issued["agent"])
+            launched, launch = launch_by_ssh(spec.hosts, address, issued["agent"])
     except BaseException:
         scheduler.close()
         raise
-    return _opened(DaskCluster(address, issued["command"], launched, scheduler, claim=claim))
+    return _opened(DaskCluster(address, issued["command"], launched, scheduler, claim=claim, launch=launch))
 
 
 class DaskCluster:
@@ -370,8 +379,11 @@ class DaskCluster:
         *,
         claim: bool,
         agents: int | None = None,
+        launch: Launch | None = None,
     ) -> None:
-        """`agents`: so many are waited for; None: those that were launched, or one."""
+        """`agents`: so many are waited for; None: those that were launched, or one. `launch`: starts one again."""
+        self._launch = launch
+        self._launching: set[str] = set()
         self._agents = agents
         self._until = time.monotonic() + (0.0 if agents is None else NAMED_S)
         """Until then a scheduler that does not answer is asked again."""
@@ -380,7 +392,7 @@ class DaskCluster:
         self.identities: dict[str, Identity] = {}
         """What each member is, by its name, as it joined last."""
         self._credential = credential
-        self._launched = launched
+        self._launched = dict(launched)
         self._scheduler = scheduler
         self._who = f"{_user()}@{socket.gethostname()}, process {os.getpid()}"
         self._token = uuid.uuid4().hex if claim else ""
@@ -421,6 +433,7 @@ class DaskCluster:
         _require_function(function)
         why = self.lost().get(member.name)
         if why is not None:
+            self._launch_again(member.name)
             raise AgentLost(member.name, why)
         asked = self._ask(member, function, args)
         try:
@@ -497,6 +510,7 @@ class DaskCluster:
                         error if isinstance(error, UserError | DriveFailed) else self._unreachable(error)
                     )
                     return
+            await self._let_end({member.name for member in self._members})
             self._all_lost("the connection to the scheduler was lost")
             if not self._closing:
                 await asyncio.sleep(LOOK_S)
@@ -520,7 +534,9 @@ class DaskCluster:
                 client.subscribe_topic("all", self._on_change)
                 await self._subscribe(list(self._heard))
                 while not self._closing and client.status == "running":
-                    self._update(await self._workers(client))
+                    workers = await self._workers(client)
+                    await self._let_end({member.name for member in self._members} - set(_addresses_of(workers)))
+                    self._update(workers)
                     self._renew_claims()
                     assert self._look is not None
                     self._look.clear()
@@ -556,7 +572,7 @@ class DaskCluster:
             await asyncio.sleep(0.1)
         known = {str(info["name"]): self._identified(str(info["name"]), info) for info in workers.values()}
         order = list(self._launched) or sorted(known)
-        addresses = {str(info["name"]): address for address, info in workers.items()}
+        addresses = _addresses_of(workers)
         self._members = tuple(
             Member(name, addresses[name], known[name].role or "agent", known[name].host)
             for name in order
@@ -576,7 +592,7 @@ class DaskCluster:
 
     def _update(self, workers: Mapping[str, Any]) -> None:
         """Who is there, and who is not any more."""
-        there = {str(info["name"]): address for address, info in workers.items()}
+        there = _addresses_of(workers)
         for member in self._members:
             address = there.get(member.name)
             if address is None:
@@ -590,6 +606,14 @@ class DaskCluster:
                     self._addresses[member.name] = address
                     self._gone.pop(member.name, None)
 
+    async def _let_end(self, names: set[str]) -> None:
+        """Of those that are missed since now, a moment to end: the system tells of an end a little after Dask does."""
+        waited = [each for name in names - self.lost().keys() if (each := self._launched.get(name)) is not None]
+        deadline = time.monotonic() + END_S
+        while waited and not self._closing and time.monotonic() < deadline:
+            waited = [launched for launched in waited if not launched.ended()]
+            await asyncio.sleep(0.02)
+
     def _lose(self, name: str, why: str | None) -> None:
         with self._lock:
             if name in self._gone:
@@ -599,6 +623,27 @@ class DaskCluster:
         with self._lock:
             self._gone[name] = why
             self._addresses.pop(name, None)
+
+    def _launch_again(self, name: str) -> None:
+        """Start one that ended, in the background: who calls an agent that was lost wants it back."""
+        launched, launch = self._launched.get(name), self._launch
+        with self._lock:
+            wanted = launched is not None and launch is not None and name not in self._launching
+            if not wanted or self._closing or launched is None or not launched.ended():
+                return
+            self._launching.add(name)
+
+        def start() -> None:
+            assert launch is not None
+            with contextlib.suppress(DriveFailed, UserError, OSError):  # it is tried again at the next call
+                begun = launch(name)
+                launched.close()
+                self._launched[name] = begun
+                if self._closing:
+                    begun.close()
+            self._launching.discard(name)
+
+        threading.Thread(target=start, name="fleet-again", daemon=True).start()
 
     def _all_lost(self, why: str) -> None:
         ending = self._scheduler.ending() if self._scheduler is not None and not self._closing else None
@@ -735,6 +780,11 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return f"user {os.geteuid()}"
+
+
+def _addresses_of(workers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """By the names of the members that are there."""
+    return {str(info["name"]): address for address, info in workers.items()}
 
 
 def _role_of(info: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ By `ssh` nothing listens on the network: both ways between scheduler and agent l
 loopback, and are TLS within. The log-in is the user's own: its keys, its known hosts, its `~/.ssh/config`.
 """
 
+import itertools
 import json
 import os
 import random
@@ -133,25 +134,32 @@ def launch_scheduler(listen: tuple[str, int], credential: Credential) -> tuple[L
         raise
 
 
-def launch_local(number: int, scheduler: str, credential: Credential) -> dict[str, Launched]:
-    """Agents on this machine, by their names. Raises DriveFailed; none is left then."""
+Launch = Callable[[str], Launched]
+"""Starts the agent of this name, or starts it again. Raises DriveFailed."""
+
+
+def launch_local(number: int, scheduler: str, credential: Credential) -> tuple[dict[str, Launched], Launch]:
+    """Agents on this machine, by their names, and how one is started again. Raises DriveFailed; none is left then."""
     names = [f"agent-{at}" for at in range(1, number + 1)]
 
     def launch(name: str) -> Launched:
         order = _member_order(name, "agent", scheduler, credential, (LOOPBACK, 0), None)
         return _ready(Launched(f"agent {name}", _own("agent"), order))
 
-    return _all(names, launch)
+    return _all(names, launch), launch
 
 
 def launch_by_ssh(
     hosts: Sequence[SshHost], scheduler: str, credential: Credential, role: Role = "agent"
-) -> dict[str, Launched]:
-    """An agent on each host, by the names of the hosts. Raises DriveFailed; none is left then."""
+) -> tuple[dict[str, Launched], Launch]:
+    """An agent on each host, by the names of the hosts, and how one is started again.
+
+    Raises DriveFailed; none is left then.
+    """
     named: dict[str, SshHost] = {}
     for host in hosts:
-        at = sum(1 for other in named.values() if other.host == host.host) + 1
-        named[host.host if at == 1 else f"{host.host}-{at}"] = host
+        names = (host.host if at == 1 else f"{host.host}-{at}" for at in itertools.count(1))
+        named[next(name for name in names if name not in named)] = host
 
     def launch(name: str) -> Launched:
         for left in reversed(range(_TRIES)):
@@ -162,7 +170,7 @@ def launch_by_ssh(
                     raise
         raise AssertionError
 
-    return _all(list(named), launch)
+    return _all(list(named), launch), launch
 
 
 def close_all(launched: Sequence[Launched]) -> None:
@@ -243,7 +251,7 @@ def _ready(launched: Launched) -> Launched:
     return launched
 
 
-def _all(names: Sequence[str], launch: Callable[[str], Launched]) -> dict[str, Launched]:
+def _all(names: Sequence[str], launch: Launch) -> dict[str, Launched]:
     with ThreadPoolExecutor(min(32, len(names))) as pool:
         futures = {name: pool.submit(launch, name) for name in names}
     failed = [error for future in futures.values() if (error := future.exception()) is not None]
