@@ -25,6 +25,7 @@ PROGRAMS = {
     "deploy/engine_program.py",
     "deploy/processes/guard.py",
     "deploy/containers/container_guard.py",
+    "fleet/engine_process.py",
     "report/charts/pen_program.py",
 }
 """Programs of their own: their stdout is a pipe to loadstone, or the log of what they run."""

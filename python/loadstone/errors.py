@@ -4,7 +4,7 @@
 |---|---|
 | 2 | `UserError`: bad input |
 | 3 | `ServerGone`, `ServerRefused`, `BadReply`, `OutOfRoom`: a server is gone, refuses, talks nonsense, or is full |
-| 3 | `DriveFailed` |
+| 3 | `DriveFailed`, `FleetGone` |
 | 70 | what is none of these: a defect of loadstone (`defect.py`) |
 | 130 | `Interrupted` |
 """
@@ -67,6 +67,12 @@ class BadReply(ServerGone):
 
 class DriveFailed(LoadstoneError):
     """A trial could not be driven to its end; the trial is invalid, the run goes on."""
+
+    exit_status = 3
+
+
+class FleetGone(LoadstoneError):
+    """No agent is left, or one was lost and the user asked to end then; what was finished is kept."""
 
     exit_status = 3
 

@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from loadstone.errors import UserError
+from loadstone.fleet.spec import LostAgent
 from loadstone.secrecy.text import HIDDEN
 
 if TYPE_CHECKING:
@@ -87,6 +88,17 @@ def seconds(option: str, text: str) -> float:
 
     plain = text.replace(".", "", 1).isdecimal()
     return parse_duration_s(f"{text} s" if plain else text, option)
+
+
+def one_of(words: Sequence[str]) -> Read:
+    """Reads one of these words."""
+
+    def read(option: str, text: str) -> str:
+        if text not in words:
+            raise UserError(f"{option} {text}: write {', '.join(words[:-1])} or {words[-1]}")
+        return text
+
+    return read
 
 
 def milliseconds(option: str, text: str) -> float:
@@ -330,6 +342,26 @@ class RunOptions:
             read=whole("not a port", 1, 65535),
         ),
     ] = None
+    fleet: Annotated[
+        str | None,
+        Option(
+            "--fleet",
+            metavar="FLEET",
+            help="Make the load on several agents: local:NUMBER, ssh:HOST,HOST, ssh:@FILE or tls://HOST:PORT "
+            "(see docs/fleet.md).",
+            panel=PLACE,
+        ),
+    ] = None
+    lost_agent: Annotated[
+        LostAgent,
+        Option(
+            "--lost-agent",
+            metavar="|".join(get_args(LostAgent)),
+            help="When an agent of the fleet is lost, its trial does not count. Go on without it, wait for it, or end.",
+            panel=PLACE,
+            read=one_of(get_args(LostAgent)),
+        ),
+    ] = "go-on"
     trust: Trust = False
     allow_any_command: Annotated[
         bool,
@@ -375,9 +407,13 @@ class RunOptions:
         """Raises UserError where options contradict each other."""
         if self.quiet and self.verbose:
             raise UserError("--quiet, --verbose: leave one of them out")
+        if self.fleet is None and self.lost_agent != "go-on":
+            raise UserError(f"--lost-agent {self.lost_agent}: there is no fleet; add --fleet, or leave it out")
 
 
-MEASURES = ("secret_files", "seed", "resume", "prometheus", "share_machine", "wait", "verbose")
+MEASURES = (
+    *("secret_files", "seed", "resume", "prometheus", "fleet", "lost_agent", "share_machine", "wait", "verbose"),
+)
 """The options of `RunOptions` that every command takes that measures."""
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.deploy.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
 from loadstone.errors import UserError
+from loadstone.fleet.spec import FleetSpec, read_fleet
 from loadstone.machine.memory import installed_bytes
 from loadstone.options import RunOptions, files_of_folder, folder_is_trusted
 from loadstone.plan.design.run_design import make_run_plan
@@ -31,17 +32,20 @@ class Prepared:
     placement: Placement
     remarks: tuple[str, ...] = ()
     """What the user must know before it starts: which commands were let pass."""
+    fleet: FleetSpec | None = None
+    """What makes the load; None: this machine's engine, or clients' programs."""
 
 
 def prepare(options: RunOptions) -> Prepared:
     """Plan the run, and check all that needs no start: what loads quickly first. Raises UserError."""
+    fleet = None if options.fleet is None else read_fleet(options.fleet)
     experiment = requested_experiment(options)
     cpu_count = usable_cpus()
     run_plan = requested_plan(experiment, options, place(cpu_count).generator_cpus, cpu_count)
     if options.resume is not None:
         _require_same_plan(options.resume, run_plan)
     _require_trust(experiment, run_plan, options)
-    remarks = _check_parts(run_plan, options)
+    remarks = _check_parts(run_plan, options, fleet)
     placement = place(max(trial.plan.threads for trial in run_plan.every_trial))
     apart = (
         name
@@ -49,7 +53,7 @@ def prepare(options: RunOptions) -> Prepared:
         for name, settings in trial.servers.items()
         if settings.get("cpus") == OWN_CPUS
     )
-    return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks)
+    return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks, fleet)
 
 
 def requested_experiment(options: RunOptions) -> Experiment:
@@ -57,9 +61,10 @@ def requested_experiment(options: RunOptions) -> Experiment:
     learn_environment()
     give_files(options.secret_files)
     sets = (*options.set, *_driver(options), *_at_rate(options))
+    found = options.built or find(options.experiment)
     experiment = override(
-        options.built or find(options.experiment),
-        sets=sets,
+        found,
+        sets=(*sets, *_whole_trials(options, found)),
         servers=options.servers,
         subjects=options.subjects,
         twin=options.twin,
@@ -84,6 +89,15 @@ def _at_rate(options: RunOptions) -> tuple[str, ...]:
         return ()
     text = check_at_rate(options.at_rate)
     return tuple(f"{part}.at_rate={text}" for part in ("design", "quick.design"))
+
+
+def _whole_trials(options: RunOptions, experiment: Experiment) -> tuple[str, ...]:
+    """Agents of a fleet do not take turns in slices: what they measure are whole trials."""
+    if options.fleet is None:
+        return ()
+    searched = {"saturation": experiment.saturation, "load": experiment.load}
+    parts = ["design", *(name for name, part in searched.items() if part is not None)]
+    return tuple(f"{part}.rounds=never" for part in parts)
 
 
 def requested_plan(
@@ -157,9 +171,9 @@ def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOption
     require_trust(experiment, run_plan, trust=trust, of_folder=of_folder, secret_files=files, files_sent=sent)
 
 
-def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
+def _check_parts(run_plan: RunPlan, options: RunOptions, fleet: FleetSpec | None) -> tuple[str, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
-    from loadstone.conduct.chosen_drivers import chosen_drivers
+    from loadstone.conduct.chosen_drivers import chosen_drivers, require_fleet_can
     from loadstone.conduct.confinement import confined, doubts
     from loadstone.conduct.preflight import (  # only now: it takes time to load
         ask_users_parts,
@@ -174,7 +188,7 @@ def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
         if trial.block == 1:
             require_drivable(trial.plan)
     check_parts(run_plan)
-    chosen_drivers(run_plan)
+    require_fleet_can(fleet, run_plan, chosen_drivers(run_plan))
     check_local_ports(run_plan)
     remarks = doubts(run_plan)
     confined(run_plan, ask=False, allow=options.allow_any_command)

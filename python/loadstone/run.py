@@ -192,6 +192,9 @@ def _advised(error: LoadstoneError, folder: Path, options: RunOptions, unwritten
             command += ["--server", f"{server.partition('=')[0]}=URL"]
     if options.allow_any_command:  # it is never taken from a folder
         command.append("--allow-any-command")
+    if options.fleet is not None:  # nor are these
+        command += ["--fleet", options.fleet]
+        command += [] if options.lost_agent == "go-on" else ["--lost-agent", options.lost_agent]
     also = f" ({unwritten})" if unwritten else ""
     return type(error)(f"{error}; continue with: {shlex.join(command)}{also}")
 

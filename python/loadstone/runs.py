@@ -37,6 +37,8 @@ NEVER_TAKEN = {"--allow-any-command", "--share-machine", "--trust"}
 """Switches that must be meant each time, and so are not taken from a folder, which may be another's."""
 WRITES = ("--json-out-file", "--hdr-file-prefix")
 """Options that name files to write. A folder, which may be another's, does not say where something is written."""
+FLEET = ("--fleet", "--lost-agent")
+"""Nor does it say to which machines is logged in, and that they are sent passwords."""
 _SENDS_FILE = ("-D", "--body-file", "--commands")
 """Options that name a file whose text becomes a part of the load; so does `--body @FILE`."""
 
@@ -161,12 +163,12 @@ def files_sent(arguments: Sequence[str]) -> list[str]:
 
 
 def _without_written(arguments: Sequence[str]) -> Iterator[str]:
-    """The recorded words without what names files to write."""
+    """The recorded words without what names files to write, or machines."""
     words = iter(arguments)
     for word in words:
-        if word in WRITES:
+        if word in (*WRITES, *FLEET):
             next(words, "")
-        elif word.partition("=")[0] not in WRITES:
+        elif word.partition("=")[0] not in (*WRITES, *FLEET):
             yield word
 
 

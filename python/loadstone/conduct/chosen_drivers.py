@@ -1,12 +1,14 @@
 """The drivers that a run names, checked against its plans before anything starts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.deploy.driver_manifest import DriverManifest, read_driver_manifest
 from loadstone.deploy.installed import require_programs
 from loadstone.errors import UserError
+from loadstone.fleet.shares import require_shareable
+from loadstone.fleet.spec import FleetSpec
 from loadstone.plan.drive_plan import Open, Plan
 from loadstone.plan.driver_features import OPTIONAL, needed
 from loadstone.plan.run_plan import RunPlan
@@ -91,6 +93,29 @@ def _without(run_plan: RunPlan, lacking: Collection[str]) -> str:
         if others and not theirs & others.keys():
             return f"; or measure the others: --only {factor}={','.join(map(str, others))}"
     return ""
+
+
+def require_fleet_can(fleet: FleetSpec | None, run_plan: RunPlan, chosen: Mapping[str, ChosenDriver]) -> None:
+    """Raises UserError where a fleet cannot make the load of every trial."""
+    if fleet is None:
+        return
+    option = f"--fleet {fleet.word}"
+    for driver in chosen.values():
+        what = f"driver {driver.manifest.name} is a client library's program, and agents have the native engine alone"
+        raise UserError(f"{option}: {what}; leave --fleet out, or add --driver {NATIVE}")
+    agents = 2 if fleet.agents is None else fleet.agents
+    require_shareable([trial.plan for trial in run_plan.every_trial], agents, option)
+    if fleet.kind != "local":
+        _require_no_files(run_plan, option)
+
+
+def _require_no_files(run_plan: RunPlan, option: str) -> None:
+    """Agents elsewhere have no files of this machine. Raises UserError."""
+    for trial in run_plan.every_trial:
+        plan = trial.plan
+        read = plan.recording or plan.data
+        if read is not None:
+            raise UserError(f"{option}: the load reads {read.path}, which agents elsewhere do not have; use local:N")
 
 
 def require_can(manifest: DriverManifest, plan: Plan) -> None:

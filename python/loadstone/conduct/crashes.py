@@ -143,7 +143,7 @@ class Crashes:
         """Snapshot, drive, restart and snapshot, assemble."""
         before = None if one.crash.look_up else _counted(one, victim)
         started_unix_ns = steady_clock.unix_ns()
-        alone, driver = Block.alone(one.trial), self.measurement.drivers.of(one.trial.driver)
+        alone, driver = Block.alone(one.trial), self.measurement.drivers.of_this_machine(one.trial.driver)
         with killer, DriveWatch(self.measurement, alone, [prepared], killer.on_interval, monitored=False) as watch:
             records = driver.drive([prepared.plan], watch.take)
         (done,) = watch.drives(records)

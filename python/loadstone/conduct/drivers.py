@@ -1,6 +1,7 @@
 """The drivers of a run: the native engine, and programs of client libraries, built before the first trial."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from loadstone.bounds import pinned
@@ -10,9 +11,14 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.build import built
 from loadstone.drive.driver import Driver
 from loadstone.drive.programs.program_driver import ProgramDriver
+from loadstone.fleet.driver import Clocks, FleetDriver
+from loadstone.fleet.seam import Cluster
+from loadstone.fleet.spec import FleetSpec, LostAgent
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.drivers import NATIVE
+
+OpenFleet = Callable[[FleetSpec], tuple[Cluster, Clocks]]
 
 
 @dataclass
@@ -30,12 +36,19 @@ class Drivers:
     """What makes the load of each trial."""
 
     native: Driver
+    """Of this machine; it also stores data and warms up, where a fleet drives."""
+    fleet: FleetDriver | None = None
+    """What drives in its place."""
     programs: Mapping[str, ClientDriver] = field(default_factory=dict)
     pids: set[int] = field(default_factory=set)
     """The guards of the programs that run now: what they started makes the load."""
 
     def of(self, word: str) -> Driver:
         """The driver of a trial, by `PlannedTrial.driver`."""
+        return self.fleet or self.native if word == NATIVE else self.programs[word].driver
+
+    def of_this_machine(self, word: str) -> Driver:
+        """The same where one machine is meant: a crash, after which every acknowledged write is looked up."""
         return self.native if word == NATIVE else self.programs[word].driver
 
     def share(self, word: str, plan: Plan) -> Plan:
@@ -45,6 +58,8 @@ class Drivers:
     def stop(self) -> None:
         """End the drive of whichever drives, and later ones at once. From any thread, and more than once."""
         self.native.stop()
+        if self.fleet is not None:
+            self.fleet.stop()
         for program in self.programs.values():
             program.driver.stop()
 
@@ -60,6 +75,29 @@ class Drivers:
             }
             for word, program in self.programs.items()
         }
+
+
+@contextmanager
+def fleet_of(
+    spec: FleetSpec | None,
+    open_fleet: OpenFleet,
+    drivers: Drivers,
+    lost_agent: LostAgent,
+    note: Callable[[str], None],
+) -> Iterator[None]:
+    """The fleet that a run names, as long as it is needed. Raises LoadstoneError where it cannot be opened."""
+    if spec is None:
+        yield
+        return
+    cluster, clocks = open_fleet(spec)
+    try:
+        one_machine = spec.kind == "local"
+        drivers.fleet = FleetDriver(
+            cluster, clocks, lost_agent=lost_agent, note=note, one_machine=one_machine, pids=drivers.pids
+        )
+        yield
+    finally:
+        cluster.close()
 
 
 def add_programs(drivers: Drivers, run_plan: RunPlan, context: DeployContext) -> None:

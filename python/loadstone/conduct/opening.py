@@ -17,7 +17,7 @@ from loadstone.bounds.beneath import is_file
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.conductor import Conductor
 from loadstone.conduct.crashes import Crashes
-from loadstone.conduct.drivers import Drivers, add_programs
+from loadstone.conduct.drivers import Drivers, OpenFleet, add_programs, fleet_of
 from loadstone.conduct.machine_lock import OtherRun, measuring
 from loadstone.conduct.measurement import LiveAt, Measurement
 from loadstone.conduct.preflight import start_parts
@@ -28,6 +28,9 @@ from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.driver import Driver
 from loadstone.drive.native import NativeDriver, engine_build
 from loadstone.errors import LoadstoneError
+from loadstone.fleet.driver import Clocks
+from loadstone.fleet.seam import Cluster
+from loadstone.fleet.spec import FleetSpec
 from loadstone.live.progress import RunProgress
 from loadstone.live.prometheus import LiveExporter
 from loadstone.observe.sample import Monitor
@@ -47,6 +50,15 @@ from loadstone.spec.experiment import Experiment
 from loadstone.terminal import discard, on_terminal
 
 
+def open_fleet(spec: FleetSpec) -> tuple[Cluster, Clocks]:
+    """The cluster of a fleet, and the clocks of its members. Raises LoadstoneError where it cannot be opened."""
+    from loadstone.fleet.clocks import ClocksOfMembers  # only now: it takes time to load
+    from loadstone.fleet.cluster import open_cluster
+
+    cluster = open_cluster(spec)
+    return cluster, ClocksOfMembers(cluster)
+
+
 @dataclass(frozen=True)
 class Seams:
     """What stands behind each seam of a run. Tests put fakes there."""
@@ -55,6 +67,7 @@ class Seams:
     server: Callable[[str, Mapping[str, Any]], Server] = registry.server
     monitors: Callable[[Watch], Sequence[Monitor]] = registry.monitors
     gauge: Callable[[Driver, DeployContext], CeilingGauge] = CeilingGauge
+    fleet: OpenFleet = open_fleet
 
 
 REAL = Seams()
@@ -88,6 +101,7 @@ def opened(
         path = held.enter_context(_folder_of_run(options, run.experiment))
         others = held.enter_context(measuring(path, share=options.share_machine, remark=progress.note))
         ledger = held.enter_context(_ledger_of_run(path, progress.note))
+        held.enter_context(fleet_of(run.fleet, seams.fleet, drivers, options.lost_agent, progress.note))
         cpus, step = run.placement.server_cpus, progress.step
         context = DeployContext(
             cpus,
@@ -127,6 +141,7 @@ def _open_folder(
             for name, s in ready.subjects.items()
         },
         **({"drivers": found} if (found := drivers.details()) else {}),
+        **({} if run.fleet is None or drivers.fleet is None else {"fleet": drivers.fleet.recorded(run.fleet.word)}),
         "command": shlex.join(hidden_arguments(["loadstone", *options.command])),
         "other_runs": [other.recorded for other in others],
     }

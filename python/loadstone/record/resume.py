@@ -132,6 +132,10 @@ def _trial_difference(then: Any, now: Any) -> str:
 
 
 def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    before, after = _value(then, ("fleet", "fleet")), _value(now, ("fleet", "fleet"))
+    if before != after:
+        remedy = f"add --fleet {before}" if before else "leave --fleet out"
+        yield f"the load came from {_generator(before)}, and now from {_generator(after)}; {remedy}"
     for keys in _SAME_MACHINE:
         before, after = _value(then, keys), _value(now, keys)
         if keys[-1] == "machine_id" and before != after:
@@ -147,6 +151,10 @@ def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) ->
         sides = (_value(side, (name,)) or {} for side in (servers_then, servers_now))
         yield from _limit_differences(f"server {name}", *sides)
     yield from _subject_differences(then.get("subjects", {}), now.get("subjects", {}))
+
+
+def _generator(fleet: object) -> str:
+    return f"the fleet {fleet}" if fleet else "this machine alone"
 
 
 def _limit_differences(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

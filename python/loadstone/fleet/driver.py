@@ -1,0 +1,445 @@
+"""The driver of a fleet: every agent drives its share of one plan, all from one instant on, and one record comes of it.
+
+Nothing here waits on the cluster for a deadline. An agent makes load only while its lease is renewed, once a second; it
+is heard once a second, and lost when it was not heard three times. Then the trial is invalid, the others are stopped,
+and what becomes of the run is as the user asked (`spec.LostAgent`).
+"""
+
+import json
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, MutableSet, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from loadstone.drive.driver import OnInterval, RoundsOptions
+from loadstone.drive.merging import Agent, MergedIntervals, merged_record
+from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
+from loadstone.errors import DriveFailed, FleetGone, Interrupted
+from loadstone.fleet import agent as on_agent
+from loadstone.fleet.seam import AgentFailed, AgentLost, ClockOffset, Cluster, Member
+from loadstone.fleet.shares import shares_of
+from loadstone.fleet.spec import LostAgent
+from loadstone.machine import steady_clock
+from loadstone.plan.drive_plan import Plan
+
+LEASE_S = 5.0
+RENEWED_EVERY_S = 1.0
+SILENT_S = 3.5
+"""Three heartbeats, and a half: so long without one, and an agent is lost."""
+OPENING_S = 15.0
+"""What opening takes at most beside the connections' own timeout: the engine's process may have to start first."""
+LEAD_S, LEAD_MAX_S = 0.3, 5.0
+"""Between the order to begin and the beginning: the order reaches every agent in that time. Where it did not, the trial
+is invalid, and the next one has twice as much."""
+POLL_S = 0.05
+STOPPING_S = 3.0
+"""How long those who are stopped may take to report; they stop within .1 s."""
+WAITED_S = 300.0
+"""How long a lost agent is waited for, where the user asked to."""
+ANSWER_S = 2.0
+CALLERS = 64
+"""Agents that are called at once."""
+
+
+class Clocks(Protocol):
+    """The clocks of the agents, against this machine's."""
+
+    def measure(self, members: Sequence[Member]) -> None:
+        """Compare them now. Raises AgentLost."""
+
+    def offset(self, member: Member, at_ns: int | None = None) -> ClockOffset:
+        """At that time of this machine's CLOCK_MONOTONIC; None: now. Raises AgentLost where it was never compared."""
+
+
+class LateOrder(AgentFailed):
+    """An agent got the order to begin when it was too late."""
+
+
+class FleetDriver:
+    """Drives one plan at a time on all agents of a cluster; see `Driver`."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        clocks: Clocks,
+        *,
+        lost_agent: LostAgent = "go-on",
+        note: Callable[[str], None] = lambda _: None,
+        one_machine: bool = False,
+        pids: MutableSet[int] | None = None,
+    ) -> None:
+        """A driver on the agents of a cluster.
+
+        Args:
+            cluster: whose members with the role `agent` drive.
+            clocks: of these.
+            lost_agent: what becomes of the run when one was lost.
+            note: told in a line when one was lost, and when the run waits for it.
+            one_machine: they are processes on this machine.
+            pids: of processes on this machine that make load; theirs are added.
+        """
+        self._cluster, self._clocks = cluster, clocks
+        self._lost_agent, self._note = lost_agent, note
+        self._one_machine, self._pids = one_machine, pids
+        self._agents = tuple(member for member in cluster.members if member.role == "agent")
+        self._left_out: dict[str, str] = {}
+        """Agents that were lost, and why."""
+        self._quiet_s = 0.0
+        """When the last load of a lost agent is over, by the monotonic clock."""
+        self._lead_s = LEAD_S
+        self._stopped = threading.Event()
+        self._current: _Drive | None = None
+        cluster.listen(on_agent.TOPIC, self._hear)
+
+    def drive(
+        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+    ) -> list[DriveRecord]:
+        """See `Driver.drive`.
+
+        Raises:
+            AgentLost: an agent does not answer any more, or its engine ended.
+            FleetGone: no agent is left, or one was lost and the run is to end then.
+            DriveFailed: also in rounds.
+        """
+        if rounds is not None:
+            raise DriveFailed("fleet: agents cannot take turns in rounds yet; compare whole trials (rounds: never)")
+        (plan,) = shares
+        members = self._ready()
+        plans = shares_of(plan, len(members), one_machine=self._one_machine)
+        planned = list(zip(members, plans, strict=False))
+        drive = _Drive(self._cluster, planned, partial(on_interval, 0), self._stopped, self._lead_s)
+        self._current = drive
+        try:
+            return [self._driven(drive)]
+        except AgentLost as lost:
+            self._lose(lost)
+            raise
+        except LateOrder:
+            self._lead_s = min(LEAD_MAX_S, 2 * self._lead_s)
+            raise
+        finally:
+            drive.close()
+            self._current = None
+
+    def stop(self) -> None:
+        """See `Driver.stop`; the order reaches each agent as fast as the cluster passes it on."""
+        self._stopped.set()
+
+    def recorded(self, word: str) -> dict[str, object]:
+        """For the environment's record: how the fleet was named, and its agents."""
+        return {"fleet": word, "agents": [{"name": one.name, "host": one.host} for one in self._agents]}
+
+    def _driven(self, drive: "_Drive") -> DriveRecord:
+        try:
+            self._clocks.measure(drive.members)
+            drive.open()
+            if self._pids is not None and self._one_machine:
+                self._pids |= drive.pids
+            drive.begin({member.name: self._clocks.offset(member) for member in drive.members})
+            drive.follow()
+        except BaseException:
+            drive.abandon()
+            if self._pids is not None:
+                self._pids -= drive.pids
+            raise
+        with suppress(AgentLost):  # all of the trial is here; the next one finds out
+            self._clocks.measure(drive.members)
+        return drive.record({member.name: self._clocks.offset(member, drive.begin_ns) for member in drive.members})
+
+    def _hear(self, name: str, message: object) -> None:
+        drive = self._current
+        if drive is not None:
+            drive.heard.put((name, message, time.monotonic()))
+
+    def _lose(self, lost: AgentLost) -> None:
+        self._left_out[lost.name] = lost.why
+        self._quiet_s = time.monotonic() + LEASE_S + RENEWED_EVERY_S
+        self._note(f"{lost}; this trial does not count")
+
+    def _ready(self) -> list[Member]:
+        """The agents that drive next, once none that was lost can make any load. Raises FleetGone, Interrupted."""
+        self._pause(self._quiet_s - time.monotonic())
+        for name, why in self._cluster.lost().items():
+            if any(name == member.name for member in self._agents) and name not in self._left_out:
+                self._left_out[name] = why
+        if self._left_out and self._lost_agent == "end":
+            name, why = next(iter(self._left_out.items()))
+            raise FleetGone(f"fleet: agent {name} was lost ({why}), and --lost-agent end ends the run then")
+        if self._left_out and self._lost_agent == "wait":
+            self._await_lost()
+        ready = [member for member in self._agents if member.name not in self._left_out]
+        if not ready:
+            whys = "; ".join(sorted(set(self._left_out.values()))) or "it has no agents"
+            raise FleetGone(f"fleet: no agent is left ({whys}); start them again")
+        return ready
+
+    def _await_lost(self) -> None:
+        """Until every agent that was lost answers again. Raises FleetGone, Interrupted."""
+        until_s = time.monotonic() + WAITED_S
+        self._note(f"waiting for {', '.join(sorted(self._left_out))}, for {WAITED_S:g} s at most")
+        for member in self._agents:
+            while member.name in self._left_out:
+                try:
+                    self._cluster.call(member, on_agent.here, timeout_s=ANSWER_S)
+                    del self._left_out[member.name]
+                except (AgentLost, AgentFailed) as problem:
+                    if time.monotonic() > until_s:
+                        why = f"{problem.why}; it was waited for {WAITED_S:g} s"
+                        raise FleetGone(f"fleet: agent {member.name} does not answer again ({why})") from None
+                    self._pause(RENEWED_EVERY_S)
+
+    def _pause(self, seconds: float) -> None:
+        if seconds > 0 and self._stopped.wait(seconds):
+            raise Interrupted("interrupted; what was finished is kept")
+
+
+@dataclass
+class _Share:
+    """One agent's part of a drive, as far as it has come."""
+
+    member: Member
+    plan: Plan
+    heard_s: float = 0.0
+    """When it was heard last, by the monotonic clock."""
+    pid: int = 0
+    cpus: int | None = None
+    record: DriveRecord | None = None
+
+
+@dataclass
+class _Drive:
+    """One plan on several agents, from its opening to its record."""
+
+    cluster: Cluster
+    planned: Sequence[tuple[Member, Plan]]
+    on_interval: Callable[[Interval], None]
+    stopped: threading.Event
+    lead_s: float
+    name: str = field(default_factory=lambda: secrets.token_hex(8))
+    heard: "queue.Queue[tuple[str, object, float]]" = field(default_factory=queue.Queue)
+    """Member, line, and when it came."""
+
+    def __post_init__(self) -> None:
+        self._shares = {member.name: _Share(member, plan) for member, plan in self.planned}
+        self._merged = MergedIntervals(self._shares)
+        self.begin_ns = 0
+        """The beginning, by this machine's CLOCK_MONOTONIC."""
+        self._begin_unix_ns = 0
+        self._ordered_to_stop = False
+        self._stopped_by = ""
+        """The agent whose early end stopped the others."""
+        self._looked_s = 0.0
+        self._over = threading.Event()
+        self._renewal = threading.Thread(target=self._renew, name="leases", daemon=True)
+        self._measured = 0
+        self._offsets: Mapping[str, ClockOffset] = {}
+
+    @property
+    def members(self) -> list[Member]:
+        """Those that drive, in the order of their shares."""
+        return [share.member for share in self._shares.values()]
+
+    @property
+    def pids(self) -> set[int]:
+        """Of their engines, as far as these are open."""
+        return {share.pid for share in self._shares.values() if share.pid}
+
+    def open(self) -> None:
+        """Open the connections of all; leases are renewed from now on.
+
+        Raises AgentLost, AgentFailed: of the first that could not.
+        """
+        self._renewal.start()
+        with ThreadPoolExecutor(min(CALLERS, len(self._shares)), "opening") as callers:
+            answers = list(callers.map(self._opened, self._shares.values()))
+        for problem in answers:
+            if problem is not None:
+                raise problem
+
+    def begin(self, offsets: Mapping[str, ClockOffset]) -> None:
+        """Let the load of all begin at one instant."""
+        self._offsets = offsets
+        lead_s = self.lead_s + 4e-9 * max(offset.bound_ns for offset in offsets.values())
+        self.begin_ns = time.monotonic_ns() + round(1e9 * lead_s)
+        self._begin_unix_ns = steady_clock.unix_ns() + self.begin_ns - time.monotonic_ns()
+        for name, share in self._shares.items():
+            self._send(share, on_agent.begin, self.begin_ns + offsets[name].offset_ns)
+            share.heard_s = time.monotonic() + lead_s
+        self._looked_s = time.monotonic()
+
+    def follow(self) -> None:
+        """Until every agent has reported its record. Raises AgentLost, and what `on_interval` raises."""
+        while self._waiting():
+            self._pass_on_stop()
+            self._take_all(POLL_S)
+            self._require_heard()
+        for interval in self._merged.rest():
+            self._hand_on(interval)
+
+    def record(self, offsets: Mapping[str, ClockOffset]) -> DriveRecord:
+        """The one record of all. Raises DriveFailed where they cannot be merged."""
+        shares = list(self._shares.values())
+        records = [self._own(share) for share in shares]
+        merged = merged_record(records, [self._agent(share, offsets[share.member.name]) for share in shares])
+        return merged.model_copy(update={"started_unix_ns": self._begin_unix_ns})
+
+    def close(self) -> None:
+        """No lease is renewed any more."""
+        self._over.set()
+
+    def abandon(self) -> None:
+        """Stop all that may make load, and wait a moment for their reports; the rest is their lease's."""
+        self.close()
+        for share in self._waiting():
+            self._send(share, on_agent.stop)
+        until_s = time.monotonic() + STOPPING_S
+        while time.monotonic() < until_s and any(self._may_report(share) for share in self._waiting()):
+            try:
+                self._take_all(POLL_S, to_user=False)
+            except (DriveFailed, AgentLost):
+                continue
+        for share in self._waiting():
+            self._send(share, on_agent.end)
+
+    def _opened(self, share: _Share) -> DriveFailed | None:
+        """What went wrong; None if its connections are open."""
+        within_s = OPENING_S + share.plan.timeouts.connect_ms / 1e3
+        plan, member = share.plan.model_dump(mode="json"), share.member
+        try:
+            answer = self.cluster.call(
+                member, on_agent.open_drive, self.name, plan, LEASE_S, within_s, timeout_s=within_s + ANSWER_S
+            )
+        except DriveFailed as problem:
+            return problem
+        if answer["type"] != "opened":
+            return AgentFailed(member.name, str(answer["why"]))
+        share.pid, share.cpus = int(answer["pid"]), int(answer["cpus"])
+        return None
+
+    def _waiting(self) -> list[_Share]:
+        return [share for share in self._shares.values() if share.record is None]
+
+    def _may_report(self, share: _Share) -> bool:
+        return share.heard_s > 0 and time.monotonic() - share.heard_s < SILENT_S
+
+    def _send(self, share: _Share, function: Callable[..., object], *more: object) -> None:
+        self.cluster.send(share.member, function, self.name, *more)
+
+    def _pass_on_stop(self) -> None:
+        if self.stopped.is_set() and not self._ordered_to_stop:
+            self._stop_all()
+
+    def _stop_all(self) -> None:
+        self._ordered_to_stop = True
+        for share in self._waiting():
+            self._send(share, on_agent.stop)
+
+    def _renew(self) -> None:
+        """In a thread of its own: whoever gets the intervals may take long over one."""
+        while not self._over.wait(RENEWED_EVERY_S):
+            for share in self._waiting():
+                self._send(share, on_agent.renew, LEASE_S)
+
+    def _take_all(self, wait_s: float, *, to_user: bool = True) -> None:
+        """What was heard, after a wait for the first of it."""
+        try:
+            heard = self.heard.get(timeout=wait_s)
+            while True:
+                self._take(*heard, to_user=to_user)
+                heard = self.heard.get_nowait()
+        except queue.Empty:
+            return
+
+    def _take(self, name: str, line: object, came_s: float, *, to_user: bool) -> None:
+        message = _read(name, line)
+        share = self._shares.get(name)
+        if share is None or message.get("drive") != self.name or share.record is not None:
+            return
+        share.heard_s = max(share.heard_s, came_s)
+        kind = message["type"]
+        if kind == "ended":
+            raise AgentLost(name, str(message["why"]))
+        if kind == "failed":
+            raise (LateOrder if message.get("late") else AgentFailed)(name, str(message["why"]))
+        if kind == "interval" and to_user:
+            for interval in self._merged.take(name, read_interval(json.dumps(message["interval"]))):
+                self._hand_on(interval)
+        elif kind == "record":
+            self._take_record(share, read_record(json.dumps(message["record"])))
+
+    def _take_record(self, share: _Share, record: DriveRecord) -> None:
+        share.record = record
+        for interval in self._merged.without(share.member.name):
+            self._hand_on(interval)
+        if record.stopped is not None and not self._ordered_to_stop:
+            self._stopped_by = share.member.name
+            self._stop_all()
+
+    def _hand_on(self, interval: Interval) -> None:
+        begin_unix_ns = self._begin_unix_ns + round(1e9 * interval.start_s)
+        self.on_interval(interval.model_copy(update={"start_unix_ns": begin_unix_ns}))
+        self._count(interval)
+
+    def _count(self, interval: Interval) -> None:
+        """End the measure phase of all where the plan ends it by a number of operations."""
+        wanted = self.planned[0][1].phases.measure_operations
+        if wanted is None or interval.phase != "measure" or self._measured >= wanted:
+            return
+        for operation in interval.operations.values():
+            self._measured += operation.ok + sum(operation.errors.values()) + operation.timeouts
+        if self._measured >= wanted:
+            at_ns = time.monotonic_ns() + round(1e9 * self.lead_s)
+            for share in self._waiting():
+                self._send(share, on_agent.end_measure, at_ns + self._offsets[share.member.name].offset_ns)
+
+    def _require_heard(self) -> None:
+        """Raises AgentLost where one was silent for too long, while this process itself did not stand still."""
+        now_s = time.monotonic()
+        stood_still_s = now_s - self._looked_s - 1.0
+        self._looked_s = now_s
+        gone = self.cluster.lost()
+        for share in self._waiting():
+            name = share.member.name
+            if name in gone:
+                raise AgentLost(name, gone[name])
+            if stood_still_s > 0:
+                share.heard_s += stood_still_s
+            silent_s = now_s - share.heard_s
+            if silent_s > SILENT_S:
+                why = f"not heard for {silent_s:.1f} s: its machine, its process or the link to it stands still"
+                raise AgentLost(name, why)
+
+    def _own(self, share: _Share) -> DriveRecord:
+        """A share's record; what ended because another one's had is no reason of its own."""
+        if share.record is None:
+            raise AgentLost(share.member.name, "it reported no record")
+        if self._stopped_by not in ("", share.member.name):
+            return share.record.model_copy(update={"stopped": None})
+        return share.record
+
+    def _agent(self, share: _Share, offset: ClockOffset) -> Agent:
+        began_ns = None if share.record is None else share.record.started_monotonic_ns
+        return Agent(
+            name=share.member.name,
+            host=share.member.host,
+            cpus=share.cpus,
+            skew_ns=None if began_ns is None else began_ns - offset.offset_ns - self.begin_ns,
+            skew_bound_ns=offset.bound_ns,
+        )
+
+
+def _read(name: str, line: object) -> dict[str, Any]:
+    """A line of an agent's engine. Raises DriveFailed where it is none."""
+    try:
+        message = json.loads(line) if isinstance(line, str) else None
+    except ValueError:
+        message = None
+    if not isinstance(message, dict) or "type" not in message:
+        raise DriveFailed(f"agent {name}: it wrote what is no message; install one version on all")
+    return message

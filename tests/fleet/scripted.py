@@ -1,0 +1,165 @@
+"""A cluster whose agents follow a script, in threads of this process: what no real one can be made to do on time."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from loadstone.drive.driver import drive_alone
+from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.fleet import agent as on_agent
+from loadstone.fleet.driver import FleetDriver
+from loadstone.fleet.seam import AgentLost, ClockOffset, Heard, Member
+from loadstone.plan.drive_plan import Plan
+
+from ..fakes import FakeDriver, latencies
+
+T = TypeVar("T")
+OFFSETS_NS = (0, 5_000_000_000, -7_000_000_000)
+"""How far the clocks of the agents are ahead."""
+BOUND_NS = 40_000
+
+
+@dataclass
+class ScriptedAgent:
+    """One that does as a real one would, unless its script says otherwise."""
+
+    member: Member
+    offset_ns: int = 0
+    refuses: str | None = None
+    """What it answers when it is to open a plan."""
+    falls_silent: bool = False
+    """After its first interval nothing more is heard of it."""
+    dies: str | None = None
+    """After its first interval its engine ends, with this reason."""
+    stops: str | None = None
+    """Why its drive ends early, by itself."""
+    late_ns: int = 0
+    """How much too late it begins."""
+    ordered_late: bool = False
+    """The order to begin does not reach it in time."""
+    answers: bool = True
+    plans: list[Plan] = field(default_factory=list)
+    begun_ns: list[int] = field(default_factory=list)
+    """The beginnings that it was ordered, by its clock."""
+    ends_ns: list[int] = field(default_factory=list)
+    leases: int = 0
+    stopped: threading.Event = field(default_factory=threading.Event)
+    ended: int = 0
+
+
+class ScriptedCluster:
+    """See `seam.Cluster`."""
+
+    def __init__(self, agents: int = 2) -> None:
+        names = [f"agent-{number}" for number in range(1, agents + 1)]
+        offsets = [OFFSETS_NS[number % len(OFFSETS_NS)] for number in range(agents)]
+        self.agents = {
+            name: ScriptedAgent(Member(name, f"fake://{name}", "agent", f"host-{name}"), offset)
+            for name, offset in zip(names, offsets, strict=True)
+        }
+        self.gone: dict[str, str] = {}
+        self.drive = ""
+        self._heard: list[Heard] = []
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        monitor = Member("db", "fake://db", "monitor", "db-host")
+        return (monitor, *(agent.member for agent in self.agents.values()))
+
+    def call(self, member: Member, function: Callable[..., T], *args: Any, timeout_s: float) -> T:  # noqa: ARG002
+        agent = self.agents[member.name]
+        if not agent.answers:
+            raise AgentLost(member.name, "it does not answer")
+        if function is on_agent.here:
+            return {"pid": 1, "monotonic_ns": 0}  # type: ignore[return-value]
+        assert function is on_agent.open_drive
+        self.drive = args[0]
+        agent.plans.append(Plan.model_validate(json.loads(json.dumps(args[1]))))
+        agent.stopped.clear()
+        if agent.refuses is not None:
+            return {"type": "failed", "drive": self.drive, "why": agent.refuses}  # type: ignore[return-value]
+        return {"type": "opened", "drive": self.drive, "pid": 4_000_000, "cpus": 2}  # type: ignore[return-value]
+
+    def send(self, member: Member, function: Callable[..., object], *args: Any) -> None:
+        agent, drive = self.agents[member.name], args[0]
+        assert drive == self.drive or function is on_agent.renew, "leases are renewed while connections open, too"
+        if function is on_agent.begin:
+            agent.begun_ns.append(args[1])
+            threading.Thread(target=self._follow, args=(agent, drive, args[1]), daemon=True).start()
+        elif function is on_agent.renew:
+            agent.leases += 1
+        elif function is on_agent.end_measure:
+            agent.ends_ns.append(args[1])
+        elif function is on_agent.stop:
+            agent.stopped.set()
+        elif function is on_agent.end:
+            agent.ended += 1
+
+    def listen(self, topic: str, heard: Heard) -> None:
+        assert topic == on_agent.TOPIC
+        self._heard.append(heard)
+
+    def lost(self) -> Mapping[str, str]:
+        return self.gone
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+    def say(self, agent: ScriptedAgent, drive: str, kind: str, **said: object) -> None:
+        for heard in self._heard:
+            heard(agent.member.name, json.dumps({"type": kind, "drive": drive, **said}) + "\n")
+
+    def _follow(self, agent: ScriptedAgent, drive: str, begin_ns: int) -> None:
+        time.sleep(max(0.0, (begin_ns - agent.offset_ns - time.monotonic_ns()) / 1e9))
+        if agent.ordered_late:
+            self.say(agent, drive, "failed", why="the order to begin came 0.100 s too late", late=True)
+            return
+        self.say(agent, drive, "heartbeat", sent=0)
+        intervals, record = _driven(agent.plans[-1])
+        for number, interval in enumerate(intervals):
+            if number == 1 and agent.falls_silent:
+                return
+            if number == 1 and agent.dies is not None:
+                self.say(agent, drive, "ended", why=agent.dies)
+                return
+            self.say(agent, drive, "interval", interval=interval.model_dump(mode="json"))
+            if number == 1 and agent.stops is not None:
+                break
+            if agent.stopped.wait(0.02):
+                break
+        stopped = "stopped on request" if agent.stopped.is_set() else agent.stops
+        began = {"started_monotonic_ns": begin_ns + agent.late_ns, "stopped": stopped}
+        self.say(agent, drive, "record", record=record.model_copy(update=began).model_dump(mode="json"))
+
+
+class ScriptedClocks:
+    """See `driver.Clocks`."""
+
+    def __init__(self, cluster: ScriptedCluster) -> None:
+        self._cluster = cluster
+        self.measured = 0
+
+    def measure(self, members: Sequence[Member]) -> None:
+        self.measured += 1
+        for member in members:
+            if not self._cluster.agents[member.name].answers:
+                raise AgentLost(member.name, "it does not answer")
+
+    def offset(self, member: Member, at_ns: int | None = None) -> ClockOffset:  # noqa: ARG002 (the seam's signature)
+        return ClockOffset(self._cluster.agents[member.name].offset_ns, BOUND_NS)
+
+
+def fleet(cluster: ScriptedCluster, **options: Any) -> FleetDriver:
+    return FleetDriver(cluster, ScriptedClocks(cluster), **options)
+
+
+def _driven(plan: Plan) -> tuple[list[Interval], DriveRecord]:
+    """What an engine delivers of a plan, of which `OPERATIONS` are measured in each interval."""
+    intervals: list[Interval] = []
+    record = drive_alone(FakeDriver(), plan, intervals.append)
+    nothing = latencies(0, 1)[1]
+    histograms = {"pool_wait_histogram": nothing, "schedule_lag_histogram": nothing}
+    return intervals, record.model_copy(update=histograms)

@@ -1,0 +1,224 @@
+"""A fleet's driver: all agents begin at one instant, one record comes of them, and a lost one ends the trial."""
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from loadstone.drive.driver import RoundsOptions, drive_alone
+from loadstone.drive.outcome import Interval
+from loadstone.errors import DriveFailed, FleetGone
+from loadstone.fleet import driver as fleet_driver
+from loadstone.fleet.seam import AgentFailed, AgentLost
+from loadstone.plan.drive_plan import Closed, Open, Phases, Plan, Pool
+from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.operations import HttpRequest, Operation
+
+from ..fakes import DONE
+from .scripted import BOUND_NS, ScriptedCluster, fleet
+
+SKEW_NS = 3_000
+
+
+def plan(**changed: Any) -> Plan:
+    """A load of HTTP: the fake engine makes it on no server."""
+    fields: dict[str, Any] = {
+        "endpoints": (Endpoint(port=8080, password="hunter2"),),
+        "protocol": "http1",
+        "model": Open(rate_per_s=100.0),
+        "pool": Pool(connections=8),
+        "threads": 2,
+        "phases": Phases(warm_up_s=1.0, measure_s=3.0, drain_s=0.0),
+        "operations": (Operation(name="get", requests=(HttpRequest(path="/"),)),),
+        **changed,
+    }
+    return Plan(**fields)
+
+
+@pytest.fixture(autouse=True)
+def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting is shorter: what is tested is what follows."""
+    monkeypatch.setattr(fleet_driver, "LEAD_S", 0.05)
+    monkeypatch.setattr(fleet_driver, "SILENT_S", 0.8)
+    monkeypatch.setattr(fleet_driver, "RENEWED_EVERY_S", 0.02)
+    monkeypatch.setattr(fleet_driver, "LEASE_S", 0.2)
+
+
+def test_every_agent_drives_its_share_of_one_plan_from_one_instant_on() -> None:
+    cluster = ScriptedCluster(3)
+    shown: list[Interval] = []
+    record = drive_alone(fleet(cluster), plan(), shown.append)
+    agents = list(cluster.agents.values())
+    assert [(one.share.number, one.share.of) for agent in agents for one in agent.plans if one.share] == [
+        (0, 3), (1, 3), (2, 3),
+    ]  # fmt: skip
+    assert len({agent.begun_ns[0] - agent.offset_ns for agent in agents}) == 1, "one instant, by each one's own clock"
+    assert all(agent.leases > 0 for agent in agents)
+    assert [one.phase for one in shown] == ["warm_up", "measure", "measure", "measure"]
+    assert [one.index for one in shown] == [0, 1, 2, 3]
+    assert all(one.operations["get"].ok == 3 * DONE for one in shown)
+    assert record.total.ok == 4 * 3 * DONE
+    assert record.operations["get"].response_ns.count == 3 * 3 * DONE
+    assert [one.start_unix_ns - record.started_unix_ns for one in shown] == [0, 10**9, 2 * 10**9, 3 * 10**9]
+
+
+def test_the_record_says_when_each_agent_began() -> None:
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-2"].late_ns = SKEW_NS
+    record = drive_alone(fleet(cluster), plan())
+    assert [(one.name, one.skew_ns, one.skew_bound_ns, one.cpus) for one in record.agents] == [
+        ("agent-1", 0, BOUND_NS, 2),
+        ("agent-2", SKEW_NS, BOUND_NS, 2),
+    ]
+
+
+def test_an_agent_that_cannot_open_is_named_and_nobody_begins() -> None:
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-2"].refuses = "127.0.0.1:1: Connection refused"
+    driver = fleet(cluster)
+    with pytest.raises(AgentFailed, match=r"agent-2: 127\.0\.0\.1:1: Connection refused"):
+        drive_alone(driver, plan())
+    assert [agent.begun_ns for agent in cluster.agents.values()] == [[], []]
+    assert [agent.ended for agent in cluster.agents.values()] == [1, 1], "what is open is closed"
+    cluster.agents["agent-2"].refuses = None
+    assert len(drive_alone(driver, plan()).agents) == 2, "it is there, and drives again"
+
+
+def test_an_order_that_comes_too_late_makes_the_next_one_earlier() -> None:
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-1"].ordered_late = True
+    driver = fleet(cluster)
+    with pytest.raises(AgentFailed, match="agent-1: the order to begin came"):
+        drive_alone(driver, plan())
+    cluster.agents["agent-1"].ordered_late = False
+    before_ns = time.monotonic_ns()
+    assert len(drive_alone(driver, plan()).agents) == 2, "it is not lost"
+    assert cluster.agents["agent-1"].begun_ns[-1] - before_ns >= 2 * 0.05 * 1e9
+
+
+LOST = {
+    "silent": ({"falls_silent": True}, "agent-2: not heard for"),
+    "engine ended": ({"dies": "its engine ended: it was killed by signal 9 (SIGKILL)"}, "agent-2: its engine ended"),
+}
+
+
+@pytest.mark.parametrize("how", LOST)
+def test_a_lost_agent_ends_the_trial_and_the_run_goes_on_without_it(how: str) -> None:
+    cluster, notes = ScriptedCluster(3), list[str]()
+    script, why = LOST[how]
+    for name, value in script.items():
+        setattr(cluster.agents["agent-2"], name, value)
+    driver = fleet(cluster, note=notes.append)
+    with pytest.raises(AgentLost, match=why):
+        drive_alone(driver, plan(phases=Phases(warm_up_s=1.0, measure_s=60.0)))
+    assert all(cluster.agents[name].stopped.is_set() for name in ("agent-1", "agent-3")), "the others are stopped"
+    lost_s = time.monotonic()
+    record = drive_alone(driver, plan())
+    assert time.monotonic() - lost_s >= 0.2, "not before the last lease of the lost one is over"
+    assert [one.name for one in record.agents] == ["agent-1", "agent-3"]
+    assert [one.share.of for one in cluster.agents["agent-1"].plans if one.share] == [3, 2]
+    assert len(notes) == 1
+    assert why in notes[0]
+
+
+def test_what_the_cluster_itself_knows_counts_at_once() -> None:
+    cluster = ScriptedCluster(2)
+
+    def lose(_: Interval) -> None:
+        cluster.gone["agent-1"] = "its process ended (signal 9)"
+
+    with pytest.raises(AgentLost, match=r"agent-1: its process ended \(signal 9\)"):
+        drive_alone(fleet(cluster), plan(phases=Phases(warm_up_s=1.0, measure_s=60.0)), lose)
+
+
+def test_the_run_ends_where_the_user_asked_for_that() -> None:
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-1"].dies = "its engine ended"
+    driver = fleet(cluster, lost_agent="end")
+    with pytest.raises(AgentLost):
+        drive_alone(driver, plan())
+    with pytest.raises(FleetGone, match="agent-1 was lost"):
+        drive_alone(driver, plan())
+
+
+def test_the_run_waits_where_the_user_asked_for_that() -> None:
+    cluster, notes = ScriptedCluster(2), list[str]()
+    lost = cluster.agents["agent-2"]
+    lost.falls_silent, lost.answers = True, True
+    driver = fleet(cluster, lost_agent="wait", note=notes.append)
+    with pytest.raises(AgentLost):
+        drive_alone(driver, plan())
+    lost.answers = False
+    threading.Timer(0.5, lambda: (setattr(lost, "falls_silent", False), setattr(lost, "answers", True))).start()
+    assert len(drive_alone(driver, plan()).agents) == 2
+    assert any(note.startswith("waiting for agent-2") for note in notes)
+
+
+def test_an_agent_that_is_waited_for_in_vain_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet_driver, "WAITED_S", 0.1)
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-2"].falls_silent = True
+    driver = fleet(cluster, lost_agent="wait")
+    with pytest.raises(AgentLost):
+        drive_alone(driver, plan())
+    cluster.agents["agent-2"].answers = False
+    with pytest.raises(FleetGone, match="agent-2 does not answer again"):
+        drive_alone(driver, plan())
+
+
+def test_nothing_is_left_when_every_agent_is_lost() -> None:
+    cluster = ScriptedCluster(1)
+    cluster.gone["agent-1"] = "the scheduler is gone"
+    with pytest.raises(FleetGone, match=r"no agent is left \(the scheduler is gone"):
+        drive_alone(fleet(cluster), plan())
+
+
+def test_a_share_that_ends_early_ends_all_and_says_why() -> None:
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-1"].stops = "no connection for 2 s: Connection refused"
+    record = drive_alone(fleet(cluster), plan(phases=Phases(warm_up_s=1.0, measure_s=60.0)))
+    assert record.stopped == "agent agent-1: no connection for 2 s: Connection refused"
+    assert cluster.agents["agent-2"].stopped.is_set()
+    assert [one.stopped for one in record.agents] == ["no connection for 2 s: Connection refused", None]
+
+
+def test_an_order_to_stop_reaches_every_agent() -> None:
+    cluster = ScriptedCluster(2)
+    driver = fleet(cluster)
+    record = drive_alone(driver, plan(phases=Phases(measure_s=60.0)), lambda _: driver.stop())
+    assert record.stopped is not None
+    assert "stopped on request" in record.stopped
+    assert all(agent.stopped.is_set() for agent in cluster.agents.values())
+
+
+def test_what_the_callback_raises_ends_the_drive() -> None:
+    cluster = ScriptedCluster(2)
+
+    def full(_: Interval) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        drive_alone(fleet(cluster), plan(), full)
+    assert all(agent.stopped.is_set() for agent in cluster.agents.values())
+
+
+def test_a_number_of_operations_is_ended_in_all_at_one_instant() -> None:
+    cluster = ScriptedCluster(2)
+    phases = Phases(warm_up_s=0.0, measure_s=1.0, measure_max_s=60.0, measure_operations=2 * DONE + 1)
+    drive_alone(fleet(cluster), plan(phases=phases.model_copy(update={"measure_s": 5.0})))
+    ends = {agent.ends_ns[0] - agent.offset_ns for agent in cluster.agents.values()}
+    assert len(ends) == 1
+    assert all(len(agent.ends_ns) == 1 for agent in cluster.agents.values())
+
+
+def test_rounds_are_refused() -> None:
+    with pytest.raises(DriveFailed, match="compare whole trials"):
+        fleet(ScriptedCluster(2)).drive([plan()], lambda *_: None, RoundsOptions(orders=((0,),)))
+
+
+def test_no_more_agents_drive_than_have_users() -> None:
+    cluster = ScriptedCluster(3)
+    record = drive_alone(fleet(cluster), plan(model=Closed(users=2), pool=Pool(connections=2)))
+    assert [one.name for one in record.agents] == ["agent-1", "agent-2"]
+    assert {one.threads for agent in cluster.agents.values() for one in agent.plans} == {1}
