@@ -113,7 +113,8 @@ class FleetDriver:
         members = self._ready()
         plans = shares_of(plan, len(members), one_machine=self._one_machine)
         planned = list(zip(members, plans, strict=False))
-        drive = _Drive(self._cluster, planned, partial(on_interval, 0), self._stopped, self._lead_s)
+        handed_on = partial(on_interval, 0)
+        drive = _Drive(self._cluster, planned, handed_on, self._stopped, self._lead_s, here=self._one_machine)
         self._current = drive
         try:
             return [self._driven(drive)]
@@ -221,6 +222,8 @@ class _Drive:
     on_interval: Callable[[Interval], None]
     stopped: threading.Event
     lead_s: float
+    here: bool
+    """Whether its agents are processes of this machine."""
     name: str = field(default_factory=lambda: secrets.token_hex(8))
     heard: "queue.Queue[tuple[str, object, float]]" = field(default_factory=queue.Queue)
     """Member, line, and when it came."""
@@ -428,6 +431,7 @@ class _Drive:
         return Agent(
             name=share.member.name,
             host=share.member.host,
+            here=self.here,
             cpus=share.cpus,
             skew_ns=None if began_ns is None else began_ns - offset.offset_ns - self.begin_ns,
             skew_bound_ns=offset.bound_ns,
