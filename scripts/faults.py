@@ -27,7 +27,6 @@ AREAS = {
     "disk": "The disk and the run's folder",
     "load": "Load that stalls or breaks",
     "replies": "Replies and parsers",
-    "fleet": "Agents of a fleet",
     "drivers": "Drivers, images and container engines",
     "transport": "Hostile databases, and the way to a server",
     "secrets": "Secrets",

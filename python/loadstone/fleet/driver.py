@@ -149,7 +149,7 @@ class FleetDriver:
             if self._pids is not None:
                 self._pids -= drive.pids
             raise
-        with suppress(AgentLost):  # all of the trial is here; the next one finds out
+        with suppress(AgentLost, AgentFailed):  # all of the trial is here; the next one finds out
             self._clocks.measure(drive.members)
         return drive.record({member.name: self._clocks.offset(member, drive.begin_ns) for member in drive.members})
 
