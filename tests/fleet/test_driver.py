@@ -78,11 +78,20 @@ def test_an_agent_that_cannot_open_is_named_and_nobody_begins() -> None:
     cluster.agents["agent-2"].refuses = "127.0.0.1:1: Connection refused"
     driver = fleet(cluster)
     with pytest.raises(AgentFailed, match=r"agent-2: 127\.0\.0\.1:1: Connection refused"):
-        drive_alone(driver, plan())
+        drive_alone(driver, plan(endpoints=(Endpoint(host="db-1"),)))
     assert [agent.begun_ns for agent in cluster.agents.values()] == [[], []]
     assert [agent.ended for agent in cluster.agents.values()] == [1, 1], "what is open is closed"
     cluster.agents["agent-2"].refuses = None
     assert len(drive_alone(driver, plan()).agents) == 2, "it is there, and drives again"
+
+
+def test_a_server_of_this_machine_alone_is_named_where_agents_elsewhere_do_not_reach_it() -> None:
+    cluster = ScriptedCluster(1)
+    cluster.agents["agent-1"].refuses = "127.0.0.1:8080: Connection refused"
+    with pytest.raises(AgentFailed, match=r"refused \(127\.0\.0\.1 is its own machine; name servers by an address"):
+        drive_alone(fleet(cluster), plan())
+    with pytest.raises(AgentFailed, match="refused$"):
+        drive_alone(fleet(cluster, one_machine=True), plan())
 
 
 def test_an_order_that_comes_too_late_makes_the_next_one_earlier() -> None:

@@ -8,6 +8,7 @@ and what becomes of the run is as the user asked (`spec.LostAgent`).
 import json
 import queue
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, MutableSet, Sequence
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
+from loadstone.deploy.transport import is_loopback
 from loadstone.drive.driver import OnInterval, RoundsOptions
 from loadstone.drive.merging import Agent, MergedIntervals, merged_record
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
@@ -321,9 +323,16 @@ class _Drive:
         except DriveFailed as problem:
             return problem
         if answer["type"] != "opened":
-            return AgentFailed(member.name, str(answer["why"]))
+            return AgentFailed(member.name, f"{answer['why']}{self._hint(share)}")
         share.pid, share.cpus = int(answer["pid"]), int(answer["cpus"])
         return None
+
+    def _hint(self, share: _Share) -> str:
+        """Why it may not reach a server that is reached from here."""
+        own = {endpoint.host for endpoint in share.plan.endpoints if is_loopback(endpoint.host)}
+        if self.here or not own or share.member.host == socket.gethostname():
+            return ""
+        return f" ({', '.join(sorted(own))} is its own machine; name servers by an address that every agent reaches)"
 
     def _waiting(self) -> list[_Share]:
         return [share for share in self._shares.values() if share.record is None]
