@@ -90,7 +90,7 @@ def test_a_server_of_this_machine_alone_is_named_where_agents_elsewhere_do_not_r
     cluster.agents["agent-1"].refuses = "127.0.0.1:8080: Connection refused"
     with pytest.raises(AgentFailed, match=r"refused \(127\.0\.0\.1 is its own machine; name servers by an address"):
         drive_alone(fleet(cluster), plan())
-    with pytest.raises(AgentFailed, match="refused$"):
+    with pytest.raises(AgentFailed, match=r"refused$"):
         drive_alone(fleet(cluster, one_machine=True), plan())
 
 
