@@ -223,8 +223,12 @@ def serve_scheduler(
         await _either(ended, scheduler.finished())
         await scheduler.close(reason="it was told to end")
 
-    with _dask():
-        asyncio.run(serve())
+    workspace = Workspace("fleet-scheduler")  # else a folder in /tmp, which it puts before all others to import from
+    try:
+        with _dask(), dask.config.set({"temporary-directory": str(workspace.path)}):
+            asyncio.run(serve())
+    finally:
+        workspace.remove()
 
 
 def serve_member(
