@@ -21,7 +21,7 @@ ENGINE = "loadstone.fleet.engine_process"
 WORKER = "fleet agent"
 RATE_PER_S = 2000
 LEASE_S = 5.0
-SETS = ("--only", "operation=set", "--blocks", "1", "--fleet", "local:2", "--share-machine")
+SETS = (*("--only", "operation=set", "--only", "workers=4", "--blocks", "2"), "--fleet", "local:2", "--share-machine")
 """Two trials."""
 MEASURED = (0, 3)
 """On a machine that others keep busy the checks may refuse the figures."""
@@ -51,7 +51,7 @@ def trials_of(folder: Path) -> list[dict[str, Any]]:
 
 def paced(lab: Lab, url: str, *more: str) -> Done:
     return lab.loadstone(
-        "redis", url, "-t", "set,get", "-c", "8", "--rate", str(RATE_PER_S), "--duration", "2", "--repeat", "1",
+        "redis", url, "-t", "set,get", "-c", "8", "--rate", str(RATE_PER_S), "-n", str(2 * RATE_PER_S), "--repeat", "1",
         "--seed", "7", "--share-machine", "--out", "kept", *more,
     )  # fmt: skip
 

@@ -135,7 +135,7 @@ def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) ->
     before, after = _value(then, ("fleet", "fleet")), _value(now, ("fleet", "fleet"))
     if before != after:
         remedy = f"add --fleet {before}" if before else "leave --fleet out"
-        yield f"the load came from {_generator(before)}, and now from {_generator(after)}; {remedy}"
+        yield f"its load came from {_generator(before)}, and would come from {_generator(after)} now: {remedy}"
     for keys in _SAME_MACHINE:
         before, after = _value(then, keys), _value(now, keys)
         if keys[-1] == "machine_id" and before != after:
