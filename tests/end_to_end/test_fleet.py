@@ -103,9 +103,7 @@ def test_what_a_fleet_cannot_do_is_refused_before_anything_starts(
 )
 def test_an_agent_whose_engine_is_killed_is_named_and_left_out(lab: Lab) -> None:
     path = lab.experiment(measure="4 s", change=MANY)
-    command = lab.begin(
-        "run", path, "--only", "operation=set", "--blocks", "1", "--fleet", "local:2", "--share-machine"
-    )
+    command = lab.begin("run", path, *SETS)
     driving(lab, command)
     processes(command, ENGINE)[0].send_signal(signal.SIGKILL)
     done = command.wait()
@@ -152,9 +150,7 @@ def test_agents_make_no_load_once_the_command_is_killed(lab: Lab, plain_redis: t
 )
 def test_an_agent_whose_worker_stands_still_is_lost(lab: Lab) -> None:
     path = lab.experiment(measure="8 s", change=MANY)
-    command = lab.begin(
-        "run", path, "--only", "operation=set", "--blocks", "1", "--fleet", "local:2", "--share-machine"
-    )
+    command = lab.begin("run", path, *SETS)
     driving(lab, command)
     with standing_still(worker_of(processes(command, ENGINE)[0])):
         done = command.wait()
