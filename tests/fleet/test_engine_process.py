@@ -1,6 +1,7 @@
 """The engine of an agent as a process: orders in, lines out, and no load without a lease."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -22,7 +23,7 @@ class Process:
     """One engine process, spoken to as an agent does."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-P", "-m", "loadstone.fleet.engine_process"]
+        command = [sys.executable, "-P", "-m", "loadstone.fleet.engine_process", str(os.getpid())]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def order(self, order: str, drive: str = "d", **more: object) -> None:
@@ -167,8 +168,9 @@ def test_it_ends_at_once_with_its_input(engine: Process, store: Store) -> None:
 def test_it_ends_with_the_process_that_started_it(store: Store) -> None:
     """Though it stands still, and its input is held open by another one."""
     script = (
-        "import subprocess, sys, time\n"
-        "e = subprocess.Popen([sys.executable, '-P', '-m', 'loadstone.fleet.engine_process'], stdin=0, stdout=1)\n"
+        "import os, subprocess, sys, time\n"
+        "command = [sys.executable, '-P', '-m', 'loadstone.fleet.engine_process', str(os.getpid())]\n"
+        "e = subprocess.Popen(command, stdin=0, stdout=1)\n"
         "print(e.pid, file=sys.stderr, flush=True)\n"
         "time.sleep(600)\n"
     )

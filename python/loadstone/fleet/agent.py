@@ -90,7 +90,7 @@ class EngineOfAgent:
     def _run(self) -> None:
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "loadstone.fleet.engine_process"],
+                [sys.executable, "-P", "-m", "loadstone.fleet.engine_process", str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

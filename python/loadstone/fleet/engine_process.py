@@ -1,6 +1,7 @@
 """The engine of an agent: a process of its own beside the cluster's worker, so that neither disturbs the other.
 
-It is run as `python -m loadstone.fleet.engine_process` and spoken to by lines of JSON. Orders on its input:
+It is run as `python -m loadstone.fleet.engine_process PARENT`, with the id of the process that starts it, and spoken to
+by lines of JSON. Orders on its input:
 
     {"order": "drive", "drive": ID, "plan": {...}, "lease_s": 5}   open the connections of a plan
     {"order": "begin", "drive": ID, "at_monotonic_ns": T}          let its load begin, by CLOCK_MONOTONIC
@@ -100,7 +101,7 @@ class Output:
 
 def main() -> None:
     """One drive after another, until nobody orders any."""
-    _die_with_parent()
+    _die_with(int(sys.argv[1]))
     orders, output = Orders(), Output()
     threading.Thread(target=orders.read, name="orders", daemon=True).start()
     while (order := orders.next(IDLE_S)) is not None:
@@ -152,12 +153,14 @@ def _cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _die_with_parent() -> None:
-    """Have the system kill this process when the thread that started it ends; at once if that has happened."""
-    parent = os.getppid()
+def _die_with(parent: int) -> None:
+    """Have the system kill this process when the thread that started it ends; at once if that has happened.
+
+    `parent`: whoever started it, which in a container may be process 1.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent or parent == 1:
+    if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
