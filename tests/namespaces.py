@@ -59,3 +59,30 @@ def namespace() -> Iterator[str]:
         yield name
     finally:
         subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+HERE, HOST = "10.231.9.1", "10.231.9.2"
+"""The ends of the line to `joined_namespace`."""
+
+
+@contextmanager
+def joined_namespace() -> Iterator[str]:
+    """A network of its own with one address, which is reached from here."""
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        pytest.skip("needs root and iproute2")
+    name, line = f"joined-{os.getpid()}", f"ls{os.getpid()}"
+    _ip("netns", "add", name)
+    try:
+        _ip("link", "add", line, "type", "veth", "peer", "name", "eth0", "netns", name)
+        for words in (("addr", "add", f"{HERE}/30", "dev", line), ("link", "set", line, "up")):
+            _ip(*words)
+        for words in (("addr", "add", f"{HOST}/30", "dev", "eth0"), ("link", "set", "eth0", "up")):
+            _ip("-n", name, *words)
+        yield name
+    finally:
+        _ip("link", "delete", line)  # the kernel takes its time to remove it with the network
+        _ip("netns", "delete", name)
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)

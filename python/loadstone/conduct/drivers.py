@@ -84,10 +84,10 @@ def fleet_of(
     drivers: Drivers,
     lost_agent: LostAgent,
     note: Callable[[str], None],
-) -> Iterator[None]:
-    """The fleet that a run names, as long as it is needed. Raises LoadstoneError where it cannot be opened."""
+) -> Iterator[Cluster | None]:
+    """The cluster of the fleet that a run names, while it is needed. Raises LoadstoneError if it cannot be opened."""
     if spec is None:
-        yield
+        yield None
         return
     cluster, clocks = open_fleet(spec)
     try:
@@ -95,7 +95,7 @@ def fleet_of(
         drivers.fleet = FleetDriver(
             cluster, clocks, lost_agent=lost_agent, note=note, one_machine=one_machine, pids=drivers.pids
         )
-        yield
+        yield cluster
     finally:
         cluster.close()
 

@@ -49,6 +49,8 @@ from loadstone.secrecy.command import hidden_arguments
 from loadstone.spec.experiment import Experiment
 from loadstone.terminal import discard, on_terminal
 
+MonitorsOf = Callable[[Watch], Sequence[Monitor]]
+
 
 def open_fleet(spec: FleetSpec) -> tuple[Cluster, Clocks]:
     """The cluster of a fleet, and the clocks of its members. Raises LoadstoneError where it cannot be opened."""
@@ -65,7 +67,7 @@ class Seams:
 
     driver: Callable[[], Driver] = NativeDriver
     server: Callable[[str, Mapping[str, Any]], Server] = registry.server
-    monitors: Callable[[Watch], Sequence[Monitor]] = registry.monitors
+    monitors: MonitorsOf = registry.monitors
     gauge: Callable[[Driver, DeployContext], CeilingGauge] = CeilingGauge
     fleet: OpenFleet = open_fleet
 
@@ -101,7 +103,8 @@ def opened(
         path = held.enter_context(_folder_of_run(options, run.experiment))
         others = held.enter_context(measuring(path, share=options.share_machine, remark=progress.note))
         ledger = held.enter_context(_ledger_of_run(path, progress.note))
-        held.enter_context(fleet_of(run.fleet, seams.fleet, drivers, options.lost_agent, progress.note))
+        cluster = held.enter_context(fleet_of(run.fleet, seams.fleet, drivers, options.lost_agent, progress.note))
+        monitors = held.enter_context(_monitors_of(cluster, seams.monitors, progress.note))
         cpus, step = run.placement.server_cpus, progress.step
         context = DeployContext(
             cpus,
@@ -119,7 +122,7 @@ def opened(
         first = start_parts(parts, run.run_plan)
         folder = held.enter_context(_open_folder(options, run, first, path, others, drivers))
         shown = LiveAt(progress, live, partial(label_of, run.experiment))
-        measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, seams.monitors)
+        measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
         yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement))
 
@@ -157,6 +160,18 @@ def _open_folder(
         folder.close()
         raise
     return folder
+
+
+@contextmanager
+def _monitors_of(cluster: Cluster | None, here: MonitorsOf, note: Callable[[str], None]) -> Iterator[MonitorsOf]:
+    """The monitors of this machine, and those of a fleet's members beside servers on other machines."""
+    if cluster is None or all(member.role != "monitor" for member in cluster.members):
+        yield here
+        return
+    from loadstone.fleet.monitors import FleetMonitors
+
+    with FleetMonitors(cluster, here, note) as fleet:
+        yield fleet.watching
 
 
 @contextmanager
