@@ -8,7 +8,7 @@ from typing import Literal
 from loadstone.errors import UserError
 
 AGENTS_MAX = 1024
-"""More than one command merges; see docs/fleet.md."""
+"""More than one command follows; see docs/scale.md."""
 PORT = 8786
 """Of the scheduler, where none is named."""
 LostAgent = Literal["go-on", "wait", "end"]
