@@ -514,8 +514,6 @@ class DaskCluster:
                         error if isinstance(error, UserError | DriveFailed) else self._unreachable(error)
                     )
                     return
-            await self._let_end({member.name for member in self._members})
-            self._all_lost("the connection to the scheduler was lost")
             if not self._closing:
                 await asyncio.sleep(LOOK_S)
 
@@ -537,17 +535,25 @@ class DaskCluster:
                     self._opened.set_result(None)
                 client.subscribe_topic("all", self._on_change)
                 await self._subscribe(list(self._heard))
+                assert self._look is not None
                 while not self._closing and client.status == "running":
+                    self._look.clear()
                     workers = await self._workers(client)
                     await self._let_end({member.name for member in self._members} - set(_addresses_of(workers)))
                     self._update(workers)
                     self._renew_claims()
-                    assert self._look is not None
-                    self._look.clear()
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._look.wait(), LOOK_S)
+                    await self._until_next_look(client, self._look)
             finally:
                 self._client = None
+                await self._let_end({member.name for member in self._members})
+                self._all_lost("the connection to the scheduler was lost")
+
+    async def _until_next_look(self, client: Any, look: asyncio.Event) -> None:
+        """Until a member came or went, the scheduler went, or a while is over."""
+        until = time.monotonic() + LOOK_S
+        while client.status == "running" and not look.is_set() and time.monotonic() < until:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(look.wait(), LOOK_S / 10)
 
     async def _workers(self, client: Any) -> dict[str, Any]:
         identity = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), CONNECT_S)
