@@ -1,5 +1,6 @@
 """The cluster on a real scheduler and real agents of this machine."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -253,6 +254,24 @@ def test_an_agent_of_another_version_gets_nothing(tmp_path: Path) -> None:
                     open_cluster(read_fleet(address), folder=tmp_path / "them")
             finally:
                 agent.terminate()
+
+
+@pytest.mark.fault("an agent's command is not heard of any more", "the agent ends by itself", area="fleet")
+def test_a_member_that_nobody_calls_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "TICK_S", 0.02)
+    monkeypatch.setattr(cluster, "SILENCE_S", 0.2)
+    monkeypatch.setattr(cluster, "_HOLDER", cluster._Holder())
+
+    async def called_for_a_while() -> tuple[bool, bool]:
+        silence = asyncio.ensure_future(cluster._silence())
+        for _ in range(8):
+            await asyncio.sleep(0.05)
+            await cluster.run_here("", "", ping, [])
+        while_called = silence.done()
+        await asyncio.wait_for(silence, 10)
+        return while_called, silence.done()
+
+    assert asyncio.run(called_for_a_while()) == (False, True)
 
 
 def test_no_scheduler_there(tmp_path: Path) -> None:

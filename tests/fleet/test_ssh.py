@@ -18,6 +18,7 @@ from loadstone.fleet import clocks
 from loadstone.fleet.cluster import DaskCluster, open_cluster, ping
 from loadstone.fleet.identity import own_identity
 from loadstone.fleet.launching import PROGRAM_VARIABLE, ssh_command
+from loadstone.fleet.seam import AgentLost
 from loadstone.fleet.spec import SshHost, read_fleet
 
 from .local_fleets import await_true, runs
@@ -130,6 +131,27 @@ def _clocks_are_within_their_bounds(fleet: DaskCluster) -> None:
         for member in fleet.members:
             offset = clocks.measure(fleet, member, exchanges=5).offset
             assert abs(offset.offset_ns) <= offset.bound_ns
+
+
+@needs_hosts
+@pytest.mark.fault(
+    "a link to an agent is down for 5 s", "it is no loss for the cluster; calls go on after it", area="fleet"
+)
+def test_a_link_that_comes_back(hosts: SshHosts) -> None:
+    fleet = open_cluster(read_fleet(f"ssh:{hosts.hosts[0].address}"))
+    link = ["ip", "link", "set", hosts.hosts[0]._card]
+    try:
+        pid = fleet.identities[fleet.members[0].name].pid
+        subprocess.run([*link, "down"], check=True)
+        with pytest.raises(AgentLost, match="did not answer within 1 s"):
+            fleet.call(fleet.members[0], ping, timeout_s=1)
+        time.sleep(4)
+        subprocess.run([*link, "up"], check=True)
+        assert fleet.call(fleet.members[0], own_identity, "agent", timeout_s=20).pid == pid
+        assert fleet.lost() == {}
+    finally:
+        subprocess.run([*link, "up"], check=True)
+        fleet.close()
 
 
 @needs_hosts
