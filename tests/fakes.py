@@ -130,7 +130,7 @@ def _lengths(share: Plan) -> list[tuple[Phase, float]]:
 def _slices(record: DriveRecord, place: int, options: RoundsOptions) -> tuple[Slice, ...]:
     """Slice after slice as ordered; all of a drive's do the same."""
     done = sum(one.window_ok for one in record.operations.values()) // max(1, len(options.orders))
-    parts = {part: PartSlice(cpu_s=0.5 * options.slice_s) for part in options.parts[place]}
+    parts = {part: PartSlice(cpu_s=0.5 * options.slice_s) for part in (options.parts[place] if options.parts else ())}
     found = []
     for number, order in enumerate(options.orders):
         position = order.index(place)

@@ -92,8 +92,8 @@ def _at_rate(options: RunOptions) -> tuple[str, ...]:
 
 
 def _whole_trials(options: RunOptions, experiment: Experiment) -> tuple[str, ...]:
-    """Agents of a fleet do not take turns in slices: what they measure are whole trials."""
-    if options.fleet is None:
+    """Behind applications a fleet measures whole trials: these would have to stand still in the others' slices."""
+    if options.fleet is None or not experiment.subjects:
         return ()
     searched = {"saturation": experiment.saturation, "load": experiment.load}
     parts = ["design", *(name for name, part in searched.items() if part is not None)]

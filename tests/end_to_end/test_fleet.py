@@ -201,3 +201,21 @@ def test_a_run_of_a_fleet_is_gone_on_with_by_that_fleet_alone(lab: Lab) -> None:
     assert alone.status == 2
     assert "its load came from the fleet local:2" in alone.error_line
     assert "add --fleet local:2" in alone.error_line
+
+
+def test_two_agents_take_turns_on_two_servers_by_one_timetable(
+    lab: Lab, plain_redis: tuple[LocalRedis, str], users_redis: tuple[LocalRedis, str]
+) -> None:
+    urls = plain_redis[1], users_redis[1]
+    done = lab.loadstone(
+        "redis", urls[0], "--against", urls[1], "-t", "set", "-c", "8", "--budget", "20s", "--share-machine",
+        "--fleet", "local:2", "--out", "kept",
+    )  # fmt: skip
+    assert done.status in MEASURED, done.err
+    compared = [trial["facts"]["drive"] for trial in trials_of(lab.folder / "kept") if trial["block"] > 0]
+    assert compared
+    for drive in compared:
+        assert [agent["name"] for agent in drive["agents"]] == ["agent-1", "agent-2"]
+        assert all(agent["edge_ns"] >= agent["skew_bound_ns"] for agent in drive["agents"])
+        assert drive["slices"], "a machine that others keep busy misses some, and not all"
+        assert all(one["parts"] for one in drive["slices"]), "the servers' CPU time is read in each"

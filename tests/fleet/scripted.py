@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from loadstone.drive.driver import drive_alone
+from loadstone.drive.driver import RoundsOptions
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.fleet import agent as on_agent
 from loadstone.fleet.driver import FleetDriver
@@ -41,7 +41,10 @@ class ScriptedAgent:
     ordered_late: bool = False
     """The order to begin does not reach it in time."""
     answers: bool = True
-    plans: list[Plan] = field(default_factory=list)
+    plans: list[list[Plan]] = field(default_factory=list)
+    """Of each drive."""
+    rounds: RoundsOptions | None = None
+    """Of the newest drive."""
     begun_ns: list[int] = field(default_factory=list)
     """The beginnings that it was ordered, by its clock."""
     ends_ns: list[int] = field(default_factory=list)
@@ -77,7 +80,9 @@ class ScriptedCluster:
             return {"pid": 1, "monotonic_ns": 0}  # type: ignore[return-value]
         assert function is on_agent.open_drive
         self.drive = args[0]
-        agent.plans.append(Plan.model_validate(json.loads(json.dumps(args[1]))))
+        work = json.loads(json.dumps(args[1]))
+        agent.plans.append([Plan.model_validate(plan) for plan in work["plans"]])
+        agent.rounds = None if work["rounds"] is None else RoundsOptions.model_validate(work["rounds"])
         agent.stopped.clear()
         if agent.refuses is not None:
             return {"type": "failed", "drive": self.drive, "why": agent.refuses}  # type: ignore[return-value]
@@ -118,21 +123,22 @@ class ScriptedCluster:
             self.say(agent, drive, "failed", why="the order to begin came 0.100 s too late", late=True)
             return
         self.say(agent, drive, "heartbeat", sent=0)
-        intervals, record = _driven(agent.plans[-1])
-        for number, interval in enumerate(intervals):
+        delivered, records = _driven(agent.plans[-1], agent.rounds)
+        for number, (place, interval) in enumerate(delivered):
             if number == 1 and agent.falls_silent:
                 return
             if number == 1 and agent.dies is not None:
                 self.say(agent, drive, "ended", why=agent.dies)
                 return
-            self.say(agent, drive, "interval", interval=interval.model_dump(mode="json"))
+            self.say(agent, drive, "interval", number=place, interval=interval.model_dump(mode="json"))
             if number == 1 and agent.stops is not None:
                 break
             if agent.stopped.wait(0.02):
                 break
         stopped = "stopped on request" if agent.stopped.is_set() else agent.stops
         began = {"started_monotonic_ns": begin_ns + agent.late_ns, "stopped": stopped}
-        self.say(agent, drive, "record", record=record.model_copy(update=began).model_dump(mode="json"))
+        done = [record.model_copy(update=began).model_dump(mode="json") for record in records]
+        self.say(agent, drive, "records", records=done)
 
 
 class ScriptedClocks:
@@ -156,10 +162,10 @@ def fleet(cluster: ScriptedCluster, **options: Any) -> FleetDriver:
     return FleetDriver(cluster, ScriptedClocks(cluster), **options)
 
 
-def _driven(plan: Plan) -> tuple[list[Interval], DriveRecord]:
-    """What an engine delivers of a plan, of which `OPERATIONS` are measured in each interval."""
-    intervals: list[Interval] = []
-    record = drive_alone(FakeDriver(), plan, intervals.append)
+def _driven(plans: list[Plan], rounds: RoundsOptions | None) -> tuple[list[tuple[int, Interval]], list[DriveRecord]]:
+    """What an engine delivers of plans: each interval with its plan's place, and a record a plan."""
+    delivered: list[tuple[int, Interval]] = []
+    records = FakeDriver().drive(plans, lambda place, interval: delivered.append((place, interval)), rounds)
     nothing = latencies(0, 1)[1]
     histograms = {"pool_wait_histogram": nothing, "schedule_lag_histogram": nothing}
-    return intervals, record.model_copy(update=histograms)
+    return delivered, [record.model_copy(update=histograms) for record in records]

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from loadstone.fleet import agent, seam
-from loadstone.plan.drive_plan import Phases
+from loadstone.plan.drive_plan import Phases, Plan
 
 from .conftest import Store
 
@@ -50,9 +50,12 @@ def said() -> Iterator[Said]:
     agent._HELD.clear()
 
 
+def work(plan: Plan) -> dict[str, Any]:
+    return {"plans": [plan.model_dump(mode="json")], "rounds": None}
+
+
 def opened(store: Store, drive: str, **changed: Any) -> dict[str, Any]:
-    plan = store.plan(**changed).model_dump(mode="json")
-    answer = agent.open_drive(drive, plan, 5.0, PATIENCE_S)
+    answer = agent.open_drive(drive, work(store.plan(**changed)), 5.0, PATIENCE_S)
     assert answer["type"] == "opened", answer
     return answer
 
@@ -66,9 +69,9 @@ def test_one_process_serves_one_drive_after_another(said: Said, store: Store) ->
     for drive in ("first", "second"):
         pids.add(opened(store, drive, phases=Phases(warm_up_s=0.0, measure_s=0.3))["pid"])
         begin(drive)
-        record = said.until("record")
+        record = said.until("records")
         assert record["drive"] == drive
-        assert record["record"]["stopped"] is None
+        assert record["records"][0]["stopped"] is None
     assert len(pids) == 1
 
 
@@ -82,7 +85,7 @@ def test_a_drive_that_goes_on_gives_way_to_the_next(said: Said, store: Store) ->
     agent.stop("first")
     agent.renew("second", 5.0)
     begin("second")
-    assert said.until("record")["drive"] == "second"
+    assert said.until("records")["drive"] == "second"
 
 
 def test_an_engine_that_is_killed_is_reported_and_replaced(said: Said, store: Store) -> None:
@@ -98,7 +101,7 @@ def test_an_engine_that_is_killed_is_reported_and_replaced(said: Said, store: St
 
 def test_what_cannot_be_opened_is_answered_with_the_reason(said: Said, store: Store) -> None:  # noqa: ARG001
     nowhere = store.endpoint.model_copy(update={"port": 1})
-    answer = agent.open_drive("d", store.plan(endpoints=(nowhere,)).model_dump(mode="json"), 5.0, PATIENCE_S)
+    answer = agent.open_drive("d", work(store.plan(endpoints=(nowhere,))), 5.0, PATIENCE_S)
     assert answer["type"] == "failed"
     assert "127.0.0.1:1" in answer["why"]
 
@@ -106,9 +109,9 @@ def test_what_cannot_be_opened_is_answered_with_the_reason(said: Said, store: St
 def test_an_engine_that_stands_still_is_replaced(said: Said, store: Store) -> None:
     first = opened(store, "first", phases=Phases(warm_up_s=0.0, measure_s=0.3))
     begin("first")
-    said.until("record")
+    said.until("records")
     os.kill(first["pid"], signal.SIGSTOP)
-    answer = agent.open_drive("second", store.plan().model_dump(mode="json"), 5.0, 2.0)
+    answer = agent.open_drive("second", work(store.plan()), 5.0, 2.0)
     assert answer["type"] == "opened" or "2 s" in answer["why"], "on a machine that others keep busy"
     assert opened(store, "third")["pid"] != first["pid"]
     assert not psutil.pid_exists(first["pid"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.drive.driver import RoundsOptions, drive_alone
+from loadstone.drive.driver import ProcessOfDrive, RoundsOptions, drive_alone
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed, FleetGone
 from loadstone.fleet import driver as fleet_driver
@@ -50,7 +50,7 @@ def test_every_agent_drives_its_share_of_one_plan_from_one_instant_on() -> None:
     shown: list[Interval] = []
     record = drive_alone(fleet(cluster), plan(), shown.append)
     agents = list(cluster.agents.values())
-    assert [(one.share.number, one.share.of) for agent in agents for one in agent.plans if one.share] == [
+    assert [(one.share.number, one.share.of) for agent in agents for (one,) in agent.plans if one.share] == [
         (0, 3), (1, 3), (2, 3),
     ]  # fmt: skip
     assert len({agent.begun_ns[0] - agent.offset_ns for agent in agents}) == 1, "one instant, by each one's own clock"
@@ -126,7 +126,7 @@ def test_a_lost_agent_ends_the_trial_and_the_run_goes_on_without_it(how: str) ->
     record = drive_alone(driver, plan())
     assert time.monotonic() - lost_s >= 0.2, "not before the last lease of the lost one is over"
     assert [one.name for one in record.agents] == ["agent-1", "agent-3"]
-    assert [one.share.of for one in cluster.agents["agent-1"].plans if one.share] == [3, 2]
+    assert [one.share.of for (one,) in cluster.agents["agent-1"].plans if one.share] == [3, 2]
     assert len(notes) == 1
     assert why in notes[0]
 
@@ -221,13 +221,38 @@ def test_a_number_of_operations_is_ended_in_all_at_one_instant() -> None:
     assert all(len(agent.ends_ns) == 1 for agent in cluster.agents.values())
 
 
-def test_rounds_are_refused() -> None:
-    with pytest.raises(DriveFailed, match="compare whole trials"):
-        fleet(ScriptedCluster(2)).drive([plan()], lambda *_: None, RoundsOptions(orders=((0,),)))
+ORDERS = ((0, 1), (1, 0), (0, 1))
+
+
+def test_in_rounds_slices_of_all_agents_begin_by_one_timetable() -> None:
+    cluster = ScriptedCluster(2)
+    shown: list[tuple[int, Interval]] = []
+    rounds = RoundsOptions(orders=ORDERS, parts=({"redis": (17,)}, {}))
+    driver = fleet(cluster, one_machine=True)
+    records = driver.drive([plan(), plan(seed=2)], lambda place, one: shown.append((place, one)), rounds)
+    assert [one.total.ok for one in records] == [4 * 2 * DONE] * 2
+    assert {place for place, _ in shown} == {0, 1}
+    assert all(one.operations["get"].ok == 2 * DONE for _, one in shown)
+    given = [agent.rounds for agent in cluster.agents.values()]
+    assert [one.parts for one in given if one is not None] == [rounds.parts, ()], "a part's CPU is read once"
+    (timetable,) = {one.timetable for one in given if one is not None}
+    assert timetable is not None
+    assert timetable.edge_s >= 2e-9 * BOUND_NS, "clocks may differ by that"
+    assert {one.edge_ns for record in records for one in record.agents} == {round(1e9 * timetable.edge_s)}
+    assert [[one.seed for one in agent.plans[0]] for agent in cluster.agents.values()] == [[1, 2], [1, 2]]
+    driver = fleet(cluster)
+    driver.drive([plan(), plan(seed=2)], lambda *_: None, rounds)
+    assert {agent.rounds.parts for agent in cluster.agents.values() if agent.rounds} == {()}, "they run elsewhere"
+
+
+def test_rounds_of_applications_that_stand_still_are_refused() -> None:
+    paused = ((ProcessOfDrive(pid=1, started_ticks=1),), ())
+    with pytest.raises(DriveFailed, match="applications cannot stand still"):
+        fleet(ScriptedCluster(2)).drive([plan(), plan()], lambda *_: None, RoundsOptions(orders=ORDERS, paused=paused))
 
 
 def test_no_more_agents_drive_than_have_users() -> None:
     cluster = ScriptedCluster(3)
     record = drive_alone(fleet(cluster), plan(model=Closed(users=2), pool=Pool(connections=2)))
     assert [one.name for one in record.agents] == ["agent-1", "agent-2"]
-    assert {one.threads for agent in cluster.agents.values() for one in agent.plans} == {1}
+    assert {one.threads for agent in cluster.agents.values() for (one,) in agent.plans} == {1}

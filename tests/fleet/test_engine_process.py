@@ -32,7 +32,7 @@ class Process:
         self.process.stdin.flush()
 
     def drive(self, plan: Plan, drive: str = "d", lease_s: float = 60.0) -> None:
-        self.order("drive", drive, plan=plan.model_dump(mode="json"), lease_s=lease_s)
+        self.order("drive", drive, plans=[plan.model_dump(mode="json")], rounds=None, lease_s=lease_s)
 
     def line(self) -> dict[str, Any]:
         assert self.process.stdout is not None
@@ -73,9 +73,9 @@ def test_a_drive_from_its_opening_to_its_record(engine: Process, store: Store) -
         time.sleep(0.2)
         assert store.sets() == before, "open, and not begun"
         at_ns = engine.begin(drive)
-        lines = engine.until("record")
+        lines = engine.until("records")
         assert {line["drive"] for line in lines} == {drive}
-        record = read_record(json.dumps(lines[-1]["record"]))
+        record = read_record(json.dumps(lines[-1]["records"][0]))
         assert record.started_monotonic_ns == at_ns
         assert record.stopped is None
         assert record.total.sent == store.sets() - before
@@ -93,7 +93,7 @@ def test_the_load_ends_with_its_lease(engine: Process, store: Store) -> None:
     engine.begin()
     engine.until("interval")
     engine.order("lease", lease_s=1.0)
-    record = engine.until("record")[-1]["record"]
+    record = engine.until("records")[-1]["records"][0]
     assert "lease ran out" in record["stopped"]
     sets = store.sets()
     engine.order("lease", lease_s=60.0)
@@ -105,9 +105,9 @@ def test_a_lease_that_is_renewed_goes_on(engine: Process, store: Store) -> None:
     engine.drive(store.plan(phases=Phases(warm_up_s=0.0, measure_s=3.0)), lease_s=1.5)
     engine.until("opened")
     engine.begin()
-    while (line := engine.line())["type"] != "record":
+    while (line := engine.line())["type"] != "records":
         engine.order("lease", lease_s=1.5)
-    assert line["record"]["stopped"] is None
+    assert line["records"][0]["stopped"] is None
 
 
 def test_an_order_to_stop_ends_the_drive(engine: Process, store: Store) -> None:
@@ -117,7 +117,7 @@ def test_an_order_to_stop_ends_the_drive(engine: Process, store: Store) -> None:
     engine.until("heartbeat")
     engine.order("stop", "another")
     engine.order("stop")
-    assert engine.until("record")[-1]["record"]["stopped"] == "stopped on request"
+    assert engine.until("records")[-1]["records"][0]["stopped"] == "stopped on request"
 
 
 def test_the_measure_phase_ends_where_ordered(engine: Process, store: Store) -> None:
@@ -129,7 +129,7 @@ def test_the_measure_phase_ends_where_ordered(engine: Process, store: Store) -> 
     at_ns = engine.begin()
     engine.until("heartbeat")
     engine.order("end_measure", at_monotonic_ns=at_ns + 1_500_000_000)
-    record = read_record(json.dumps(engine.until("record")[-1]["record"]))
+    record = read_record(json.dumps(engine.until("records")[-1]["records"][0]))
     assert record.stopped is None
     assert 1.4 <= record.measure_s < 30
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_driven_is_said_and_the_process_goes_on(engine: Process, 
     failed = engine.line()
     assert failed["type"] == "failed"
     assert "127.0.0.1:1" in failed["why"]
-    engine.order("drive", plan={"nonsense": 1}, lease_s=5.0)
+    engine.order("drive", plans=[{"nonsense": 1}], rounds=None, lease_s=5.0)
     assert engine.line()["type"] == "failed"
     engine.drive(store.plan())
     assert engine.line()["type"] == "opened"
@@ -182,7 +182,13 @@ def test_it_ends_with_the_process_that_started_it(store: Store) -> None:
     assert parent.stderr
     try:
         child = psutil.Process(int(parent.stderr.readline()))
-        order = {"order": "drive", "drive": "d", "plan": store.plan().model_dump(mode="json"), "lease_s": 60}
+        order = {
+            "order": "drive",
+            "drive": "d",
+            "plans": [store.plan().model_dump(mode="json")],
+            "rounds": None,
+            "lease_s": 60,
+        }
         parent.stdin.write(json.dumps(order) + "\n")
         parent.stdin.flush()
         assert json.loads(parent.stdout.readline())["type"] == "opened"

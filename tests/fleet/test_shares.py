@@ -10,6 +10,11 @@ from loadstone.plan.drive_plan import Closed, Open, Plan, Pool
 from loadstone.plan.endpoints import Endpoint, even_slots
 from loadstone.plan.operations import Command, Operation
 
+
+def alone(plan: Plan, agents: int, *, one_machine: bool) -> list[Plan]:
+    return [share for (share,) in shares_of([plan], agents, one_machine=one_machine)]
+
+
 NODES = tuple(Endpoint(slots=slots) for slots in even_slots(3))
 
 
@@ -27,7 +32,7 @@ def plan(**changed: Any) -> Plan:
 
 
 def test_each_agent_has_the_whole_plan_and_its_number() -> None:
-    shares = shares_of(plan(), 4, one_machine=False)
+    shares = alone(plan(), 4, one_machine=False)
     assert [(one.share.number, one.share.of, one.threads) for one in shares if one.share] == [
         (number, 4, 2) for number in range(4)
     ]
@@ -36,13 +41,13 @@ def test_each_agent_has_the_whole_plan_and_its_number() -> None:
 
 
 def test_agents_beside_each_other_take_turns_over_the_cpus() -> None:
-    shares = shares_of(plan(threads=1, cpus=(1, 2, 3)), 4, one_machine=True)
+    shares = alone(plan(threads=1, cpus=(1, 2, 3)), 4, one_machine=True)
     assert [one.cpus[0] for one in shares] == [1, 2, 3, 1]
 
 
 def test_threads_that_share_a_cpu_do_not_stay_awake() -> None:
     paced = plan(model=Open(rate_per_s=100.0, spin_us=50.0), threads=1)
-    spins = [[one.model.spin_us for one in shares_of(paced, agents, one_machine=True)] for agents in (2, 3)]  # type: ignore[union-attr]
+    spins = [[one.model.spin_us for one in alone(paced, agents, one_machine=True)] for agents in (2, 3)]  # type: ignore[union-attr]
     assert spins == [[50.0, 50.0], [0.0, 0.0, 0.0]]
 
 
@@ -61,8 +66,13 @@ def test_threads_that_share_a_cpu_do_not_stay_awake() -> None:
     ],
 )
 def test_every_thread_has_something_to_do(changed: dict[str, Any], agents: int, expected: tuple[int, int]) -> None:
-    shares = shares_of(plan(**changed), agents, one_machine=False)
+    shares = alone(plan(**changed), agents, one_machine=False)
     assert (len(shares), shares[0].threads) == expected
+
+
+def test_plans_that_take_turns_are_divided_among_the_same_agents() -> None:
+    shares = shares_of([plan(), plan(model=Closed(users=2))], 4, one_machine=False)
+    assert [[(one.share.of, one.threads) for one in plans if one.share] for plans in shares] == [[(2, 2), (2, 1)]] * 2
 
 
 def test_what_cannot_be_shared_is_refused_in_one_line() -> None:

@@ -47,6 +47,7 @@ class Agent:
     cpus: int | None = None
     skew_ns: int | None = None
     skew_bound_ns: int | None = None
+    edge_ns: int | None = None
 
 
 def merged_interval(intervals: Sequence[Interval]) -> Interval:
@@ -238,6 +239,7 @@ def _with_agent(record: DriveRecord, agent: Agent) -> DriveRecord:
         cpus=agent.cpus,
         skew_ns=agent.skew_ns,
         skew_bound_ns=agent.skew_bound_ns,
+        edge_ns=agent.edge_ns,
         start_lag_ns=record.start_lag_ns,
         counts=Counts.sum([one.counts for one in operations]),
         measure_s=record.measure_s,

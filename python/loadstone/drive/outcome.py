@@ -469,6 +469,8 @@ class AgentRecord(Part):
     """How much later it began than was set for all; less than 0: earlier. None: not known."""
     skew_bound_ns: int | None = None
     """By so much at most `skew_ns` is wrong: half of the round trip by which the clocks were compared."""
+    edge_ns: int | None = None
+    """In rounds: for so long its load goes on before and after each window, in which a skew does no harm."""
     start_lag_ns: int | None = None
     """How much later than that the last of its threads began."""
     counts: Counts

@@ -22,7 +22,7 @@ TOPIC = "engine"
 END_S = 2.0
 """How long an engine's process may take to end."""
 LOG_LINES = 20
-_LAST = tuple(f'{{"type": "{kind}"' for kind in ("record", "failed"))
+_LAST = tuple(f'{{"type": "{kind}"' for kind in ("records", "failed"))
 """So the last line of a drive begins."""
 
 Answer = dict[str, Any]
@@ -55,10 +55,10 @@ class EngineOfAgent:
         """Whether it runs and takes orders."""
         return self._process is not None and self._process.poll() is None and not self._why
 
-    def open(self, drive: str, plan: Answer, lease_s: float, within_s: float) -> Answer:
-        """Have it open a plan; `opened` or `failed`, as it says."""
+    def open(self, drive: str, work: Answer, lease_s: float, within_s: float) -> Answer:
+        """Have it open plans; `opened` or `failed`, as it says."""
         self.drive, self._opening, self.idle = drive, drive, False
-        self.order({"order": "drive", "drive": drive, "plan": plan, "lease_s": lease_s})
+        self.order({"order": "drive", "drive": drive, **work, "lease_s": lease_s})
         with self._answered:
             self._answered.wait_for(lambda: drive in self._answers or self._why, within_s)
             if drive in self._answers:
@@ -150,19 +150,20 @@ _HELD: list[EngineOfAgent] = []
 _HOLDING = threading.Lock()
 
 
-def open_drive(drive: str, plan: Answer, lease_s: float, within_s: float) -> Answer:
-    """Open the connections of a plan, in place of whatever else this agent drives.
+def open_drive(drive: str, work: Answer, lease_s: float, within_s: float) -> Answer:
+    """Open the connections of the `plans` of `work`, in place of whatever else this agent drives.
 
+    Several take turns as its `rounds` say, which is None for one alone.
     The answer has `type` `opened`, with the engine's `pid`; or `failed`, with `why`.
     """
     with _HOLDING:
         kept = bool(_HELD) and _HELD[0].alive and _HELD[0].idle
         engine = _HELD[0] if kept else _fresh()
-    answer = engine.open(drive, plan, lease_s, within_s)
+    answer = engine.open(drive, work, lease_s, within_s)
     if kept and not engine.alive:  # it had just ended for want of orders, or stands still
         with _HOLDING:
             engine = _fresh()
-        answer = engine.open(drive, plan, lease_s, within_s)
+        answer = engine.open(drive, work, lease_s, within_s)
     return answer
 
 

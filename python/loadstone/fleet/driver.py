@@ -15,11 +15,10 @@ from collections.abc import Callable, Mapping, MutableSet, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol
 
 from loadstone.deploy.transport import is_loopback
-from loadstone.drive.driver import OnInterval, RoundsOptions
+from loadstone.drive.driver import OnInterval, RoundsOptions, Timetable
 from loadstone.drive.merging import Agent, MergedIntervals, merged_record
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.errors import DriveFailed, FleetGone, Interrupted
@@ -45,6 +44,11 @@ STOPPING_S = 3.0
 WAITED_S = 300.0
 """How long a lost agent is waited for, where the user asked to."""
 ANSWER_S = 2.0
+PAUSE_S, PAUSE_SHARE = 0.02, 0.2
+"""In rounds the drain after a slice has so long, or such a share of the slice; what is not drained then costs the next
+slice."""
+EDGE_S = 0.001
+"""What clocks may drift apart in a block; their bounds come on top."""
 CALLERS = 64
 """Agents that are called at once."""
 
@@ -107,19 +111,20 @@ class FleetDriver:
         Raises:
             AgentLost: an agent does not answer any more, or its engine ended.
             FleetGone: no agent is left, or one was lost and the run is to end then.
-            DriveFailed: also in rounds.
+            DriveFailed: also in rounds of which applications stand still in the others' slices: agents do not know
+                when all of them are drained.
         """
-        if rounds is not None:
-            raise DriveFailed("fleet: agents cannot take turns in rounds yet; compare whole trials (rounds: never)")
-        (plan,) = shares
+        if rounds is not None and any(rounds.paused):
+            raise DriveFailed(
+                "fleet: applications cannot stand still while others have their turn; set rounds to never"
+            )
         members = self._ready()
-        plans = shares_of(plan, len(members), one_machine=self._one_machine)
+        plans = shares_of(shares, len(members), one_machine=self._one_machine)
         planned = list(zip(members, plans, strict=False))
-        handed_on = partial(on_interval, 0)
-        drive = _Drive(self._cluster, planned, handed_on, self._stopped, self._lead_s, here=self._one_machine)
+        drive = _Drive(self._cluster, planned, on_interval, self._stopped, self._lead_s, rounds, here=self._one_machine)
         self._current = drive
         try:
-            return [self._driven(drive)]
+            return self._driven(drive)
         except AgentLost as lost:
             self._lose(lost)
             raise
@@ -138,10 +143,10 @@ class FleetDriver:
         """For the environment's record: how the fleet was named, and its agents."""
         return {"fleet": word, "agents": [{"name": one.name, "host": one.host} for one in self._agents]}
 
-    def _driven(self, drive: "_Drive") -> DriveRecord:
+    def _driven(self, drive: "_Drive") -> list[DriveRecord]:
         try:
             self._clocks.measure(drive.members)
-            drive.open()
+            drive.open(max(self._clocks.offset(member).bound_ns for member in drive.members))
             if self._pids is not None and self._one_machine:
                 self._pids |= drive.pids
             drive.begin({member.name: self._clocks.offset(member) for member in drive.members})
@@ -153,7 +158,7 @@ class FleetDriver:
             raise
         with suppress(AgentLost, AgentFailed):  # all of the trial is here; the next one finds out
             self._clocks.measure(drive.members)
-        return drive.record({member.name: self._clocks.offset(member, drive.begin_ns) for member in drive.members})
+        return drive.records({member.name: self._clocks.offset(member, drive.begin_ns) for member in drive.members})
 
     def _hear(self, name: str, message: object) -> None:
         drive = self._current
@@ -207,23 +212,24 @@ class _Share:
     """One agent's part of a drive, as far as it has come."""
 
     member: Member
-    plan: Plan
+    plans: Sequence[Plan]
     heard_s: float = 0.0
     """When it was heard last, by the monotonic clock."""
     pid: int = 0
     cpus: int | None = None
-    record: DriveRecord | None = None
+    records: list[DriveRecord] | None = None
 
 
 @dataclass
 class _Drive:
-    """One plan on several agents, from its opening to its record."""
+    """One plan on several agents, or several in rounds, from their opening to their records."""
 
     cluster: Cluster
-    planned: Sequence[tuple[Member, Plan]]
-    on_interval: Callable[[Interval], None]
+    planned: Sequence[tuple[Member, Sequence[Plan]]]
+    on_interval: OnInterval
     stopped: threading.Event
     lead_s: float
+    rounds: RoundsOptions | None
     here: bool
     """Whether its agents are processes of this machine."""
     name: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -231,8 +237,9 @@ class _Drive:
     """Member, line, and when it came."""
 
     def __post_init__(self) -> None:
-        self._shares = {member.name: _Share(member, plan) for member, plan in self.planned}
-        self._merged = MergedIntervals(self._shares)
+        self._shares = {member.name: _Share(member, plans) for member, plans in self.planned}
+        self._merged = [MergedIntervals(self._shares) for _ in self.planned[0][1]]
+        """Of each plan."""
         self.begin_ns = 0
         """The beginning, by this machine's CLOCK_MONOTONIC."""
         self._begin_unix_ns = 0
@@ -242,7 +249,7 @@ class _Drive:
         self._looked_s = 0.0
         self._over = threading.Event()
         self._renewal = threading.Thread(target=self._renew, name="leases", daemon=True)
-        self._measured = 0
+        self._measured = self._edge_ns = 0
         self._offsets: Mapping[str, ClockOffset] = {}
 
     @property
@@ -255,14 +262,15 @@ class _Drive:
         """Of their engines, as far as these are open."""
         return {share.pid for share in self._shares.values() if share.pid}
 
-    def open(self) -> None:
-        """Open the connections of all; leases are renewed from now on.
+    def open(self, bound_ns: int) -> None:
+        """Open the connections of all; leases are renewed from now on. Their clocks are known to `bound_ns`.
 
         Raises AgentLost, AgentFailed: of the first that could not.
         """
         self._renewal.start()
+        rounds = [self._rounds_of(number, bound_ns) for number in range(len(self._shares))]
         with ThreadPoolExecutor(min(CALLERS, len(self._shares)), "opening") as callers:
-            answers = list(callers.map(self._opened, self._shares.values()))
+            answers = list(callers.map(self._opened, self._shares.values(), rounds))
         for problem in answers:
             if problem is not None:
                 raise problem
@@ -284,15 +292,21 @@ class _Drive:
             self._pass_on_stop()
             self._take_all(POLL_S)
             self._require_heard()
-        for interval in self._merged.rest():
-            self._hand_on(interval)
+        for number, merged in enumerate(self._merged):
+            self._hand_on(number, merged.rest())
 
-    def record(self, offsets: Mapping[str, ClockOffset]) -> DriveRecord:
-        """The one record of all. Raises DriveFailed where they cannot be merged."""
+    def records(self, offsets: Mapping[str, ClockOffset]) -> list[DriveRecord]:
+        """The one record of all, for each plan. Raises DriveFailed where they cannot be merged."""
         shares = list(self._shares.values())
-        records = [self._own(share) for share in shares]
-        merged = merged_record(records, [self._agent(share, offsets[share.member.name]) for share in shares])
-        return merged.model_copy(update={"started_unix_ns": self._begin_unix_ns})
+        found = []
+        for number in range(len(self._merged)):
+            own = [self._own(share, number) for share in shares]
+            agents = [
+                self._agent(share, record, offsets[share.member.name])
+                for share, record in zip(shares, own, strict=True)
+            ]
+            found.append(merged_record(own, agents).model_copy(update={"started_unix_ns": self._begin_unix_ns}))
+        return found
 
     def close(self) -> None:
         """No lease is renewed any more."""
@@ -312,13 +326,23 @@ class _Drive:
         for share in self._waiting():
             self._send(share, on_agent.end)
 
-    def _opened(self, share: _Share) -> DriveFailed | None:
+    def _rounds_of(self, number: int, bound_ns: int) -> dict[str, Any] | None:
+        """The rounds of an agent: by a timetable, and on this machine the first one reads the servers' CPU time."""
+        if self.rounds is None:
+            return None
+        self._edge_ns = round(1e9 * EDGE_S) + 2 * bound_ns
+        pause_s = max(PAUSE_S, PAUSE_SHARE * self.rounds.slice_s)
+        timetable = Timetable(pause_s=pause_s, edge_s=self._edge_ns / 1e9)
+        parts = self.rounds.parts if self.here and number == 0 else ()
+        return self.rounds.model_copy(update={"timetable": timetable, "parts": parts}).model_dump(mode="json")
+
+    def _opened(self, share: _Share, rounds: dict[str, Any] | None) -> DriveFailed | None:
         """What went wrong; None if its connections are open."""
-        within_s = OPENING_S + share.plan.timeouts.connect_ms / 1e3
-        plan, member = share.plan.model_dump(mode="json"), share.member
+        within_s = OPENING_S + max(plan.timeouts.connect_ms for plan in share.plans) / 1e3
+        work, member = {"plans": [plan.model_dump(mode="json") for plan in share.plans], "rounds": rounds}, share.member
         try:
             answer = self.cluster.call(
-                member, on_agent.open_drive, self.name, plan, LEASE_S, within_s, timeout_s=within_s + ANSWER_S
+                member, on_agent.open_drive, self.name, work, LEASE_S, within_s, timeout_s=within_s + ANSWER_S
             )
         except DriveFailed as problem:
             return problem
@@ -329,13 +353,14 @@ class _Drive:
 
     def _hint(self, share: _Share) -> str:
         """Why it may not reach a server that is reached from here."""
-        own = {endpoint.host for endpoint in share.plan.endpoints if is_loopback(endpoint.host)}
+        endpoints = (endpoint for plan in share.plans for endpoint in plan.endpoints)
+        own = {endpoint.host for endpoint in endpoints if is_loopback(endpoint.host)}
         if self.here or not own or share.member.host == socket.gethostname():
             return ""
         return f" ({', '.join(sorted(own))} is its own machine; name servers by an address that every agent reaches)"
 
     def _waiting(self) -> list[_Share]:
-        return [share for share in self._shares.values() if share.record is None]
+        return [share for share in self._shares.values() if share.records is None]
 
     def _may_report(self, share: _Share) -> bool:
         return share.heard_s > 0 and time.monotonic() - share.heard_s < SILENT_S
@@ -371,7 +396,7 @@ class _Drive:
     def _take(self, name: str, line: object, came_s: float, *, to_user: bool) -> None:
         message = _read(name, line)
         share = self._shares.get(name)
-        if share is None or message.get("drive") != self.name or share.record is not None:
+        if share is None or message.get("drive") != self.name or share.records is not None:
             return
         share.heard_s = max(share.heard_s, came_s)
         kind = message["type"]
@@ -380,27 +405,28 @@ class _Drive:
         if kind == "failed":
             raise (LateOrder if message.get("late") else AgentFailed)(name, str(message["why"]))
         if kind == "interval" and to_user:
-            for interval in self._merged.take(name, read_interval(json.dumps(message["interval"]))):
-                self._hand_on(interval)
-        elif kind == "record":
-            self._take_record(share, read_record(json.dumps(message["record"])))
+            number = int(message["number"])
+            self._hand_on(number, self._merged[number].take(name, read_interval(json.dumps(message["interval"]))))
+        elif kind == "records":
+            self._take_records(share, [read_record(json.dumps(record)) for record in message["records"]])
 
-    def _take_record(self, share: _Share, record: DriveRecord) -> None:
-        share.record = record
-        for interval in self._merged.without(share.member.name):
-            self._hand_on(interval)
-        if record.stopped is not None and not self._ordered_to_stop:
+    def _take_records(self, share: _Share, records: list[DriveRecord]) -> None:
+        share.records = records
+        for number, merged in enumerate(self._merged):
+            self._hand_on(number, merged.without(share.member.name))
+        if any(record.stopped is not None for record in records) and not self._ordered_to_stop:
             self._stopped_by = share.member.name
             self._stop_all()
 
-    def _hand_on(self, interval: Interval) -> None:
-        begin_unix_ns = self._begin_unix_ns + round(1e9 * interval.start_s)
-        self.on_interval(interval.model_copy(update={"start_unix_ns": begin_unix_ns}))
-        self._count(interval)
+    def _hand_on(self, number: int, intervals: Sequence[Interval]) -> None:
+        for interval in intervals:
+            begin_unix_ns = self._begin_unix_ns + round(1e9 * interval.start_s)
+            self.on_interval(number, interval.model_copy(update={"start_unix_ns": begin_unix_ns}))
+            self._count(interval)
 
     def _count(self, interval: Interval) -> None:
-        """End the measure phase of all where the plan ends it by a number of operations."""
-        wanted = self.planned[0][1].phases.measure_operations
+        """End the measure phase of all where the plan ends it by a number of operations; in rounds none does."""
+        wanted = self.planned[0][1][0].phases.measure_operations
         if wanted is None or interval.phase != "measure" or self._measured >= wanted:
             return
         for operation in interval.operations.values():
@@ -427,16 +453,17 @@ class _Drive:
                 why = f"not heard for {silent_s:.1f} s: its machine, its process or the link to it stands still"
                 raise AgentLost(name, why)
 
-    def _own(self, share: _Share) -> DriveRecord:
-        """A share's record; what ended because another one's had is no reason of its own."""
-        if share.record is None:
-            raise AgentLost(share.member.name, "it reported no record")
-        if self._stopped_by not in ("", share.member.name):
-            return share.record.model_copy(update={"stopped": None})
-        return share.record
+    def _own(self, share: _Share, number: int) -> DriveRecord:
+        """A share's record of a plan; what ended because another agent's had is no reason of its own."""
+        if share.records is None or len(share.records) != len(self._merged):
+            raise AgentLost(share.member.name, "it did not report its records")
+        record = share.records[number]
+        return (
+            record.model_copy(update={"stopped": None}) if self._stopped_by not in ("", share.member.name) else record
+        )
 
-    def _agent(self, share: _Share, offset: ClockOffset) -> Agent:
-        began_ns = None if share.record is None else share.record.started_monotonic_ns
+    def _agent(self, share: _Share, record: DriveRecord, offset: ClockOffset) -> Agent:
+        began_ns = record.started_monotonic_ns
         return Agent(
             name=share.member.name,
             host=share.member.host,
@@ -444,6 +471,7 @@ class _Drive:
             cpus=share.cpus,
             skew_ns=None if began_ns is None else began_ns - offset.offset_ns - self.begin_ns,
             skew_bound_ns=offset.bound_ns,
+            edge_ns=None if self.rounds is None else self._edge_ns,
         )
 
 

@@ -3,14 +3,15 @@
 It is run as `python -m loadstone.fleet.engine_process PARENT`, with the id of the process that starts it, and spoken to
 by lines of JSON. Orders on its input:
 
-    {"order": "drive", "drive": ID, "plan": {...}, "lease_s": 5}   open the connections of a plan
+    {"order": "drive", "drive": ID, "plans": [...], "rounds": ..., "lease_s": 5}   open the connections of a plan; of
+                                                                   several that take turns as `RoundsOptions` say
     {"order": "begin", "drive": ID, "at_monotonic_ns": T}          let its load begin, by CLOCK_MONOTONIC
     {"order": "end_measure", "drive": ID, "at_monotonic_ns": T}    measure up to then, and drain
     {"order": "lease", "drive": ID, "lease_s": 5}                  go on for so long
     {"order": "stop", "drive": ID}                                 end the drive within 100 ms
 
-Its output has a line each: `opened` or `failed`; `interval` as each ends and `heartbeat` once a second; `record` at the
-end. Every line names its drive.
+Its output has a line each: `opened` or `failed`; `interval` as each ends, with the number of its plan, and `heartbeat`
+once a second; `records` at the end, one a plan. Every line names its drive.
 
 It makes no load without a lease: the engine counts it down by its own clock in a thread of its own, whatever Python and
 the rest of the machine do. It is killed with the process that started it, ends when its input does, and after a while
@@ -26,6 +27,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from loadstone import _engine
@@ -39,6 +41,7 @@ _DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG."""
 
 Order = dict[str, Any]
+Running = _engine.Engine | _engine.Rounds
 
 
 class Orders:
@@ -47,7 +50,7 @@ class Orders:
     def __init__(self) -> None:
         self._given: queue.Queue[Order] = queue.Queue()
         self._lock = threading.Lock()
-        self._engine: _engine.Engine | None = None
+        self._engine: Running | None = None
         self._drive = ""
 
     def read(self) -> None:
@@ -63,7 +66,7 @@ class Orders:
             return self._given.get(timeout=within_s)
         return None
 
-    def drives(self, drive: str, engine: _engine.Engine | None) -> None:
+    def drives(self, drive: str, engine: Running | None) -> None:
         """Leases and stops are this drive's from now on; those of others are dropped."""
         with self._lock:
             self._drive, self._engine = drive, engine
@@ -77,10 +80,10 @@ class Orders:
                 return
             if order["order"] == "lease":
                 self._engine.lease(float(order["lease_s"]))
-            elif order["order"] == "end_measure":
-                self._engine.end_measure(int(order["at_monotonic_ns"]))
-            else:
+            elif order["order"] == "stop":
                 self._engine.stop()
+            elif isinstance(self._engine, _engine.Engine):
+                self._engine.end_measure(int(order["at_monotonic_ns"]))
 
 
 class Output:
@@ -90,9 +93,14 @@ class Output:
         """A message."""
         self._write(json.dumps({"type": kind, "drive": drive, **said}))
 
-    def hand_on(self, kind: str, drive: str, document: str) -> None:
-        """A message with a document of the engine's, which is JSON as it stands."""
-        self._write(f'{{"type": "{kind}", "drive": {json.dumps(drive)}, "{kind}": {document}}}')
+    def interval(self, drive: str, number: int, document: str) -> None:
+        """One of the engine's, which is JSON as it stands."""
+        head = f'{{"type": "interval", "drive": {json.dumps(drive)}, "number": {number}'
+        self._write(f'{head}, "interval": {document}}}')
+
+    def records(self, drive: str, documents: Sequence[str]) -> None:
+        """The same of records."""
+        self._write(f'{{"type": "records", "drive": {json.dumps(drive)}, "records": [{", ".join(documents)}]}}')
 
     def _write(self, line: str) -> None:
         sys.stdout.write(line + "\n")
@@ -112,7 +120,7 @@ def main() -> None:
 def _drive(order: Order, orders: Orders, output: Output) -> None:
     drive = str(order["drive"])
     try:
-        engine = _engine.Engine(json.dumps(order["plan"]))
+        engine = _made(order)
         engine.lease(float(order["lease_s"]))
         orders.drives(drive, engine)
         engine.open()
@@ -128,14 +136,25 @@ def _drive(order: Order, orders: Orders, output: Output) -> None:
             return
         engine.begin(int(begin["at_monotonic_ns"]))
         _follow(drive, engine, output)
-        output.hand_on("record", drive, engine.result())
+        output.records(drive, _records(engine, len(order["plans"])))
     except (ValueError, ConnectionError, RuntimeError) as error:
         output.say("failed", drive, why=str(error))
     finally:
         orders.drives("", None)
 
 
-def _follow(drive: str, engine: _engine.Engine, output: Output) -> None:
+def _made(order: Order) -> Running:
+    plans = [json.dumps(plan) for plan in order["plans"]]
+    return _engine.Engine(*plans) if order["rounds"] is None else _engine.Rounds(plans, json.dumps(order["rounds"]))
+
+
+def _records(engine: Running, plans: int) -> list[str]:
+    if isinstance(engine, _engine.Engine):
+        return [engine.result()]
+    return [engine.result(number) for number in range(plans)]
+
+
+def _follow(drive: str, engine: Running, output: Output) -> None:
     """Hand on the intervals of a drive until it ended, and say once a second how far the engine is."""
     due_s, sent = time.monotonic(), 0
     while not engine.finished():
@@ -144,8 +163,9 @@ def _follow(drive: str, engine: _engine.Engine, output: Output) -> None:
             output.say("heartbeat", drive, sent=sent)
         delivered = engine.next_interval(max(0.0, min(0.2, due_s - time.monotonic())))
         if delivered is not None:
-            sent += sum(operation["sent"] for operation in json.loads(delivered)["operations"].values())
-            output.hand_on("interval", drive, delivered)
+            number, text = (0, delivered) if isinstance(delivered, str) else delivered
+            sent += sum(operation["sent"] for operation in json.loads(text)["operations"].values())
+            output.interval(drive, number, text)
 
 
 def _cpus() -> int:

@@ -8,15 +8,19 @@ from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Closed, Open, Plan, Share
 
 
-def shares_of(plan: Plan, agents: int, *, one_machine: bool) -> list[Plan]:
-    """The plans of so many agents, or of as many as have something to do.
+def shares_of(plans: Sequence[Plan], agents: int, *, one_machine: bool) -> list[list[Plan]]:
+    """The plans of so many agents, or of as many as have something to do in each of these.
 
-    Each has the plan's threads, or fewer where there are fewer users or connections. CPUs are this machine's: elsewhere
-    threads are not pinned, and agents beside each other take turns over them.
+    Each agent has the plan's threads, or fewer where there are fewer users or connections. CPUs are this machine's:
+    elsewhere threads are not pinned, and agents beside each other take turns over them.
     """
-    most = _most_threads(plan)
-    of = max(1, min(agents, most))
-    threads = max(1, min(plan.threads, most // of))
+    of = max(1, min(agents, *map(_most_threads, plans)))
+    shared = [_shares_of(plan, of, one_machine=one_machine) for plan in plans]
+    return [[shares[number] for shares in shared] for number in range(of)]
+
+
+def _shares_of(plan: Plan, of: int, *, one_machine: bool) -> list[Plan]:
+    threads = max(1, min(plan.threads, _most_threads(plan) // of))
     changed: dict[str, object] = {"threads": threads, "start_at_unix_ns": None}
     crowded = one_machine and of * threads > len(plan.cpus)
     if crowded and isinstance(plan.model, Open):  # one that stays awake would take another's CPU

@@ -73,6 +73,14 @@ def test_the_shortest_slice_is_what_a_skew_is_held_against(result_of: ResultOf, 
     assert text(found.reason) == "Agent a1 began 3 ms too late (known to 0 ms): meanwhile not all made load."
 
 
+def test_what_lies_within_the_edges_of_slices_does_no_harm(result_of: ResultOf, injectors: ModuleType) -> None:
+    agents = [{"skew_ns": skew * MS, "skew_bound_ns": 10 * MS, "edge_ns": 30 * MS} for skew in (0, 5)]
+    assert result_of("beginning", injectors.of_agents(*agents)).measured == 0
+    wider = [{**agents[0]}, {**agents[1], "skew_ns": 71 * MS}]
+    found = result_of("beginning", injectors.of_agents(*wider))
+    assert (found.verdict, found.measured) == ("suspect", pytest.approx(1.017, abs=0.01))
+
+
 def test_where_the_clocks_were_not_compared_it_is_not_known(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("beginning", injectors.of_agents({}, {"skew_ns": None}, {"skew_bound_ns": None}))
     assert (found.verdict, text(found.reason)) == (

@@ -42,7 +42,10 @@ def of_agent(name: str, reason: Message) -> Message:
 
 @check(BEGINNING)
 def beginning(evidence: TrialEvidence) -> Finding | None:
-    """Of a fleet: how far apart the agents began at most, against the shortest window that was measured."""
+    """Of a fleet: how far apart the agents began at most, against the shortest window that was measured.
+
+    In rounds all make load for an edge before and after each window: that far they may be apart.
+    """
     agents = evidence.drive.agents
     if len(agents) < 2:
         return None
@@ -57,5 +60,6 @@ def beginning(evidence: TrialEvidence) -> Finding | None:
     windows_s = [one.end_s - one.begin_s for one in evidence.drive.slices] or [evidence.drive.measure_s]
     apart_ns = max(skew + bound for _, skew, bound in skews) - min(skew - bound for _, skew, bound in skews)
     farthest, skew_ns, bound_ns = max(skews, key=lambda one: abs(one[1]) + one[2])
+    apart_ns = max(0, apart_ns - min(agent.edge_ns or 0 for agent in agents))
     reason = message("check.beginning.apart", agent=farthest.name, skew_ns=skew_ns, bound_ns=bound_ns)
     return Measured(share(apart_ns / 1e9, min(windows_s)), reason)
