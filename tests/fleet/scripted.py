@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from loadstone.drive.driver import RoundsOptions
@@ -41,6 +41,8 @@ class ScriptedAgent:
     ordered_late: bool = False
     """The order to begin does not reach it in time."""
     answers: bool = True
+    drain_s: float = 0.0
+    """What each of its slices takes to be drained."""
     plans: list[list[Plan]] = field(default_factory=list)
     """Of each drive."""
     rounds: RoundsOptions | None = None
@@ -136,8 +138,11 @@ class ScriptedCluster:
             if agent.stopped.wait(0.02):
                 break
         stopped = "stopped on request" if agent.stopped.is_set() else agent.stops
-        began = {"started_monotonic_ns": begin_ns + agent.late_ns, "stopped": stopped}
-        done = [record.model_copy(update=began).model_dump(mode="json") for record in records]
+        done = []
+        for record in records:
+            slices = tuple(replace(one, drained_s=one.end_s + agent.drain_s) for one in record.slices)
+            began = {"started_monotonic_ns": begin_ns + agent.late_ns, "stopped": stopped, "slices": slices}
+            done.append(record.model_copy(update=began).model_dump(mode="json"))
         self.say(agent, drive, "records", records=done)
 
 

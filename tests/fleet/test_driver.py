@@ -245,6 +245,17 @@ def test_in_rounds_slices_of_all_agents_begin_by_one_timetable() -> None:
     assert {agent.rounds.parts for agent in cluster.agents.values() if agent.rounds} == {()}, "they run elsewhere"
 
 
+def test_slices_that_drain_slowly_get_more_time_in_the_next_rounds() -> None:
+    cluster = ScriptedCluster(2)
+    driver, pauses = fleet(cluster), list[float]()
+    for drain_s in (0.3, 0.001, 0.001):
+        cluster.agents["agent-2"].drain_s = drain_s
+        driver.drive([plan(), plan(seed=2)], lambda *_: None, RoundsOptions(orders=ORDERS))
+        given = {agent.rounds.timetable for agent in cluster.agents.values() if agent.rounds is not None}
+        pauses += [timetable.pause_s for timetable in given if timetable is not None]
+    assert pauses == pytest.approx([fleet_driver.PAUSE_S, 0.6, fleet_driver.PAUSE_S])
+
+
 def test_rounds_of_applications_that_stand_still_are_refused() -> None:
     paused = ((ProcessOfDrive(pid=1, started_ticks=1),), ())
     with pytest.raises(DriveFailed, match="applications cannot stand still"):

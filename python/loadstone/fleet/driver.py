@@ -44,9 +44,9 @@ STOPPING_S = 3.0
 WAITED_S = 300.0
 """How long a lost agent is waited for, where the user asked to."""
 ANSWER_S = 2.0
-PAUSE_S, PAUSE_SHARE = 0.02, 0.2
-"""In rounds the drain after a slice has so long, or such a share of the slice; what is not drained then costs the next
-slice."""
+PAUSE_S, PAUSE_SHARE, PAUSE_MAX_S = 0.02, 0.2, 5.0
+"""In rounds the drain after a slice has so long, or such a share of the slice, or twice what the longest one took in
+the rounds before: what is not drained then costs the next slice."""
 EDGE_S = 0.001
 """What clocks may drift apart in a block; their bounds come on top."""
 CALLERS = 64
@@ -99,6 +99,8 @@ class FleetDriver:
         self._quiet_s = 0.0
         """When the last load of a lost agent is over, by the monotonic clock."""
         self._lead_s = LEAD_S
+        self._drain_s = 0.0
+        """The longest drain of a slice in the last rounds."""
         self._stopped = threading.Event()
         self._current: _Drive | None = None
         cluster.listen(on_agent.TOPIC, self._hear)
@@ -146,7 +148,7 @@ class FleetDriver:
     def _driven(self, drive: "_Drive") -> list[DriveRecord]:
         try:
             self._clocks.measure(drive.members)
-            drive.open(max(self._clocks.offset(member).bound_ns for member in drive.members))
+            drive.open(max(self._clocks.offset(member).bound_ns for member in drive.members), self._drain_s)
             if self._pids is not None and self._one_machine:
                 self._pids |= drive.pids
             drive.begin({member.name: self._clocks.offset(member) for member in drive.members})
@@ -158,7 +160,10 @@ class FleetDriver:
             raise
         with suppress(AgentLost, AgentFailed):  # all of the trial is here; the next one finds out
             self._clocks.measure(drive.members)
-        return drive.records({member.name: self._clocks.offset(member, drive.begin_ns) for member in drive.members})
+        records = drive.records({member.name: self._clocks.offset(member, drive.begin_ns) for member in drive.members})
+        drains_s = [one.drained_s - one.end_s for record in records for one in record.slices]
+        self._drain_s = max(drains_s, default=self._drain_s)
+        return records
 
     def _hear(self, name: str, message: object) -> None:
         drive = self._current
@@ -262,13 +267,15 @@ class _Drive:
         """Of their engines, as far as these are open."""
         return {share.pid for share in self._shares.values() if share.pid}
 
-    def open(self, bound_ns: int) -> None:
+    def open(self, bound_ns: int, drain_s: float) -> None:
         """Open the connections of all; leases are renewed from now on. Their clocks are known to `bound_ns`.
+
+        In rounds a slice may take `drain_s` to be drained.
 
         Raises AgentLost, AgentFailed: of the first that could not.
         """
         self._renewal.start()
-        rounds = [self._rounds_of(number, bound_ns) for number in range(len(self._shares))]
+        rounds = [self._rounds_of(number, bound_ns, drain_s) for number in range(len(self._shares))]
         with ThreadPoolExecutor(min(CALLERS, len(self._shares)), "opening") as callers:
             answers = list(callers.map(self._opened, self._shares.values(), rounds))
         for problem in answers:
@@ -326,12 +333,12 @@ class _Drive:
         for share in self._waiting():
             self._send(share, on_agent.end)
 
-    def _rounds_of(self, number: int, bound_ns: int) -> dict[str, Any] | None:
+    def _rounds_of(self, number: int, bound_ns: int, drain_s: float) -> dict[str, Any] | None:
         """The rounds of an agent: by a timetable, and on this machine the first one reads the servers' CPU time."""
         if self.rounds is None:
             return None
         self._edge_ns = round(1e9 * EDGE_S) + 2 * bound_ns
-        pause_s = max(PAUSE_S, PAUSE_SHARE * self.rounds.slice_s)
+        pause_s = max(PAUSE_S, PAUSE_SHARE * self.rounds.slice_s, min(PAUSE_MAX_S, 2 * drain_s))
         timetable = Timetable(pause_s=pause_s, edge_s=self._edge_ns / 1e9)
         parts = self.rounds.parts if self.here and number == 0 else ()
         return self.rounds.model_copy(update={"timetable": timetable, "parts": parts}).model_dump(mode="json")
