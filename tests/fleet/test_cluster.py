@@ -24,7 +24,7 @@ from loadstone.fleet.seam import AgentFailed, AgentLost
 from loadstone.fleet.spec import read_fleet
 from loadstone.machine.local_ports import free_port
 
-from .local_fleets import await_true, done, loadstone, local_fleet, runs
+from .local_fleets import await_true, done, line_of, loadstone, local_fleet, runs
 
 SECRET = "s3cret-of-a-server"
 
@@ -339,6 +339,24 @@ def test_as_many_agents_as_are_named_are_waited_for_and_the_scheduler_too(tmp_pa
         try:
             roles = {member.name: member.role for member in fleet.members}
             assert roles == {"one": "agent", "two": "agent", "beside": "monitor"}
+        finally:
+            fleet.close()
+
+
+@pytest.mark.parametrize("host", ["[::1]", "[127.0.0.1]"])
+def test_members_meet_at_addresses_of_either_version(tmp_path: Path, host: str) -> None:
+    """In brackets, as a pod is told its own, of whichever version it is."""
+    certificates.write(tmp_path / "them", certificates.made())
+    environment = {certificates.FOLDER_VARIABLE: str(tmp_path / "them")}
+    with contextlib.ExitStack() as held:
+        words = ("fleet", "scheduler", "--listen", f"{host}:{free_port()}")
+        scheduler = held.enter_context(loadstone(*words, environment=environment))
+        address = line_of(scheduler, "scheduler: ").split("scheduler: ")[1].strip()
+        words = ("fleet", "agent", address, "--name", "one", "--listen", f"{host}:{free_port()}")
+        held.enter_context(loadstone(*words, environment=environment))
+        fleet = open_cluster(read_fleet(f"{address}?agents=1"), folder=tmp_path / "them")
+        try:
+            assert fleet.call(fleet.members[0], ping, timeout_s=10)
         finally:
             fleet.close()
 

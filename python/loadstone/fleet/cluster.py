@@ -214,7 +214,7 @@ def serve_scheduler(
         ended = await _ended(watch_input=watch_input)
         try:
             scheduler = _Scheduler(
-                host=listen[0], port=listen[1], protocol="tls", security=_security(credential, "scheduler")
+                host=_host(listen[0]), port=listen[1], protocol="tls", security=_security(credential, "scheduler")
             )
             await scheduler
         except (OSError, ValueError) as error:
@@ -297,7 +297,7 @@ async def _joined(
             name=name,
             nthreads=1,
             memory_limit=0,
-            host=listen[0],
+            host=_host(listen[0]),
             port=listen[1],
             protocol="tls",
             contact_address=contact,
@@ -801,6 +801,11 @@ def _role_of(info: Mapping[str, Any]) -> str:
     """Of a member as Dask lists it; one that does not say is refused later, and counts till then."""
     said = info.get(_KEY)
     return str(said.get("role")) if isinstance(said, Mapping) else "agent"
+
+
+def _host(host: str | None) -> str | None:
+    """As Dask takes it: an address of IPv6 in brackets."""
+    return f"[{host}]" if host is not None and ":" in host else host
 
 
 def _security(credential: Credential, role: str) -> Security:
