@@ -157,7 +157,7 @@ def test_failures_are_kept_apart_from_the_rate(learned: Learned, clean: TrialRec
     found = learned("errors", [trial_of(clean, 1), failing.model_copy(update={"verdict": "invalid"})])
     assert found.verdict == "caught"
     assert text(found.now) == (
-        "Operations failed in 1 of 2 conditions, most at set, 1 kB, 1 worker, few: 2.60 %. Counted too, "
+        "Operations failed in 1 of 2 conditions, most at set, 1 kB, 1 worker: 2.60 %. Counted too, "
         "they would make 270 operations a second of 200 correct replies (35.0 % more); only correct replies rank."
     )
     assert learned("errors", [clean]).verdict == "did_not_happen"

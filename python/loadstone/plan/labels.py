@@ -47,7 +47,9 @@ def label_of(experiment: Experiment, condition: Condition) -> str:
     if table is not None or not experiment.tables:
         return condition_label(experiment, condition, table.vary if table else condition)
     known, varied = experiment.factors, experiment.tables[0].vary
-    named = (name for name, level in condition.items() if name in varied or level != known[name].usual)
+    named = (
+        name for name, level in condition.items() if name in varied or name not in known or level != known[name].usual
+    )
     return condition_label(experiment, condition, named)
 
 
