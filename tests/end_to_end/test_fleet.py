@@ -200,7 +200,7 @@ def test_a_run_of_a_fleet_is_gone_on_with_by_that_fleet_alone(lab: Lab) -> None:
     alone = lab.loadstone("run", "--resume", "latest", "--share-machine")
     assert alone.status == 2
     assert "its load came from the fleet local:2" in alone.error_line
-    assert "add --fleet local:2" in alone.error_line
+    assert "name the same by --fleet" in alone.error_line
 
 
 def test_two_agents_take_turns_on_two_servers_by_one_timetable(

@@ -4,12 +4,14 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -24,7 +26,7 @@ from loadstone.fleet.seam import AgentFailed, AgentLost
 from loadstone.fleet.spec import read_fleet
 from loadstone.machine.local_ports import free_port
 
-from .local_fleets import await_true, done, line_of, loadstone, local_fleet, runs
+from .local_fleets import await_true, done, line_of, listening, loadstone, local_fleet, runs
 
 SECRET = "s3cret-of-a-server"
 
@@ -341,6 +343,39 @@ def test_as_many_agents_as_are_named_are_waited_for_and_the_scheduler_too(tmp_pa
             assert roles == {"one": "agent", "two": "agent", "beside": "monitor"}
         finally:
             fleet.close()
+
+
+def test_without_an_address_an_agent_listens_where_it_reaches_its_scheduler(tmp_path: Path) -> None:
+    certificates.write(tmp_path / "them", certificates.made())
+    environment = {certificates.FOLDER_VARIABLE: str(tmp_path / "them")}
+    words = ("fleet", "scheduler", "--listen", "127.0.0.1:0")
+    with loadstone(*words, environment=environment) as scheduler:
+        address = line_of(scheduler, "scheduler: ").split("scheduler: ")[1].strip()
+        with loadstone("fleet", "agent", address, "--name", "one", environment=environment) as agent:
+            line_of(agent, "joined")
+            assert {host for host, _ in listening(agent.pid)} == {"127.0.0.1"}
+
+
+def test_a_scheduler_at_a_port_in_use_says_so(tmp_path: Path) -> None:
+    certificates.write(tmp_path / "them", certificates.made())
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        found = done(
+            "fleet", "scheduler", "--listen", listen,
+            environment={certificates.FOLDER_VARIABLE: str(tmp_path / "them")},
+        )  # fmt: skip
+    assert found.returncode == 2
+    (line,) = found.stderr.splitlines()
+    assert f"fleet scheduler {listen}: cannot listen there: " in line
+    assert "in use" in line
+
+
+def test_what_comes_late_of_a_command_that_is_over_claims_nothing() -> None:
+    holder = cluster._Holder()
+    assert holder.refused("first", "one") is None
+    holder.let_go("first")
+    assert holder.refused("first", "one") is None
+    assert holder.refused("second", "two") is None
 
 
 @pytest.mark.parametrize("host", ["[::1]", "[127.0.0.1]"])

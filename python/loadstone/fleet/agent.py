@@ -140,9 +140,10 @@ class EngineOfAgent:
 
     def _gone(self, why: str) -> None:
         with self._answered:
-            self._why = why
+            self._why, opening = why, self._opening
             self._answered.notify_all()
-        say(TOPIC, json.dumps({"type": "ended", "drive": self.drive, "why": why}))
+        if not opening:  # who opens a drive has that as the answer, and begins with a new engine
+            say(TOPIC, json.dumps({"type": "ended", "drive": self.drive, "why": why}))
 
 
 _HELD: list[EngineOfAgent] = []

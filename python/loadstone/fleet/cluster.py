@@ -24,6 +24,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -131,10 +132,14 @@ class _Holder:
     token: str = ""
     who: str = ""
     until: float = 0.0
+    released: str = ""
+    """The command that let it go last: what of its calls comes later claims nothing."""
 
     def refused(self, token: str, who: str) -> str | None:
         """Take or renew the claim of a command; why not, if another one holds it."""
         now = time.monotonic()
+        if token == self.released:
+            return None
         if self.token not in ("", token) and now < self.until:
             return f"in use by {self.who}; wait until that run is done, or use other agents"
         self.token, self.who, self.until = token, who, now + CLAIM_S
@@ -142,7 +147,7 @@ class _Holder:
 
     def let_go(self, token: str) -> None:
         if self.token == token:
-            self.token = ""
+            self.token, self.released = "", token
 
 
 _HOLDER = _Holder()
@@ -217,8 +222,9 @@ def serve_scheduler(
                 host=_host(listen[0]), port=listen[1], protocol="tls", security=_security(credential, "scheduler")
             )
             await scheduler
-        except (OSError, ValueError) as error:
-            raise UserError(f"fleet scheduler {listen[0]}:{listen[1]}: cannot listen there: {error}") from None
+        except (OSError, ValueError, RuntimeError) as error:  # Dask makes any error of a start a RuntimeError
+            why = error.__cause__ or error
+            raise UserError(f"fleet scheduler {listen[0]}:{listen[1]}: cannot listen there: {why}") from None
         ready(str(scheduler.address))
         await _either(ended, scheduler.finished())
         await scheduler.close(reason="it was told to end")
@@ -280,6 +286,15 @@ def serve_member(
         asyncio.run(serve())
 
 
+def _towards(scheduler: str) -> str:
+    """The address of this machine by which the scheduler is reached; nothing is sent."""
+    where = urlsplit(scheduler)
+    family, kind, _, _, there = socket.getaddrinfo(where.hostname, where.port, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, kind) as way:
+        way.connect(there)
+        return str(way.getsockname()[0])
+
+
 @contextlib.asynccontextmanager
 async def _joined(
     scheduler: str,
@@ -297,7 +312,7 @@ async def _joined(
             name=name,
             nthreads=1,
             memory_limit=0,
-            host=_host(listen[0]),
+            host=_host(listen[0] or _towards(scheduler)),
             port=listen[1],
             protocol="tls",
             contact_address=contact,
@@ -608,7 +623,12 @@ class DaskCluster:
             if address is None:
                 self._lose(member.name, None)
             elif address != self._addresses.get(member.name):  # it joined, or came back as another process
-                unlike = differences(own_identity(None), self._identified(member.name, workers[address]))
+                try:
+                    unlike = differences(own_identity(None), self._identified(member.name, workers[address]))
+                except UserError as error:  # of another version, it says of itself what nobody here can read
+                    unlike = [str(error)]
+                    if not self._opened.done():
+                        raise
                 with self._lock:
                     if unlike and self._opened.done():
                         self._gone[member.name] = f"it came back with {'; '.join(unlike)}"

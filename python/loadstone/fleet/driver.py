@@ -415,12 +415,15 @@ class _Drive:
             number = int(message["number"])
             self._hand_on(number, self._merged[number].take(name, read_interval(json.dumps(message["interval"]))))
         elif kind == "records":
-            self._take_records(share, [read_record(json.dumps(record)) for record in message["records"]])
+            records = [read_record(json.dumps(record)) for record in message["records"]]
+            self._take_records(share, records, to_user=to_user)
 
-    def _take_records(self, share: _Share, records: list[DriveRecord]) -> None:
+    def _take_records(self, share: _Share, records: list[DriveRecord], *, to_user: bool) -> None:
         share.records = records
         for number, merged in enumerate(self._merged):
-            self._hand_on(number, merged.without(share.member.name))
+            intervals = merged.without(share.member.name)
+            if to_user:
+                self._hand_on(number, intervals)
         if any(record.stopped is not None for record in records) and not self._ordered_to_stop:
             self._stopped_by = share.member.name
             self._stop_all()

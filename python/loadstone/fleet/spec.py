@@ -91,8 +91,10 @@ def _of_file(name: str, option: str) -> tuple[SshHost, ...]:
     """A host a line; what follows a `#`, and empty lines, are left out."""
     try:
         text = Path(name).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not text"
+        if isinstance(error, RuntimeError):
+            why = "no such user's home"
         raise UserError(f"{option}: {name} cannot be read ({why}); name a file with a host on each line") from None
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]
     named = [line for line in lines if line]

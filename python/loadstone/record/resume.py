@@ -134,7 +134,7 @@ def _trial_difference(then: Any, now: Any) -> str:
 def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     before, after = _value(then, ("fleet", "fleet")), _value(now, ("fleet", "fleet"))
     if before != after:
-        remedy = f"add --fleet {before}" if before else "leave --fleet out"
+        remedy = "name the same by --fleet" if before else "leave --fleet out"
         yield f"its load came from {_generator(before)}, and would come from {_generator(after)} now: {remedy}"
     for keys in _SAME_MACHINE:
         before, after = _value(then, keys), _value(now, keys)
