@@ -30,7 +30,7 @@ def test_a_killed_redis_of_ours_spoils_the_rows_that_took_turns(lab: Lab) -> Non
     done = command.wait()
     assert "Traceback" not in done.err
     assert done.status == 3, done.err
-    assert len(rows(lab)) == ROWS
+    assert len(of_the_table(lab)) == ROWS
     assert {trial["verdict"] for trial in lab.trials()} == {"invalid"}
     spoiled = (
         "died",
@@ -55,7 +55,7 @@ def test_a_killed_redis_of_the_users_ends_the_run_with_status_3(lab: Lab, users_
     assert (lab.run() / "report.html").is_file()
 
 
-def rows(lab: Lab) -> list[dict[str, Any]]:
+def of_the_table(lab: Lab) -> list[dict[str, Any]]:
     """The trials of the table: where no row fills the server, one with more users may follow."""
     return [trial for trial in lab.trials() if trial["group"] == "table"]
 
@@ -76,7 +76,7 @@ def test_ctrl_c_leaves_no_key_and_resume_measures_all_rows_again(lab: Lab, users
         went_on = lab.loadstone("run", path, *server, "--resume", lab.run())
         assert went_on.status in (0, 3), went_on.err
         assert client.keys("*") == []
-    assert len(rows(lab)) == ROWS
+    assert len(of_the_table(lab)) == ROWS
     assert json.loads((lab.run() / "analysis.json").read_text())["complete"]
 
 
@@ -89,7 +89,7 @@ def test_a_killed_loadstone_leaves_no_server_and_resume_finishes(lab: Lab) -> No
     lab.until(lab.nothing_left)
     done = lab.loadstone("run", path, "--resume", lab.run())
     assert done.status in (0, 3), done.err
-    assert len(rows(lab)) == ROWS
+    assert len(of_the_table(lab)) == ROWS
     assert all(check_of(trial, "conservation")["verdict"] == "valid" for trial in lab.trials())
 
 
