@@ -122,8 +122,12 @@ def look_at(
         return LookOutcome(verdicts, decided, forecast=_forecast(settled, group, len(blocks.complete)))
     asked = [one for one in judged if not one[0].design.is_twin]
     settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in asked]
-    decided, within = not any(map(_needs_blocks, asked)), experiment.design.cost_within
-    exact = within is None or all(_is_exact(one, margin_share(within)) for one in asked)
+    dearest = [_dearest(one) if _is_rate_in_rounds(one[2]) else None for one in asked]
+    decided, within = not any(map(_needs_blocks, asked, dearest)), experiment.design.cost_within
+    exact = within is None or all(
+        _is_exact(cost, verdict.blocks, margin_share(within))
+        for (_, _, verdict), cost in zip(asked, dearest, strict=True)
+    )
     return LookOutcome(verdicts, decided, exact, _forecast(settled, group, len(blocks.complete)))
 
 
@@ -148,7 +152,12 @@ def _forecast(settled: Sequence[_Judged], group: Group, blocks: int) -> Message 
     return forecast(group.replicates(next_look), spread, settings.interval_alpha, evidence.outliers, settings.unit)
 
 
-def _needs_blocks(judged: JudgedPair) -> bool:
+def _is_rate_in_rounds(verdict: Verdict) -> bool:
+    """Whether what a request costs has a say in when it ends."""
+    return verdict.unit == "round" and is_rate(verdict.metric)
+
+
+def _needs_blocks(judged: JudgedPair, dearest: Verdict | None) -> bool:
     """Whether more blocks may decide: what is undecided, and a quantile that has too few samples so far.
 
     Of rates in rounds: until what a request costs is decided, too, if it does not move, for `ENDS_BY_COST` rounds at
@@ -156,22 +165,17 @@ def _needs_blocks(judged: JudgedPair) -> bool:
     """
     pair, evidence, verdict = judged
     too_few = pair.refusal is None and evidence.refusal is not None and evidence.refusal.name == "samples"
-    if too_few or verdict.unit != "round" or not is_rate(verdict.metric):
+    if too_few or not _is_rate_in_rounds(verdict):
         return too_few or verdict.kind == "undecided"
-    dearest = _dearest(judged)
     if verdict.blocks >= ENDS_BY_COST:
         return verdict.kind == "undecided" and not (dearest is not None and dearest.kind in DECIDED)
     waits = dearest is not None and dearest.kind == "undecided" and dearest.unsteady is None
     return waits or verdict.kind == "undecided" or (_is_early(verdict) and not verdict.materially)
 
 
-def _is_exact(judged: JudgedPair, within: float) -> bool:
+def _is_exact(dearest: Verdict | None, rounds: int, within: float) -> bool:
     """Whether the cost of the dearest part is known to so many points, as printed, or more rounds do not help."""
-    _, _, verdict = judged
-    if verdict.unit != "round" or not is_rate(verdict.metric) or verdict.blocks >= EXACT_ROUNDS_MAX:
-        return True
-    dearest = _dearest(judged)
-    if dearest is None or dearest.low is None or dearest.high is None:
+    if rounds >= EXACT_ROUNDS_MAX or dearest is None or dearest.low is None or dearest.high is None:
         return True
     return (math.exp(dearest.high) - math.exp(dearest.low)) / 2 <= within
 

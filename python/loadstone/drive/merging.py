@@ -6,7 +6,7 @@ the latest of them, as with the threads of one driver. Merging in a tree yields 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
 from loadstone.drive.histogram import Histogram, added
@@ -233,13 +233,7 @@ def _with_agent(record: DriveRecord, agent: Agent) -> DriveRecord:
     operations = record.operations.values()
     bounded = [one.least_histogram for one in operations if one.least_histogram is not None]
     own = AgentRecord(
-        name=agent.name,
-        host=agent.host,
-        here=agent.here,
-        cpus=agent.cpus,
-        skew_ns=agent.skew_ns,
-        skew_bound_ns=agent.skew_bound_ns,
-        edge_ns=agent.edge_ns,
+        **asdict(agent),
         start_lag_ns=record.start_lag_ns,
         counts=Counts.sum([one.counts for one in operations]),
         measure_s=record.measure_s,

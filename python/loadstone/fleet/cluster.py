@@ -626,9 +626,9 @@ class DaskCluster:
                 try:
                     unlike = differences(own_identity(None), self._identified(member.name, workers[address]))
                 except UserError as error:  # of another version, it says of itself what nobody here can read
-                    unlike = [str(error)]
                     if not self._opened.done():
                         raise
+                    unlike = [str(error)]
                 with self._lock:
                     if unlike and self._opened.done():
                         self._gone[member.name] = f"it came back with {'; '.join(unlike)}"
