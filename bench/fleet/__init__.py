@@ -1,0 +1,1 @@
+"""Fleets on hosts with addresses of their own, on one machine."""
