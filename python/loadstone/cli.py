@@ -27,6 +27,7 @@ from loadstone.commands.fleet_command import fleet_app
 from loadstone.commands.http_command import HTTP_PEERS, http_command
 from loadstone.commands.redis_command import REDIS_PEERS, redis_command
 from loadstone.commands.saturate_command import saturate_app
+from loadstone.commands.serve_command import serve_command
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.options import MEASURES, RESULTS, CompareOptions, Option, Quiet, Results, RunOptions, SecretFiles, Trust
 from loadstone.own_command import own_command
@@ -192,6 +193,7 @@ def compare(
 
 
 command(app, "capacity")(capacity_command)
+command(app, "serve")(serve_command)
 
 
 @command(app, "runs")

@@ -2,17 +2,16 @@
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
+from tests.browsers import chromium, screen
 
 from loadstone.analyse.model import Analysis
 from loadstone.message import as_written
@@ -22,10 +21,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]  # a browser starts
 PATIENCE_S = 60.0
 
 HOSTILE = """</script><script>window.hacked=1</script>"'><img src=x onerror="window.hacked=1">{{7*7}}${7*7}"""
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
-)  # fmt: skip
 FIXED = {
     "format", "verdict", "phase", "unit", "experiment", "published_source", "kind", "role", "winner", "metric", "part",
     "columns", "ended",
@@ -41,30 +36,14 @@ PAPER_PX = 718
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if binary is None or driver is None:
-        pytest.fail("the page's tests need Debian's packages chromium and chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    chrome = webdriver.Chrome(options, Service(driver))
-    yield chrome
-    chrome.quit()
+    with chromium(tmp_path_factory.mktemp("profile")) as chrome:
+        yield chrome
 
 
 @pytest.fixture(scope="module")
 def report(analysis: Analysis, tmp_path_factory: pytest.TempPathFactory) -> Path:
     [path] = write_report(analysis, tmp_path_factory.mktemp("report"), ["html"])
     return path
-
-
-def screen(browser: webdriver.Chrome, width: int, scheme: str = "light") -> None:
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    media = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
 
 
 def open_page(

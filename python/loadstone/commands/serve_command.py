@@ -1,0 +1,52 @@
+"""`loadstone serve`: the pages of experiments and runs."""
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+from loadstone import terminal
+from loadstone.errors import UserError
+from loadstone.options import Option, whole
+from loadstone.runs import RUNS
+
+
+def serve_command(
+    *,
+    port: Annotated[
+        int | None,
+        Option("--port", metavar="PORT", help="Default 8428; 0: a free one.", read=whole("not a port", 0, 65535)),
+    ] = None,
+    open_: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
+    runs: Annotated[Path, Option("--runs", metavar="DIR", help="The folder of the runs.")] = RUNS,
+    experiments: Annotated[
+        Path, Option("--experiments", metavar="DIR", help="The folder of your own experiments.")
+    ] = Path(),
+    listen: Annotated[
+        str, Option("--listen", metavar="ADDRESS", help="Beyond this machine: takes --cert and --key, or --insecure.")
+    ] = "127.0.0.1",
+    cert: Annotated[Path | None, Option("--cert", metavar="FILE", help="A certificate (PEM), for TLS.")] = None,
+    key: Annotated[Path | None, Option("--key", metavar="FILE", help="Its key (PEM).")] = None,
+    insecure: Annotated[
+        bool, Option("--insecure", help="Without TLS beyond this machine: who reads the network may start programs.")
+    ] = False,
+) -> None:
+    """Offer a web page to start runs, watch them and read them, until Ctrl-C."""
+    try:
+        from loadstone.serve.place import Place
+        from loadstone.serve.server import Listening, serve
+    except ModuleNotFoundError as error:
+        raise UserError(f"serve: {error.name} is not installed; pip install 'loadstone[serve]'") from None
+    for option, folder in (("--runs", runs), ("--experiments", experiments)):
+        if folder.exists() and not folder.is_dir():
+            raise UserError(f"{option} {folder}: not a folder; name one")
+    listening = Listening(listen, port, cert, key, insecure)
+
+    def ready(address: str) -> None:
+        terminal.result(
+            f"the pages are at\n\n  {address}\n\nwho has this address may start runs here; Ctrl-C ends it\n"
+        )
+        terminal.STDOUT.flush()
+        if open_:
+            webbrowser.open(address)
+
+    serve(Place(runs=runs.absolute(), experiments=experiments.absolute(), secure=listening.secure), listening, ready)

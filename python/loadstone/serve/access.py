@@ -1,0 +1,240 @@
+"""Who may see a page, and what a browser may do with one. Every request passes here first.
+
+A page can start programs with the rights of its user, so it answers only who shows the token of this process: once, in
+the address that is printed, and then by a cookie that no other site's page can send and no script can read. The name
+that a request is sent to must be one of this server's (else a stranger's name could lead here: DNS rebinding), and
+what changes something must come from a page of this server's (else another site's form could send it).
+"""
+
+import hmac
+import ipaddress
+import re
+import secrets
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from loadstone import defect, terminal
+from loadstone.serve.place import Place
+
+BODY_BYTES_MAX = 1024 * 1024
+"""Of a form. An experiment has a few kB."""
+TARGET_BYTES_MAX = 8 * 1024
+"""Of a path with its query."""
+TOKEN = "open"
+"""The part of the address that holds the token. Called so, the terminal does not hide it as a secret."""
+SAFE_METHODS = ("GET", "HEAD")
+_HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?")
+POLICY = (
+    "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'; "
+    "require-trusted-types-for 'script'; trusted-types htmx"
+)
+"""What a page may do: run and show what this server sent. `nonce` names the scripts, and what htmx may obey."""
+HEADERS = {
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+class Refused(Exception):
+    """A request that is not answered."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Access:
+    """Lets pass what may; adds the headers of every answer."""
+
+    def __init__(self, app: ASGIApp, place: Place, may_host: Callable[[str], bool]) -> None:
+        """`may_host` says of the name in a request, with its port, whether it is one of this server's."""
+        self._app = app
+        self._place = place
+        self._may_host = may_host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        nonce = secrets.token_urlsafe(16)
+        scope.setdefault("state", {})["nonce"] = nonce
+        answer = _with_headers(send, nonce)
+        try:
+            cookie = self._admit(scope)
+        except Refused as refused:
+            await _say(answer, refused.status, str(refused))
+            return
+        if cookie is not None:
+            await _go_on(answer, cookie, scope)
+            return
+        begun = False
+
+        async def counted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await answer(message)
+
+        try:
+            await self._app(scope, _Bounded(receive), counted)
+        except ClientDisconnect:
+            pass
+        except Exception as error:  # the page failed, the server goes on
+            terminal.remark(f"loadstone: {defect.report(error)}")
+            if not begun:
+                await _say(answer, 500, "this page failed; where `loadstone serve` runs it is said what to report")
+
+    def _admit(self, scope: Scope) -> str | None:
+        """The cookie to set, where the token was shown. Raises Refused."""
+        headers = _headers(scope)
+        if len(scope["raw_path"] or b"") + len(scope["query_string"]) > TARGET_BYTES_MAX:
+            raise Refused(414, "the address is too long")
+        host = headers.get("host", "")
+        if not self._may_host(host):
+            raise Refused(403, "this server is not called so; use the address that `loadstone serve` printed")
+        self._require_own_page(scope["method"], host, headers)
+        if int(headers.get("content-length", "0") or "0") > BODY_BYTES_MAX:
+            raise Refused(413, f"more than {BODY_BYTES_MAX // 1024} kB were sent")
+        name = cookie_name(self._place, host)
+        if any(_same(value, self._place.cookie) for value in _cookies(headers, name)):
+            shown = _query(scope).get(TOKEN)
+            return f"{name}={self._place.cookie}" if shown is not None and scope["method"] == "GET" else None
+        shown = _query(scope).get(TOKEN, "")
+        if scope["method"] != "GET" or not _same(shown, self._place.token):
+            raise Refused(403, "open the address that `loadstone serve` printed: it holds the token of this server")
+        return f"{name}={self._place.cookie}"
+
+    def _require_own_page(self, method: str, host: str, headers: Mapping[str, str]) -> None:
+        """Raises Refused for what another site's page sends."""
+        own = f"{'https' if self._place.secure else 'http'}://{host}"
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if origin is not None and origin != own:
+            raise Refused(403, "a page of another site sent this")
+        if method not in SAFE_METHODS:
+            if origin is None and site != "same-origin":
+                raise Refused(403, "it is not said which page sent this: send it from a page of this server")
+        elif site in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate":
+            raise Refused(403, "a page of another site asked for this")
+
+
+def may_host(names: Iterable[str], port: int, *, any_address: bool) -> Callable[[str], bool]:
+    """Whether a request's host, `name:port`, is this server.
+
+    `any_address`: it listens at all addresses of the machine, so any address is its own; a name has to be known all
+    the same, since only names can be led astray.
+    """
+    known = {name.lower() for name in names}
+
+    def may(host: str) -> bool:
+        read = _HOST.fullmatch(host)
+        if read is None or (int(read["port"] or 0) != port and not (read["port"] is None and port in (80, 443))):
+            return False
+        name = read["name"].lower().strip("[]")
+        return name in known or (any_address and _is_address(name))
+
+    return may
+
+
+def cookie_name(place: Place, host: str) -> str:
+    """A name of its own for each port: browsers send a host's cookies to all of its ports."""
+    port = host.rpartition(":")[2]
+    number = port if port.isdecimal() else ""
+    return f"__Host-loadstone{number}" if place.secure else f"loadstone{number}"
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The headers by name. Raises Refused where one that decides stands twice."""
+    found: dict[str, str] = {}
+    for raw, value in scope["headers"]:
+        name = raw.decode("latin-1").lower()
+        if name in found and name in ("host", "origin", "content-length", "sec-fetch-site", "sec-fetch-mode"):
+            raise Refused(400, f"the header {name} stands twice")
+        found[name] = f"{found[name]}; {value.decode('latin-1')}" if name in found else value.decode("latin-1")
+    return found
+
+
+def _cookies(headers: Mapping[str, str], name: str) -> list[str]:
+    """The values of a cookie. Others of this host may be of programs that write them as they like."""
+    pairs = (one.strip().partition("=") for one in headers.get("cookie", "").split(";"))
+    return [value for key, _, value in pairs if key == name]
+
+
+def _query(scope: Scope) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=50))
+    except ValueError:
+        raise Refused(400, "the address has too many parts") from None
+
+
+def _same(shown: str, kept: str) -> bool:
+    return hmac.compare_digest(shown.encode("utf-8", "surrogateescape"), kept.encode())
+
+
+class _Bounded:
+    """A body of at most so many bytes, whatever was announced."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._bytes = 0
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._bytes += len(message.get("body", b""))
+        if self._bytes > BODY_BYTES_MAX:
+            raise Refused(413, f"more than {BODY_BYTES_MAX // 1024} kB were sent")
+        return message
+
+
+def _with_headers(send: Send, nonce: str) -> Send:
+    """Adds the headers of every answer, where it has none of that name."""
+
+    async def sent(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            there = {name.lower() for name, _ in message.get("headers", ())}
+            own = {**HEADERS, "content-security-policy": POLICY.format(nonce=nonce)}
+            added = [(name.encode(), value.encode()) for name, value in own.items() if name.encode() not in there]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return sent
+
+
+async def _say(send: Send, status: int, why: str) -> None:
+    """One sentence as plain text; the connection ends, so that nothing more is read of what was refused."""
+    body = f"loadstone: {why}\n".encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _go_on(send: Send, cookie: str, scope: Scope) -> None:
+    """Sets the cookie, and leads to the same page without the token in its address."""
+    flags = "; Path=/; HttpOnly; SameSite=Strict" + ("; Secure" if cookie.startswith("__Host-") else "")
+    rest = urlencode([(name, value) for name, value in _query(scope).items() if name != TOKEN])
+    path = "/" + scope["raw_path"].decode("latin-1").lstrip("/\\")  # `//host` would lead to another host
+    headers = [
+        (b"location", (path + (f"?{rest}" if rest else "")).encode("latin-1")),
+        (b"set-cookie", f"{cookie}{flags}".encode()),
+        (b"content-length", b"0"),
+    ]
+    await send({"type": "http.response.start", "status": 303, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})

@@ -1,0 +1,53 @@
+"""All pages under one roof: a line each, from the file that has the page."""
+
+from collections.abc import Callable
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from loadstone.errors import LoadstoneError
+from loadstone.serve import experiments, machine, static_files
+from loadstone.serve.access import Access, Refused
+from loadstone.serve.pages import refusal
+from loadstone.serve.place import Place
+from loadstone.serve.words import _
+
+ROUTES = (
+    *static_files.routes,
+    *experiments.routes,
+    *machine.routes,
+)
+
+
+def application(place: Place, may_host: Callable[[str], bool]) -> ASGIApp:
+    """The pages of a place, behind what decides who may see them."""
+    app = Starlette(
+        routes=list(ROUTES),
+        exception_handlers={
+            HTTPException: _refused,
+            Refused: _refused,
+            LoadstoneError: _refused,
+            OSError: _refused,
+            Exception: _failed,
+        },
+    )
+    app.state.place = place
+    return Access(app, place, may_host)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """What is wrong with a request, or with what it names, as a page."""
+    if isinstance(error, HTTPException):
+        plain = {"Not Found": _("There is no such page."), "Method Not Allowed": _("This page is not sent to.")}
+        return refusal(request, error.status_code, plain.get(error.detail, error.detail))
+    return refusal(request, error.status if isinstance(error, Refused) else 400, str(error))
+
+
+async def _failed(request: Request, _error: Exception) -> Response:
+    """A defect: it is written down where the server runs (`access.py`), and the server goes on."""
+    return refusal(
+        request, 500, _("This page failed by a defect; where `loadstone serve` runs it says what to report.")
+    )

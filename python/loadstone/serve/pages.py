@@ -1,0 +1,68 @@
+"""How a page is written: one set of templates, which escape what others wrote, and one way to say what is wrong."""
+
+from functools import cache
+from typing import Any
+
+import jinja2
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from loadstone import __version__
+from loadstone.report import format as fmt
+from loadstone.secrecy.known_secrets import hide
+from loadstone.serve.place import place_of
+from loadstone.serve.static_files import address_of
+from loadstone.serve.words import _
+from loadstone.terminal import visible
+
+
+def page(request: Request, template: str, status: int = 200, **figures: Any) -> HTMLResponse:
+    """A page of a template. Secrets are hidden in all of it.
+
+    Every template has `nonce` (each `<script>` and each element with `hx-` attributes says it: `nonce="{{ nonce }}"`,
+    `hx-nonce="{{ nonce }}"`), `static(name)`, `here` (the page's path), `_`, and the report's filters.
+    """
+    place = place_of(request)
+    text = (
+        templates()
+        .get_template(template)
+        .render(
+            **figures,
+            nonce=request.state.nonce,
+            language="en",
+            here=request.url.path,
+            only_run=place.only_run,
+            version=__version__,
+            part=request.headers.get("hx-request") == "true",
+        )
+    )
+    return HTMLResponse(hide(text), status)
+
+
+def refusal(request: Request, status: int, why: str) -> HTMLResponse:
+    """A page that says in one sentence what is wrong."""
+    return page(request, "refusal.html", status, why=visible(why))
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """All templates of the pages."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("loadstone.serve", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    environment.install_gettext_callables(_, _several, newstyle=True)  # type: ignore[attr-defined]
+    environment.globals["static"] = address_of
+    environment.filters |= {
+        "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "count": fmt.count, "rate": fmt.rate,
+        "duration": fmt.duration, "percent": fmt.percent, "seconds": fmt.seconds,
+    }  # fmt: skip
+    return environment
+
+
+def _several(one: str, many: str, number: int) -> str:
+    return _(one if number == 1 else many)

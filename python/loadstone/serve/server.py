@@ -1,0 +1,161 @@
+"""The server of the pages: where it listens, what it is called, and how it ends."""
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import signal
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from loadstone.errors import UserError
+from loadstone.serve.access import TOKEN, may_host
+from loadstone.serve.app import application
+from loadstone.serve.place import Place
+
+LOOPBACK = "127.0.0.1"
+PORT = 8428
+CONNECTIONS_MAX = 400
+"""Open at once; beyond them the answer is 503. A browser keeps 6 at most, and one for each live page."""
+END_S = 2.0
+"""How long answers that are under way may take when the server ends."""
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where the pages are offered."""
+
+    address: str = LOOPBACK
+    port: int | None = None
+    """None: `PORT`, or another one where that is taken."""
+    certificate: Path | None = None
+    key: Path | None = None
+    insecure: bool = False
+    """The user says that others of the network may read along."""
+
+    @property
+    def secure(self) -> bool:
+        """Whether over TLS."""
+        return self.certificate is not None
+
+    def check(self) -> None:
+        """Raises UserError where it would let others read along, unasked."""
+        if (self.certificate is None) != (self.key is None):
+            raise UserError("--cert, --key: give both, or neither")
+        if not _is_loopback(self.address) and not self.secure and not self.insecure:
+            raise UserError(
+                f"--listen {self.address}: who reads the network could start programs here; add --cert FILE --key "
+                "FILE for TLS, or --insecure if no one else is there"
+            )
+
+
+class _Server(uvicorn.Server):
+    """Ends at a signal without passing it on: the pages have nothing to lose."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end)
+        yield
+
+    def _end(self) -> None:
+        self.should_exit = True
+
+
+def serve(place: Place, listening: Listening, ready: Callable[[str], None], path: str = "/") -> None:
+    """Offer the pages until a signal ends it. `ready` gets the address, with its token, once it is reached.
+
+    Raises UserError where it cannot listen there.
+    """
+    listening.check()
+    socket_ = _socket(listening)
+    with contextlib.closing(socket_):
+        port = socket_.getsockname()[1]
+        names = _names(listening.address)
+        app = application(place, may_host(names, port, any_address=_is_any(listening.address)))
+        logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+        logging.getLogger("uvicorn").propagate = False
+        server = _Server(
+            uvicorn.Config(
+                app,
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=CONNECTIONS_MAX,
+                timeout_graceful_shutdown=int(END_S),
+                ssl_certfile=listening.certificate,
+                ssl_keyfile=listening.key,
+            )
+        )
+        try:
+            server.config.load()
+        except (OSError, ssl.SSLError) as error:
+            raise UserError(f"--cert {listening.certificate}: {error.strerror or error}; name a PEM file") from None
+        ready(
+            f"{'https' if listening.secure else 'http'}://{_shown(listening.address)}:{port}{path}?{TOKEN}={place.token}"
+        )
+        asyncio.run(server.serve([socket_]))
+
+
+def _socket(listening: Listening) -> socket.socket:
+    """Raises UserError."""
+    ports = [PORT, 0] if listening.port is None else [listening.port]
+    for port in ports:
+        try:
+            family, kind, protocol, _, at = socket.getaddrinfo(listening.address, port, type=socket.SOCK_STREAM)[0]
+            made = socket.socket(family, kind, protocol)
+        except OSError as error:
+            raise UserError(f"--listen {listening.address}: {error.strerror}; name one of this machine") from None
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind(at)
+            made.listen(128)
+        except OSError as error:
+            made.close()
+            if port != ports[-1]:
+                continue
+            raise UserError(
+                f"--port {port}: cannot listen at {listening.address}: {error.strerror}; choose another port, or 0 "
+                "for any that is free"
+            ) from None
+        made.setblocking(False)
+        return made
+    raise AssertionError("a port was tried")
+
+
+def _names(address: str) -> list[str]:
+    """What the server may be called in a request."""
+    own = ["localhost", "127.0.0.1", "::1"] if _is_loopback(address) or _is_any(address) else []
+    far = [] if _is_loopback(address) else [socket.gethostname(), socket.getfqdn()]
+    return [address.strip("[]"), *own, *far]
+
+
+def _shown(address: str) -> str:
+    """The address as a browser takes it."""
+    if _is_any(address):
+        return socket.gethostname()
+    return f"[{address}]" if ":" in address else address
+
+
+def _is_loopback(address: str) -> bool:
+    if address == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(address).is_loopback
+    return False
+
+
+def _is_any(address: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(address).is_unspecified
+    return False
