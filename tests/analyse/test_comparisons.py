@@ -474,6 +474,23 @@ def test_a_comparison_in_rounds_ends_when_rate_and_cost_are_decided_or_one_of_th
     assert look_at(made.group(), made.made_experiment, made.trials(), None).decided == ends
 
 
+@pytest.mark.parametrize("rounds", [12, 20, 32])
+def test_what_a_request_costs_is_judged_once_at_a_look_and_once_in_a_report(
+    rounds: int, study: Studies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rate = verdict("faster", 40, 20, 60, materially=True)
+    judged = rate.model_copy(update={"unit": "round", "blocks": rounds, "metric": "goodput_per_s"})
+    asked: list[object] = []
+    monkeypatch.setattr(comparisons, "_costs", lambda *pair: asked.append(pair) or [verdict("faster", 30, 20, 40)])
+    monkeypatch.setattr(comparisons, "with_carry_over", partial(_as_judged, judged))
+    made = study()
+    look_at(made.group(), made.made_experiment, made.trials(), None)
+    assert len(asked) == len(made.group().pairs)
+    asked.clear()
+    assert families(made.run())
+    assert len(asked) == len(made.group().pairs)
+
+
 def _as_judged(judged: Verdict, case: Any, pairs: Any, *_: Any) -> Any:
     found = with_carry_over(case, pairs, [])
     return found._replace(judged=[(pair, evidence, judged) for pair, evidence, _ in found.judged])

@@ -1,9 +1,9 @@
 """Comparisons: looks during a run, and the families of verdicts after it, by the same rules."""
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from typing import NoReturn
 
@@ -110,7 +110,8 @@ def look_at(
     )
     pairs = judge_group(case)
     found, contrasts, _, carried = with_carry_over(case, pairs, judge_contrasts(case, pairs))
-    judged = [_confirmed(one) for one in found]
+    costs = [_once(one) for one in found]
+    judged = [_confirmed(one, known) for one, known in zip(found, costs, strict=True)]
     verdicts = [*(verdict for _, _, verdict in judged), *(contrast.verdict for contrast in contrasts)]
     if any(verdict.carried is not None for verdict in verdicts):
         return LookOutcome(verdicts, decided=False, carried=carried)
@@ -120,9 +121,10 @@ def look_at(
     if contrasts:
         decided = not _undecided(settled) and not any(_is_early(contrast.verdict) for contrast in contrasts)
         return LookOutcome(verdicts, decided, forecast=_forecast(settled, group, len(blocks.complete)))
-    asked = [one for one in judged if not one[0].design.is_twin]
+    both = [(one, known) for one, known in zip(judged, costs, strict=True) if not one[0].design.is_twin]
+    asked = [one for one, _ in both]
     settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in asked]
-    dearest = [_dearest(one) if _is_rate_in_rounds(one[2]) else None for one in asked]
+    dearest = [_dearest(known) if _is_rate_in_rounds(one[2]) else None for one, known in both]
     decided, within = not any(map(_needs_blocks, asked, dearest)), experiment.design.cost_within
     exact = within is None or all(
         _is_exact(cost, verdict.blocks, margin_share(within))
@@ -180,13 +182,22 @@ def _is_exact(dearest: Verdict | None, rounds: int, within: float) -> bool:
     return (math.exp(dearest.high) - math.exp(dearest.low)) / 2 <= within
 
 
-def _confirmed(judged: JudgedPair) -> JudgedPair:
+_CostsOf = Callable[[], list[Verdict]]
+"""A pair's verdicts by cost, which take far longer than the one by rate: judged when they are asked for, and once."""
+
+
+def _once(judged: JudgedPair) -> _CostsOf:
+    pair, _, verdict = judged
+    return cache(partial(_costs, pair, verdict))
+
+
+def _confirmed(judged: JudgedPair, costs: _CostsOf) -> JudgedPair:
     """As judged; after few rounds a rate is undecided unless what a request costs prefers the same side: what reaches
     from one slice into the next shows in more rounds only, and costs both sides the same."""
     pair, evidence, verdict = judged
     if not _is_early(verdict) or not is_rate(verdict.metric):
         return judged
-    dearest = _dearest(judged)
+    dearest = _dearest(costs)
     if dearest is not None and dearest.kind == "faster" and dearest.winner == verdict.winner:
         return judged
     return pair, evidence, doubted(verdict, pair.settings)
@@ -197,10 +208,9 @@ def _is_early(verdict: Verdict) -> bool:
     return verdict.unit == "round" and verdict.kind in DECIDED and verdict.blocks < LATER_ROUND_LOOKS[0]
 
 
-def _dearest(judged: JudgedPair) -> Verdict | None:
+def _dearest(costs: _CostsOf) -> Verdict | None:
     """The verdict by the cost of the part that a request costs most; None where none is known."""
-    pair, _, verdict = judged
-    return next(iter(_costs(pair, verdict)), None)
+    return next(iter(costs()), None)
 
 
 def _no_histograms(trial: str, kind: LatencyKind) -> NoReturn:
@@ -300,7 +310,7 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
     bounds, findings = _bounds(case), with_carry_over(case, judge_group(case))
     judged = [
         _comparison(case, one, bounds, findings.check).model_copy(update={"ended": ended, "blocks_repeated": repeated})
-        for one in map(_confirmed, findings.judged)
+        for one in findings.judged
     ]
     twins = [pair.design.is_twin for pair, _, _ in findings.judged]
     comparisons = [one for one, twin in zip(judged, twins, strict=True) if not twin]
@@ -318,7 +328,8 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
 def _comparison(
     case: GroupCase, judged: JudgedPair, bounds: Mapping[str, str], turns: CheckResult | None
 ) -> Comparison:
-    pair, evidence, verdict = judged
+    costs = _once(judged)
+    pair, evidence, verdict = _confirmed(judged, costs)
     points = block_points(pair.blocks, case.design.metric, ratios=verdict.kind != "invalid" and verdict.carried is None)
     order = _order(points, pair) if turns is None else turns
     parts = {bounds.get(identity(condition)) for condition in (pair.design.a, pair.design.b)}
@@ -331,7 +342,7 @@ def _comparison(
         place=place_of(case.experiment, case.declared, pair.design),
         between=", ".join(differing(pair.design)),
         primary=published(verdict, pair.design, points),
-        costs=[by_cost(cost, pair.design) for cost in _costs(pair, verdict)],
+        costs=[by_cost(cost, pair.design) for cost in costs()],
         exploratory=explored.verdicts,
         repeats=explored.repeats,
         notes=explored.notes(),
