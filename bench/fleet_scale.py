@@ -36,7 +36,8 @@ from loadstone import _engine
 from loadstone.drive.merging import merged_interval, merged_record
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.fleet import agent as on_agent
-from loadstone.fleet.cluster import open_cluster, ping
+from loadstone.fleet.cluster import open_cluster
+from loadstone.fleet.serving import ping
 from loadstone.fleet.driver import FleetDriver
 from loadstone.fleet.seam import ClockOffset, Heard, Member, say
 from loadstone.fleet.spec import FleetSpec

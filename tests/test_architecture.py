@@ -70,7 +70,7 @@ IMPORTS_BY_NAME = {"registry", "report.write", "software.rooms"}
 """What imports a module by a name out of a table."""
 READ_CAUSES = {
     *("bounds.conversation", "deploy.containers.container_engine", "deploy.transport", "software.redis.connection"),
-    *("deploy.server_pool", "fleet.cluster", "run"),
+    *("deploy.server_pool", "fleet.dask_library", "run"),
 }
 """What looks for an error of the system behind that of a library. What a server did has types: `ServerRefused`."""
 JOINERS = {"cli", "conduct", "run"}
@@ -188,7 +188,7 @@ def test_one_file_knows_of_dask() -> None:
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             if {name.split(".")[0] for name in names} & {"dask", "distributed", "tornado"}:
                 users.add(name_of(path))
-    assert users == {"fleet.cluster"}
+    assert users == {"fleet.dask_library"}
 
 
 def test_only_cli_exits() -> None:

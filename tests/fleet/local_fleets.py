@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from loadstone.fleet import certificates
 from loadstone.fleet.cluster import DaskCluster, open_cluster
 from loadstone.fleet.spec import read_fleet
 
@@ -67,6 +68,12 @@ def loadstone(*words: str, environment: dict[str, str] | None = None) -> Iterato
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
+
+
+def certified(folder: Path) -> dict[str, str]:
+    """New certificates in a folder, and the variable by which a command finds them."""
+    certificates.write(folder, certificates.made())
+    return {certificates.FOLDER_VARIABLE: str(folder)}
 
 
 def done(*words: str, environment: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":

@@ -1,6 +1,5 @@
 """The cluster on a real scheduler and real agents of this machine."""
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -19,14 +18,15 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.fleet import certificates, clocks, cluster, seam
-from loadstone.fleet.cluster import DaskCluster, open_cluster, ping
+from loadstone.fleet.cluster import DaskCluster, open_cluster
 from loadstone.fleet.doctor import answer_nothing, examined, facts_here
 from loadstone.fleet.identity import own_identity
 from loadstone.fleet.seam import AgentFailed, AgentLost
+from loadstone.fleet.serving import ping
 from loadstone.fleet.spec import read_fleet
 from loadstone.machine.local_ports import free_port
 
-from .local_fleets import await_true, done, line_of, listening, loadstone, local_fleet, runs
+from .local_fleets import await_true, certified, done, line_of, listening, loadstone, local_fleet, runs
 
 SECRET = "s3cret-of-a-server"
 
@@ -235,8 +235,7 @@ def test_nothing_is_left_of_a_command_that_is_killed(tmp_path: Path) -> None:
     "an agent of another version", "refused before it is sent anything, with both versions", area="fleet"
 )
 def test_an_agent_of_another_version_gets_nothing(tmp_path: Path) -> None:
-    certificates.write(tmp_path / "them", certificates.made())
-    environment = {certificates.FOLDER_VARIABLE: str(tmp_path / "them")}
+    environment = certified(tmp_path / "them")
     with loadstone("fleet", "scheduler", "--listen", "127.0.0.1:0", environment=environment) as scheduler:
         assert scheduler.stderr is not None
         address = scheduler.stderr.readline().split("scheduler: ")[1].strip()
@@ -258,24 +257,6 @@ def test_an_agent_of_another_version_gets_nothing(tmp_path: Path) -> None:
                 agent.terminate()
 
 
-@pytest.mark.fault("an agent's command is not heard of any more", "the agent ends by itself", area="fleet")
-def test_a_member_that_nobody_calls_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "TICK_S", 0.02)
-    monkeypatch.setattr(cluster, "SILENCE_S", 0.2)
-    monkeypatch.setattr(cluster, "_HOLDER", cluster._Holder())
-
-    async def called_for_a_while() -> tuple[bool, bool]:
-        silence = asyncio.ensure_future(cluster._silence())
-        for _ in range(8):
-            await asyncio.sleep(0.05)
-            await cluster.run_here("", "", ping, [])
-        while_called = silence.done()
-        await asyncio.wait_for(silence, 10)
-        return while_called, silence.done()
-
-    assert asyncio.run(called_for_a_while()) == (False, True)
-
-
 def test_no_scheduler_there(tmp_path: Path) -> None:
     certificates.write(tmp_path / "them", certificates.made())
     with pytest.raises(UserError, match=r"--fleet tls://127\.0\.0\.1:1: no scheduler of this fleet answers there"):
@@ -285,8 +266,7 @@ def test_no_scheduler_there(tmp_path: Path) -> None:
 @pytest.mark.fault("a fleet's scheduler restarts", "agents and command join it again", area="fleet")
 def test_an_agent_joins_again_when_its_scheduler_restarts(tmp_path: Path) -> None:
     """And the command finds both again."""
-    certificates.write(tmp_path / "them", certificates.made())
-    environment = {certificates.FOLDER_VARIABLE: str(tmp_path / "them")}
+    environment = certified(tmp_path / "them")
     with loadstone("fleet", "scheduler", "--listen", "127.0.0.1:0", environment=environment) as first:
         assert first.stderr is not None
         address = first.stderr.readline().split("scheduler: ")[1].strip()
@@ -313,8 +293,7 @@ def test_an_agent_joins_again_when_its_scheduler_restarts(tmp_path: Path) -> Non
 
 def test_as_many_agents_as_are_named_are_waited_for_and_the_scheduler_too(tmp_path: Path) -> None:
     """As in a cluster that starts all at once. A monitor is no agent."""
-    certificates.write(tmp_path / "them", certificates.made())
-    environment = {certificates.FOLDER_VARIABLE: str(tmp_path / "them")}
+    environment = certified(tmp_path / "them")
     address = f"tls://127.0.0.1:{free_port()}"
     opened: list[DaskCluster] = []
 
@@ -346,8 +325,7 @@ def test_as_many_agents_as_are_named_are_waited_for_and_the_scheduler_too(tmp_pa
 
 
 def test_without_an_address_an_agent_listens_where_it_reaches_its_scheduler(tmp_path: Path) -> None:
-    certificates.write(tmp_path / "them", certificates.made())
-    environment = {certificates.FOLDER_VARIABLE: str(tmp_path / "them")}
+    environment = certified(tmp_path / "them")
     words = ("fleet", "scheduler", "--listen", "127.0.0.1:0")
     with loadstone(*words, environment=environment) as scheduler:
         address = line_of(scheduler, "scheduler: ").split("scheduler: ")[1].strip()
@@ -370,19 +348,10 @@ def test_a_scheduler_at_a_port_in_use_says_so(tmp_path: Path) -> None:
     assert "in use" in line
 
 
-def test_what_comes_late_of_a_command_that_is_over_claims_nothing() -> None:
-    holder = cluster._Holder()
-    assert holder.refused("first", "one") is None
-    holder.let_go("first")
-    assert holder.refused("first", "one") is None
-    assert holder.refused("second", "two") is None
-
-
 @pytest.mark.parametrize("host", ["[::1]", "[127.0.0.1]"])
 def test_members_meet_at_addresses_of_either_version(tmp_path: Path, host: str) -> None:
     """In brackets, as a pod is told its own, of whichever version it is."""
-    certificates.write(tmp_path / "them", certificates.made())
-    environment = {certificates.FOLDER_VARIABLE: str(tmp_path / "them")}
+    environment = certified(tmp_path / "them")
     with contextlib.ExitStack() as held:
         words = ("fleet", "scheduler", "--listen", f"{host}:{free_port()}")
         scheduler = held.enter_context(loadstone(*words, environment=environment))
@@ -398,8 +367,7 @@ def test_members_meet_at_addresses_of_either_version(tmp_path: Path, host: str) 
 
 def test_too_few_agents_are_told_with_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loadstone.fleet.cluster.NAMED_S", 3.0)
-    certificates.write(tmp_path / "them", certificates.made())
-    environment = {certificates.FOLDER_VARIABLE: str(tmp_path / "them")}
+    environment = certified(tmp_path / "them")
     with loadstone("fleet", "scheduler", "--listen", "127.0.0.1:0", environment=environment) as scheduler:
         assert scheduler.stderr is not None
         address = scheduler.stderr.readline().split("scheduler: ")[1].strip()

@@ -26,7 +26,8 @@ from distributed.protocol.pickle import dumps
 from loadstone.errors import UserError
 from loadstone.fleet import certificates
 from loadstone.fleet.certificates import Credential
-from loadstone.fleet.cluster import DaskCluster, open_cluster, ping
+from loadstone.fleet.cluster import DaskCluster, open_cluster
+from loadstone.fleet.serving import ping
 from loadstone.fleet.spec import read_fleet
 
 from .local_fleets import await_true, line_of, listening, loadstone, local_fleet
@@ -237,13 +238,13 @@ def _shaken(client: ssl.SSLContext, server: ssl.SSLContext) -> None:
 
 def test_a_command_cannot_pose_as_a_scheduler_or_an_agent() -> None:
     """By the very contexts that Dask makes of the certificates."""
-    from loadstone.fleet.cluster import _security
+    from loadstone.fleet.dask_library import security
 
     issued = certificates.made()
 
     def shaken(server: Credential) -> None:
-        asks = _security(issued["agent"], "worker").get_connection_args("worker")["ssl_context"]
-        answers_ = _security(server, "scheduler").get_listen_args("scheduler")["ssl_context"]
+        asks = security(issued["agent"], "worker").get_connection_args("worker")["ssl_context"]
+        answers_ = security(server, "scheduler").get_listen_args("scheduler")["ssl_context"]
         _shaken(asks, answers_)
 
     shaken(issued["scheduler"])

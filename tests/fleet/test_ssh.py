@@ -1,5 +1,6 @@
 """Agents by ssh, on hosts with a real sshd: network namespaces with addresses of their own."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -15,10 +16,11 @@ import pytest
 from loadstone.deploy.processes.own_host import OwnHost
 from loadstone.errors import DriveFailed
 from loadstone.fleet import clocks
-from loadstone.fleet.cluster import DaskCluster, open_cluster, ping
+from loadstone.fleet.cluster import DaskCluster, open_cluster
 from loadstone.fleet.identity import own_identity
 from loadstone.fleet.launching import PROGRAM_VARIABLE, ssh_command
 from loadstone.fleet.seam import AgentLost
+from loadstone.fleet.serving import ping
 from loadstone.fleet.spec import SshHost, read_fleet
 
 from .local_fleets import await_true, runs
@@ -106,6 +108,17 @@ def hosts(made_hosts: SshHosts, monkeypatch: pytest.MonkeyPatch) -> SshHosts:
     return made_hosts
 
 
+@contextlib.contextmanager
+def link_down(host: OwnHost) -> Iterator[None]:
+    """No packet comes to a host or leaves it."""
+    link = ["ip", "link", "set", host._card]
+    subprocess.run([*link, "down"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run([*link, "up"], check=True)
+
+
 @needs_hosts
 def test_agents_on_two_hosts(hosts: SshHosts) -> None:
     fleet = open_cluster(read_fleet(hosts.word))
@@ -139,18 +152,15 @@ def _clocks_are_within_their_bounds(fleet: DaskCluster) -> None:
 )
 def test_a_link_that_comes_back(hosts: SshHosts) -> None:
     fleet = open_cluster(read_fleet(f"ssh:{hosts.hosts[0].address}"))
-    link = ["ip", "link", "set", hosts.hosts[0]._card]
     try:
         pid = fleet.identities[fleet.members[0].name].pid
-        subprocess.run([*link, "down"], check=True)
-        with pytest.raises(AgentLost, match="did not answer within 1 s"):
-            fleet.call(fleet.members[0], ping, timeout_s=1)
-        time.sleep(4)
-        subprocess.run([*link, "up"], check=True)
+        with link_down(hosts.hosts[0]):
+            with pytest.raises(AgentLost, match="did not answer within 1 s"):
+                fleet.call(fleet.members[0], ping, timeout_s=1)
+            time.sleep(4)
         assert fleet.call(fleet.members[0], own_identity, "agent", timeout_s=20).pid == pid
         assert fleet.lost() == {}
     finally:
-        subprocess.run([*link, "up"], check=True)
         fleet.close()
 
 
@@ -160,18 +170,16 @@ def test_a_link_that_comes_back(hosts: SshHosts) -> None:
 )
 def test_a_link_that_goes_down(hosts: SshHosts) -> None:
     fleet = open_cluster(read_fleet(hosts.word))
-    down = ["ip", "link", "set", hosts.hosts[1]._card]
     try:
-        subprocess.run([*down, "down"], check=True)
-        begin = time.monotonic()
-        await_true(fleet.lost, "lost", 30)
-        assert time.monotonic() - begin < 25
-        ((name, why),) = fleet.lost().items()
-        assert name == hosts.hosts[1].address
-        assert "not responding" in why
-        assert fleet.call(fleet.members[0], ping, timeout_s=10)
+        with link_down(hosts.hosts[1]):
+            begin = time.monotonic()
+            await_true(fleet.lost, "lost", 30)
+            assert time.monotonic() - begin < 25
+            ((name, why),) = fleet.lost().items()
+            assert name == hosts.hosts[1].address
+            assert "not responding" in why
+            assert fleet.call(fleet.members[0], ping, timeout_s=10)
     finally:
-        subprocess.run([*down, "up"], check=True)
         fleet.close()
     # Its sshd ends the agent once it sees that the log-in is gone, or the agent itself after two minutes of silence.
 

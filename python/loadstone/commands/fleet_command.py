@@ -103,7 +103,7 @@ def scheduler_command(
 
     With -: as the order on the standard input says, and until that ends.
     """
-    from loadstone.fleet.cluster import serve_scheduler
+    from loadstone.fleet.serving import serve_scheduler
 
     if order not in ("", ORDERED):
         raise UserError(f"{order}: a scheduler takes no address there; write --listen HOST:PORT")
@@ -140,7 +140,7 @@ def agent_command(
 
     Run it as an ordinary user: what it is told to do it does with its user's rights.
     """
-    from loadstone.fleet.cluster import serve_member
+    from loadstone.fleet.serving import serve_member
 
     if scheduler == ORDERED:
         with _failing_as_answer():

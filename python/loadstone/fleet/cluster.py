@@ -1,37 +1,25 @@
-"""The cluster of a fleet, on Dask distributed; the only file that knows of Dask.
-
-Dask gives membership, TLS, and the ways between command, scheduler and members. Of it nothing else is used: no task
-graphs, so that nothing is retried, stolen or moved. A call is one message to one address (Dask's `run`), and what
-members say comes by its events. What would take the generator's CPU is off: profiler, stealing, memory manager,
-dashboards, all of its web servers.
-
-Whoever has a certificate of the fleet may run code on each member: Dask unpickles what it gets.
-"""
+"""What the command holds of a fleet: the connection to its scheduler, its members, and which of them are there."""
 
 import asyncio
 import concurrent.futures
 import contextlib
 import getpass
-import logging
 import os
 import queue
-import signal
 import socket
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from loadstone.deploy.processes.workspace import Workspace
 from loadstone.errors import DriveFailed, UserError
-from loadstone.fleet import certificates, seam
+from loadstone.fleet import certificates
 from loadstone.fleet.certificates import Credential, Part
+from loadstone.fleet.dask_library import CONNECT_S, KEY, Client, reason, security, set_up
 from loadstone.fleet.identity import Identity, differences, own_identity
 from loadstone.fleet.launching import (
     LOOPBACK,
@@ -42,19 +30,11 @@ from loadstone.fleet.launching import (
     launch_local,
     launch_scheduler,
 )
-from loadstone.fleet.seam import AgentFailed, AgentLost, Heard, Member, Role
+from loadstone.fleet.seam import AgentFailed, AgentLost, Heard, Member
+from loadstone.fleet.serving import CLAIM_S, let_go, ping, run_here
 from loadstone.fleet.spec import FleetSpec
 
-try:
-    import dask.config
-    from distributed import Client, Scheduler, Worker
-    from distributed.security import Security
-except ImportError as error:
-    raise UserError(f"--fleet: Dask is not installed ({error}); {certificates.MISSING_EXTRA}") from None
-
 T = TypeVar("T")
-CONNECT_S = 10.0
-"""How long the scheduler may take to answer."""
 JOIN_S = 10.0
 """How long the first agent of a cluster that is there may take to show."""
 NAMED_S = 120.0
@@ -65,289 +45,6 @@ LOOK_S = 1.0
 """How often the members are looked after; Dask tells of one whose process ended at once."""
 SEND_S = 5.0
 """How long what is sent without an answer may wait for those before it, and for its way; later it is not worth it."""
-CLAIM_S = 15.0
-"""How long agents stay a command's that is not heard of any more."""
-CLOSE_S = 3.0
-"""How long a member may take to say that it leaves."""
-SILENCE_S, TICK_S = 120.0, 5.0
-"""A member that was started for a command ends when it was not called for so long: its link is gone for good. Ticks of
-its own are counted, so that one which stood still itself does not take that for silence."""
-_KEY = "loadstone"
-"""Under which a member's identity stands in Dask's information about it, and before our topics."""
-
-_SETTINGS: Mapping[str, object] = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.worker.memory.target": False,
-    "distributed.worker.memory.spill": False,
-    "distributed.worker.memory.pause": False,
-    "distributed.worker.memory.terminate": False,
-    "distributed.worker.http.routes": [],
-    "distributed.worker.preload": [],
-    "distributed.scheduler.http.routes": [],
-    "distributed.scheduler.preload": [],
-    "distributed.scheduler.work-stealing": False,
-    "distributed.scheduler.active-memory-manager.start": False,
-    "distributed.scheduler.allowed-failures": 0,
-    "distributed.scheduler.blocked-handlers": ["run_function", "feed", "dump_cluster_state_to_url", "upload_file"],
-    "distributed.client.preload": [],
-    "distributed.client.security-loader": None,
-    "distributed.admin.system-monitor.gil.enabled": False,
-    "distributed.admin.system-monitor.disk": False,
-    "distributed.admin.system-monitor.interval": "10s",
-    "distributed.admin.system-monitor.log-length": 10,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.tick.limit": "1h",
-    "distributed.admin.low-level-log-length": 20,  # it keeps so many of what members say, too
-    "distributed.admin.log-length": 100,
-    "distributed.diagnostics.nvml": False,
-    "distributed.comm.retry.count": 0,
-    "distributed.comm.timeouts.connect": "10s",
-    "distributed.comm.timeouts.tcp": "12s",
-}
-"""Of Dask; beyond what a user's files of settings and variables for it say."""
-
-
-class _Mute:
-    """A part of Dask without its web server, which would listen on a port of its own."""
-
-    def start_http_server(self, *_: object, **__: object) -> None:
-        """Nothing is served."""
-
-
-class _Scheduler(_Mute, Scheduler):
-    """The scheduler, speaking to those with a certificate alone."""
-
-
-class _Worker(_Mute, Worker):
-    """A member's worker."""
-
-
-# --- on a member -----------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Holder:
-    """The command that the agents of this process belong to."""
-
-    token: str = ""
-    who: str = ""
-    until: float = 0.0
-    released: str = ""
-    """The command that let it go last: what of its calls comes later claims nothing."""
-
-    def refused(self, token: str, who: str) -> str | None:
-        """Take or renew the claim of a command; why not, if another one holds it."""
-        now = time.monotonic()
-        if token == self.released:
-            return None
-        if self.token not in ("", token) and now < self.until:
-            return f"in use by {self.who}; wait until that run is done, or use other agents"
-        self.token, self.who, self.until = token, who, now + CLAIM_S
-        return None
-
-    def let_go(self, token: str) -> None:
-        if self.token == token:
-            self.token, self.released = "", token
-
-
-_HOLDER = _Holder()
-_SILENT_TICKS: list[None] = []
-"""Since the last call."""
-
-
-async def run_here(token: str, who: str, function: Callable[..., object], arguments: Sequence[Any]) -> dict[str, Any]:
-    """On a member: call a function of loadstone. An error becomes a text: Dask would log it with its arguments."""
-    _SILENT_TICKS[:] = []
-    if token and (refused := _HOLDER.refused(token, who)) is not None:
-        return {"failed": refused}
-    try:
-        return {"answer": await _in_thread(lambda: function(*arguments))}
-    except Exception as error:
-        return {
-            "failed": str(error) if isinstance(error, DriveFailed | UserError) else f"{type(error).__name__}: {error}"
-        }
-
-
-async def _in_thread(work: Callable[[], object]) -> object:
-    """Beside the loop, in a thread that does not keep a process that ends."""
-    done: concurrent.futures.Future[object] = concurrent.futures.Future()
-
-    def finish() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=finish, name="fleet-called", daemon=True).start()
-    return await asyncio.wrap_future(done)
-
-
-def let_go(token: str) -> None:
-    """On a member: it is free for another command."""
-    _HOLDER.let_go(token)
-
-
-def _require_function(function: Callable[..., object]) -> None:
-    """Such a function is sent by its name."""
-    name = f"{function.__module__}.{function.__qualname__}"
-    if "." in function.__qualname__ or "<" in function.__qualname__ or not function.__module__.startswith("loadstone."):
-        raise TypeError(f"{name}: only functions on the level of a module of loadstone can be called on a member")
-
-
-async def _ended(*, watch_input: bool) -> asyncio.Event:
-    """Set when this process is to end: by a signal, or when its input ends."""
-    ended, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, ended.set)
-
-    def read() -> None:
-        if not os.read(0, 4096):
-            loop.remove_reader(0)
-            ended.set()
-
-    if watch_input:
-        loop.add_reader(0, read)
-    return ended
-
-
-def serve_scheduler(
-    listen: tuple[str, int], credential: Credential, ready: Callable[[str], None], *, watch_input: bool
-) -> None:
-    """Be the scheduler until this process is to end. `ready` gets its address. Raises UserError if it cannot listen."""
-
-    async def serve() -> None:
-        ended = await _ended(watch_input=watch_input)
-        try:
-            scheduler = _Scheduler(
-                host=_host(listen[0]), port=listen[1], protocol="tls", security=_security(credential, "scheduler")
-            )
-            await scheduler
-        except (OSError, ValueError, RuntimeError) as error:  # Dask makes any error of a start a RuntimeError
-            why = error.__cause__ or error
-            raise UserError(f"fleet scheduler {listen[0]}:{listen[1]}: cannot listen there: {why}") from None
-        ready(str(scheduler.address))
-        await _either(ended, scheduler.finished())
-        await scheduler.close(reason="it was told to end")
-
-    workspace = Workspace("fleet-scheduler")  # else a folder in /tmp, which it puts before all others to import from
-    try:
-        with _dask(), dask.config.set({"temporary-directory": str(workspace.path)}):
-            asyncio.run(serve())
-    finally:
-        workspace.remove()
-
-
-def serve_member(
-    scheduler: str,
-    name: str,
-    role: Role,
-    credential: Credential,
-    ready: Callable[[str], None],
-    remark: Callable[[str], None],
-    *,
-    listen: tuple[str | None, int] = (None, 0),
-    contact: str | None = None,
-    watch_input: bool,
-    once: bool,
-) -> None:
-    """Be a member until this process is to end.
-
-    `once`: end when the scheduler is gone, or nothing was heard of the command for `SILENCE_S`; else join it again,
-    however often it restarts. `ready` gets the member's address each time that it joined.
-
-    Raises:
-        DriveFailed: it could not join, or lost the scheduler, and `once`.
-    """
-    identity = own_identity(role).model_dump()
-
-    async def serve() -> None:
-        ended = await _ended(watch_input=watch_input)
-        told = False
-        while not ended.is_set():
-            why = "the connection to the scheduler was lost"
-            try:
-                async with _joined(scheduler, name, credential, identity, listen, contact) as worker:
-                    told = False
-                    ready(str(worker.address))
-                    await _either(ended, worker.finished(), *([_silence()] if once else []))
-            except (OSError, ValueError, RuntimeError) as error:
-                why = f"cannot join {scheduler}: {_reason(error)}"
-            if ended.is_set():
-                return
-            if once:
-                raise DriveFailed(f"agent {name}: {why}")
-            if not told:
-                remark(f"agent {name}: {why}; it tries again until it is ended")
-            told = True
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(ended.wait(), 2.0)
-
-    with _dask():
-        asyncio.run(serve())
-
-
-def _towards(scheduler: str) -> str:
-    """The address of this machine by which the scheduler is reached; nothing is sent."""
-    where = urlsplit(scheduler)
-    family, kind, _, _, there = socket.getaddrinfo(where.hostname, where.port, type=socket.SOCK_DGRAM)[0]
-    with socket.socket(family, kind) as way:
-        way.connect(there)
-        return str(way.getsockname()[0])
-
-
-@contextlib.asynccontextmanager
-async def _joined(
-    scheduler: str,
-    name: str,
-    credential: Credential,
-    identity: Mapping[str, object],
-    listen: tuple[str | None, int],
-    contact: str | None,
-) -> AsyncIterator[Worker]:
-    workspace = Workspace("fleet-agent")
-    worker: Any = None
-    try:
-        worker = _Worker(
-            scheduler,
-            name=name,
-            nthreads=1,
-            memory_limit=0,
-            host=_host(listen[0] or _towards(scheduler)),
-            port=listen[1],
-            protocol="tls",
-            contact_address=contact,
-            security=_security(credential, "worker"),
-            startup_information={_KEY: lambda _: identity},
-            metrics={},
-            local_directory=str(workspace.path),
-            death_timeout=CONNECT_S,
-        )
-        await worker
-        seam.speak_by(lambda topic, message: worker.log_event(f"{_KEY}/{topic}", {"message": message}))
-        yield worker
-    finally:
-        seam.speak_by(None)
-        if worker is not None:
-            with contextlib.suppress(TimeoutError):  # it would tell a scheduler that may be gone
-                await asyncio.wait_for(worker.close(timeout=2, executor_wait=False), CLOSE_S)
-        workspace.remove()
-
-
-async def _silence() -> None:
-    _SILENT_TICKS[:] = []
-    while len(_SILENT_TICKS) * TICK_S < SILENCE_S:
-        await asyncio.sleep(TICK_S)
-        _SILENT_TICKS.append(None)
-
-
-async def _either(ended: asyncio.Event, *others: Any) -> None:
-    waiting = [asyncio.ensure_future(ended.wait()), *map(asyncio.ensure_future, others)]
-    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    for task in waiting:
-        task.cancel()
-
-
-# --- in the command --------------------------------------------------------------------------------------------------
 
 
 def open_cluster(
@@ -463,7 +160,7 @@ class DaskCluster:
         except concurrent.futures.CancelledError:
             raise AgentLost(member.name, "the fleet was closed") from None
         if isinstance(answer, Exception):
-            why = self.lost().get(member.name) or f"it cannot be reached: {_reason(answer)}"
+            why = self.lost().get(member.name) or f"it cannot be reached: {reason(answer)}"
             raise AgentLost(member.name, why)
         if "failed" in answer:
             raise AgentFailed(member.name, str(answer["failed"]))
@@ -513,7 +210,7 @@ class DaskCluster:
     # --- in its own loop -----
 
     def _serve(self) -> None:
-        with _dask():
+        with set_up():
             asyncio.run(self._live())
 
     async def _live(self) -> None:
@@ -535,12 +232,12 @@ class DaskCluster:
     async def _connected(self) -> None:
         client: Any = Client(
             self.address,
-            security=_security(self._credential, "client"),
+            security=security(self._credential, "client"),
             asynchronous=True,
             timeout=CONNECT_S,
             set_as_default=False,
             direct_to_workers=False,
-            name=_KEY,
+            name=KEY,
         )
         async with client:
             self._client = client
@@ -607,7 +304,7 @@ class DaskCluster:
 
     def _identified(self, name: str, info: Mapping[str, Any]) -> Identity:
         try:
-            self.identities[name] = Identity.model_validate(info.get(_KEY))
+            self.identities[name] = Identity.model_validate(info.get(KEY))
         except ValidationError:
             raise UserError(
                 f"--fleet {self.address}: {name} does not say which loadstone it is; start it by "
@@ -695,7 +392,7 @@ class DaskCluster:
         client = self._client
         if client is not None:
             for topic in topics:
-                client.subscribe_topic(f"{_KEY}/{topic}", lambda event, topic=topic: self._on_said(topic, event))
+                client.subscribe_topic(f"{KEY}/{topic}", lambda event, topic=topic: self._on_said(topic, event))
 
     def _on_said(self, topic: str, event: tuple[float, Any]) -> None:
         """The scheduler says from which address it came."""
@@ -785,14 +482,16 @@ class DaskCluster:
 
     def _unreachable(self, error: Exception) -> Exception:
         return UserError(
-            f"--fleet {self.address}: no scheduler of this fleet answers there ({_reason(error)}); start one by "
+            f"--fleet {self.address}: no scheduler of this fleet answers there ({reason(error)}); start one by "
             "`loadstone fleet scheduler`, and see that both have certificates of the same making"
         )
 
 
-def ping() -> bool:
-    """On a member: it is there."""
-    return True
+def _require_function(function: Callable[..., object]) -> None:
+    """Such a function is sent by its name."""
+    name = f"{function.__module__}.{function.__qualname__}"
+    if "." in function.__qualname__ or "<" in function.__qualname__ or not function.__module__.startswith("loadstone."):
+        raise TypeError(f"{name}: only functions on the level of a module of loadstone can be called on a member")
 
 
 def _opened(cluster: DaskCluster) -> DaskCluster:
@@ -819,38 +518,5 @@ def _addresses_of(workers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 def _role_of(info: Mapping[str, Any]) -> str:
     """Of a member as Dask lists it; one that does not say is refused later, and counts till then."""
-    said = info.get(_KEY)
+    said = info.get(KEY)
     return str(said.get("role")) if isinstance(said, Mapping) else "agent"
-
-
-def _host(host: str | None) -> str | None:
-    """As Dask takes it: an address of IPv6 in brackets."""
-    return f"[{host}]" if host is not None and ":" in host else host
-
-
-def _security(credential: Credential, role: str) -> Security:
-    import ssl
-
-    return Security(
-        require_encryption=True,
-        tls_ca_file=credential.authority,
-        tls_min_version=ssl.TLSVersion.TLSv1_3,
-        **{f"tls_{role}_cert": credential.own},
-    )
-
-
-@contextlib.contextmanager
-def _dask() -> Any:
-    """Dask as it is to be in this process: its settings, and silent, since what it logs is no remark of ours."""
-    for name in ("distributed", "tornado", *logging.root.manager.loggerDict):
-        if name.split(".")[0] in ("distributed", "tornado"):
-            logging.getLogger(name).disabled = True
-    with dask.config.set(_SETTINGS):
-        yield
-
-
-def _reason(error: BaseException) -> str:
-    """The innermost error's words, on one line."""
-    while (cause := error.__cause__ or error.__context__) is not None:
-        error = cause
-    return " ".join((str(error) or type(error).__name__).split())[:300]
