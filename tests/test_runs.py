@@ -128,7 +128,7 @@ def test_files_that_options_put_into_the_load() -> None:
 @pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")
 def test_an_analysis_that_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before, it was taken for a run that had not ended."""
-    monkeypatch.setattr("loadstone.runs.DOCUMENT_BYTES", 10_000)
+    monkeypatch.setattr("loadstone.history.row.DOCUMENT_BYTES", 10_000)
     run(tmp_path, "20260103T000000Z-tiny", complete=True, answer="x" * 10_001)
     (run(tmp_path, "20260102T000000Z-tiny") / "analysis.json").mkdir()
     (run(tmp_path, "20260101T000000Z-tiny") / "analysis.json").write_text("[]")

@@ -199,15 +199,38 @@ command(app, "serve")(serve_command)
 @command(app, "runs")
 @describing()
 def runs_command(
+    *,
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", show_default=False)] = Path("runs"),
+    find: Annotated[
+        str, Option("--find", metavar="WORDS", help="Those with all of these words, verdict:faster, tag:TAG.")
+    ] = "",
+    archived: Annotated[bool, Option("--archived", help="Those in the folder's archive.")] = False,
 ) -> None:
     """List the runs of ./runs, the newest first."""
     from loadstone.runs import list_runs, run_lines
 
-    runs = list_runs(folder)
-    if not runs:
+    runs = list_runs(folder, find, archived=archived)
+    if not runs and find:
+        terminal.remark(f"no run in {folder} has all of: {find}")
+    elif not runs:
         terminal.remark(f"there is no run in {folder}; `loadstone run EXPERIMENT` makes one")
     _print(run_lines(runs, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+
+
+@command(app, "tag")
+@describing()
+def tag(
+    *,
+    run: Annotated[Path, typer.Argument(metavar=RUN, show_default=False)],
+    tags: Annotated[list[str] | None, typer.Argument(metavar="[TAG]...", show_default=False)] = None,
+    remove: Annotated[list[str] | None, Option("--remove", metavar="TAG", help="Take a tag away.")] = None,
+    note: Annotated[str | None, Option("--note", metavar="TEXT", help="The run's note; '' removes it.")] = None,
+) -> None:
+    """Show or change the tags and the note of a run."""
+    from loadstone.runs import change_tags, run_folder
+
+    changed = change_tags(run_folder(run), tags or (), remove or (), note)
+    _print([*([" ".join(changed.tags)] if changed.tags else []), *([changed.note] if changed.note else [])])
 
 
 @command(app, "clean")

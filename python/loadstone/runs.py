@@ -1,38 +1,32 @@
 """The runs of a folder: their list, the newest of them, and the command that one was started with."""
 
 import difflib
-import fcntl
 import itertools
 import os
 import shlex
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from loadstone.bounds.beneath import NotOfFolder, is_file, open_file
-from loadstone.bounds.files import is_there, read_json, why
+from loadstone.bounds.beneath import NotOfFolder, open_file
+from loadstone.bounds.files import is_there, read_json
 from loadstone.errors import UserError
-from loadstone.message import Message
-from loadstone.record.run_files import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN, RUN, require_run
+from loadstone.record.run_files import ENVIRONMENT, EXPERIMENT, PLAN, began_at, require_run, run_folders
+from loadstone.record.tags import Tags, read_tags, write_tags
 from loadstone.secrecy.text import HIDDEN
 
 RUNS = Path("runs")
 """Where runs are, unless `--out` says otherwise."""
-_YEARS = range(1970, 9999)
-"""Of folders that a run made; a local time cannot be told for every other year."""
 LATEST = "latest"
 """Names the newest run wherever a run's folder is expected."""
 _KEEPING_NO_SECRET = ("--server", "--subject", "--set")
 """Options whose values may hold a secret, which is then to be given again."""
 OF_ONE_START = {"--json", "--open", "--quiet", "--verbose", "--wait"}
 """Switches that say how a run is shown, and not what it measures."""
-DOCUMENT_BYTES = 64 * 1024 * 1024
-"""Of a document that is read for a line of the list: an analysis of 4,000 trials has as much."""
+ENVIRONMENT_BYTES = 8 * 1024 * 1024
 NEVER_TAKEN = {"--allow-any-command", "--share-machine", "--trust"}
 """Switches that must be meant each time, and so are not taken from a folder, which may be another's."""
 WRITES = ("--json-out-file", "--hdr-file-prefix")
@@ -54,6 +48,7 @@ class RunEntry:
     state: str
     """`complete`, `running`, or how much of it was measured."""
     headline: str
+    tags: tuple[str, ...] = ()
 
 
 def run_folder(word: str | Path, root: Path = RUNS) -> Path:
@@ -61,7 +56,7 @@ def run_folder(word: str | Path, root: Path = RUNS) -> Path:
     if str(word) != LATEST:
         _require_no_slip(Path(word))
         return Path(word)
-    newest = next(_folders(root), None)
+    newest = next(iter(run_folders(root)), None)
     if newest is None:
         raise UserError(f"{LATEST}: there is no run in {root}; `loadstone run EXPERIMENT` makes one")
     return newest
@@ -98,28 +93,51 @@ def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
     return folder
 
 
-def list_runs(root: Path = RUNS) -> list[RunEntry]:
-    """The runs of a folder, the newest first."""
-    return [_entry(path) for path in _folders(root)]
+def list_runs(root: Path = RUNS, find: str = "", *, archived: bool = False) -> list[RunEntry]:
+    """The runs of a folder, or those in its archive, that a query finds (see `history.query`), the newest first."""
+    if not root.is_dir():
+        return []
+    from loadstone.history.index import Index  # only now: it takes time to load
+    from loadstone.history.lines import line_of, words_of
+    from loadstone.history.query import parse_query
+
+    index = Index(root)
+    index.renew(words_of=words_of)
+    lines = [line_of(row) for row in index.find(parse_query(find, archived=archived), most=-1).rows]
+    return [
+        RunEntry(row.name, began_at(row.name), row.experiment or "?", line.state, line.headline, row.tags)
+        for row, line in lines
+    ]
 
 
 def run_lines(runs: Sequence[RunEntry], width: int | None = None) -> list[str]:
-    """A line for each run: name, when it began, experiment, how much of it is there, and what it says."""
+    """A line for each run: name, when it began, experiment, how much of it is there, tags, and what it says."""
     cells = [
         (
             run.name,
             run.began.astimezone().strftime("%Y-%m-%d %H:%M") if run.began else "",
             run.experiment,
             run.state,
+            *([" ".join(run.tags)] if any(one.tags for one in runs) else []),
         )
         for run in runs
     ]
-    widths = [max((len(row[place]) for row in cells), default=0) for place in range(4)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
         "  ".join([*(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=True)), run.headline]).rstrip()
         for row, run in zip(cells, runs, strict=True)
     ]
     return [line if width is None or len(line) <= width else f"{line[: width - 1]}…" for line in lines]
+
+
+def change_tags(folder: Path, add: Sequence[str], remove: Sequence[str], note: str | None) -> Tags:
+    """Add and remove tags of a run, and replace its note unless that is None. Raises UserError."""
+    before = read_tags(folder)
+    if gone := [tag for tag in remove if tag not in before.tags]:
+        there = ", ".join(before.tags) or "none"
+        raise UserError(f"--remove {gone[0]}: {folder} has no such tag; it has: {there}")
+    tags = [tag for tag in (*before.tags, *add) if tag not in remove]
+    return write_tags(folder, tags, before.note if note is None else note)
 
 
 def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
@@ -231,94 +249,10 @@ def _copy_if_gone(word: str, folder: Path) -> str:
     return str(folder / EXPERIMENT)
 
 
-def _folders(root: Path) -> Iterator[Path]:
-    """The folders of runs below `root`, the newest first."""
-    folders = [path for path in root.glob("*") if is_file(path / PLAN)] if root.is_dir() else []
-    yield from sorted(folders, key=_age, reverse=True)
-
-
-def _age(path: Path) -> tuple[float, int]:
-    """What sorts runs by their beginning: the time in the name, or else that of the plan's file."""
-    named = RUN.fullmatch(path.name)
-    began = _began(path)
-    seconds = began.timestamp() if began is not None else (path / PLAN).lstat().st_mtime
-    return seconds, int(named["number"] or 1) if named else 1
-
-
-def _began(path: Path) -> datetime | None:
-    named = RUN.fullmatch(path.name)
-    try:
-        began = datetime.strptime(named["time"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC) if named else None
-    except ValueError:
-        return None
-    return began if began is None or began.year in _YEARS else None
-
-
-def _entry(path: Path) -> RunEntry:
-    analysis, unread = _analysis(path / ANALYSIS)
-    experiment = analysis.get("experiment") or _document(path / PLAN).get("experiment") or "?"
-    return RunEntry(
-        name=path.name,
-        began=_began(path),
-        experiment=str(experiment),
-        state="running" if _is_written(path) else unread or _state(analysis),
-        headline=_headline(analysis.get("answer", "")),
-    )
-
-
-def _headline(answer: object) -> str:
-    """The sentence that opens the report, on one line: in folders of before it was recorded as one.
-
-    Empty where this version does not know it.
-    """
-    if isinstance(answer, str):
-        return " ".join(answer.split())
-    from loadstone.report.text.sentences import text  # only now: it takes time to load
-
-    try:
-        return " ".join(text(Message.model_validate(answer)).split())
-    except (ValidationError, LookupError, TypeError):  # of a later version, or damaged
-        return ""
-
-
-def _state(analysis: dict[str, Any]) -> str:
-    if not analysis:
-        return "not ended"
-    if analysis.get("complete"):
-        return "complete"
-    return f"{analysis.get('trials_done', 0)} of {analysis.get('trials_planned', '?')} trials"
-
-
-def _is_written(path: Path) -> bool:
-    """Whether a loadstone holds the folder at this moment, see `record.folder.RunFolder`."""
-    try:
-        directory = os.open(path, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(directory)
-    return False
-
-
-def _analysis(file: Path) -> tuple[dict[str, Any], str]:
-    """The analysis, and why it cannot be read; empty where it can, or where there is none."""
-    try:
-        document = read_json(file, DOCUMENT_BYTES)
-    except FileNotFoundError:
-        return {}, ""
-    except (OSError, ValueError) as error:
-        return {}, f"{file.name}: {why(error)}"
-    return (document, "") if isinstance(document, dict) else ({}, f"{file.name}: not an analysis")
-
-
 def _document(file: Path) -> dict[str, Any]:
     """The object in a JSON file; an empty one where there is none that can be read."""
     try:
-        document = read_json(file, DOCUMENT_BYTES)
+        document = read_json(file, ENVIRONMENT_BYTES)
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}

@@ -101,8 +101,7 @@ def load_json(text: bytes) -> Any:
         ValueError: it is not JSON, nests too deeply, holds `NaN` or `Infinity`, a number of more digits than 64 bits
             have, or more values than any file of ours.
     """
-    if len(text) > VALUES_MAX and sum(map(text.count, (b",", b"[", b"{"))) > VALUES_MAX:
-        raise ValueError(f"it holds more than {VALUES_MAX:,} values")
+    require_few_values(text)
     try:
         long = _LONG.search(text) is not None  # to look at every number would take as long again
         value = json.loads(
@@ -115,6 +114,12 @@ def load_json(text: bytes) -> Any:
         if "integer string conversion" in str(error):  # its own text tells how to change Python's limit
             raise ValueError("a number in it has too many digits") from None
         raise
+
+
+def require_few_values(text: bytes) -> None:
+    """Returns unless a JSON text holds more values than any file of ours. Raises ValueError."""
+    if len(text) > VALUES_MAX and sum(map(text.count, (b",", b"[", b"{"))) > VALUES_MAX:
+        raise ValueError(f"it holds more than {VALUES_MAX:,} values")
 
 
 def whole(value: Any) -> Any:

@@ -8,6 +8,7 @@ import fcntl
 import io
 import os
 import shutil
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
@@ -46,6 +47,8 @@ from loadstone.record.run_files import (
 from loadstone.record.trial import TrialRecord
 from loadstone.secrecy.known_secrets import hidden
 
+LOOKED_AT_S = 0.2
+"""For so long a list of runs may hold a folder to see whether it is written to."""
 _SWITCH_TEXTS = {"on", "off", "yes", "no", "y", "n"}
 
 
@@ -216,12 +219,22 @@ def _lock(path: Path) -> int:
         directory = os.open(path, os.O_RDONLY)
     except OSError as error:
         raise UserError(f"{path}: cannot be opened: {error.strerror}") from None
-    try:
-        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    deadline_s = time.monotonic() + LOOKED_AT_S
+    while not _taken(directory):
+        if time.monotonic() < deadline_s:
+            time.sleep(LOOKED_AT_S / 10)
+            continue
         os.close(directory)
         raise UserError(f"{path}: another loadstone is writing to this folder; wait for it or stop it") from None
     return directory
+
+
+def _taken(directory: int) -> bool:
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _attempts(*paths: Path) -> dict[str, int]:

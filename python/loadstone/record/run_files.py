@@ -6,13 +6,17 @@ It is light: a command says at once that a folder is none, before what reads one
 import os
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from loadstone.bounds.beneath import open_file
+from loadstone.bounds.beneath import is_file, open_file
 from loadstone.errors import UserError
 
 RUN = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d+))?")
 """A folder as it was made, and not renamed: `20261121T230227Z-documents`; of several in one second with a number."""
+
+_YEARS = range(1970, 9999)
+"""Of folders that a run made; a local time cannot be told for every other year."""
 
 EXPERIMENT = "experiment.yaml"
 ENVIRONMENT = "environment.json"
@@ -31,7 +35,11 @@ KEPT = "kept.json"
 """Of an ad hoc run of which the newest alone are kept, see `newest_runs`."""
 LEDGER = "ledger.jsonl"
 """What was made on servers that are not loadstone's own."""
-RECORDS = (EXPERIMENT, ENVIRONMENT, PLAN, TRIALS, LOOKS, CRASHES, INTERVALS, SAMPLES, ANALYSIS, KEPT, LEDGER)
+TAGS = "tags.json"
+"""What people wrote about the run, see `tags`."""
+ARCHIVE = "archive"
+"""A folder among those of the runs: runs that are kept, and no longer listed with the others."""
+RECORDS = (EXPERIMENT, ENVIRONMENT, PLAN, TRIALS, LOOKS, CRASHES, INTERVALS, SAMPLES, ANALYSIS, KEPT, LEDGER, TAGS)
 """The files that a run consists of."""
 
 
@@ -50,6 +58,33 @@ def require_run(path: Path, option: str = "", names: Sequence[str] = (EXPERIMENT
             ) from None
         except OSError as error:
             raise UserError(f"{option}{path / name}: cannot be read: {error.strerror}") from None
+
+
+def run_folders(root: Path) -> list[Path]:
+    """The folders of runs below `root`, the newest first; those in its archive are not among them."""
+    folders = [path for path in root.glob("*") if is_file(path / PLAN)] if root.is_dir() else []
+    return sorted(folders, key=age_of, reverse=True)
+
+
+def age_of(path: Path) -> tuple[float, int]:
+    """What sorts runs by their beginning: the time in the name, or else that of the plan's file."""
+    named = RUN.fullmatch(path.name)
+    began = began_at(path.name)
+    try:
+        seconds = began.timestamp() if began is not None else (path / PLAN).lstat().st_mtime
+    except OSError:  # it vanished
+        seconds = 0.0
+    return seconds, int(named["number"] or 1) if named else 1
+
+
+def began_at(name: str) -> datetime | None:
+    """When a run began, by the name of its folder, in UTC; None where that was renamed."""
+    named = RUN.fullmatch(name)
+    try:
+        began = datetime.strptime(named["time"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC) if named else None
+    except ValueError:
+        return None
+    return began if began is None or began.year in _YEARS else None
 
 
 _FOLDER = re.compile(r"(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z-(.+)")

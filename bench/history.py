@@ -1,0 +1,80 @@
+"""How long the list of a thousand runs takes: the first time, when its index is made, and later.
+
+The folders are copies of the frozen runs (hard links), each with the analysis that `loadstone report` makes of it.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.frozen_runs import names, unpacked
+
+from loadstone.analyse.analysis import analyse
+from loadstone.history.index import Index
+from loadstone.history.lines import words_of
+from loadstone.history.query import parse_query
+from loadstone.report.json_report import render
+
+_BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def make(root: Path, number: int) -> None:
+    """So many folders of runs, in the order of their names."""
+    with tempfile.TemporaryDirectory(dir=root.parent) as of:
+        runs = [unpacked(name, Path(of)) for name in names()]
+        for run in runs:
+            (run / "analysis.json").write_bytes(render(analyse(run))["analysis.json"])
+        for count in range(number):
+            run = runs[count % len(runs)]
+            folder = root / f"{_BEGAN + timedelta(minutes=7 * count):%Y%m%dT%H%M%SZ}-{run.name}"
+            for path in run.rglob("*"):
+                if path.is_file():
+                    target = folder / path.relative_to(run)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    os.link(path, target)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    """Prints one line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--keep", type=Path, help="an empty folder in which the runs are made and left")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        root = options.keep or Path(made, "runs")
+        if not root.is_dir() or not any(root.iterdir()):
+            root.mkdir(parents=True, exist_ok=True)
+            make(root, options.runs)
+        index = Index(root, Path(made, "index.sqlite"))
+
+        def page(query: str = "") -> None:
+            index.renew(words_of=words_of)
+            index.find(parse_query(query), most=50)
+
+        found = {
+            "runs": sum(1 for _ in root.iterdir()),
+            "rebuild_s": seconds(page),
+            "open_s": [round(seconds(page), 4) for _ in range(5)],
+            "search_s": [round(seconds(lambda: page("verdict:faster workers")), 4) for _ in range(5)],
+            "index_bytes": Path(made, "index.sqlite").stat().st_size,
+        }
+        assert index.find(parse_query(""), most=1).total == found["runs"]
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,270 @@
+"""An index of the runs of a folder: a table of SQLite, made from the folders and renewed from them whenever it is used.
+
+The folders are the truth. The index only saves reading a thousand of them again, and holds nothing that they do not:
+it stands in this user's cache, so that nobody else's file is opened as a database; one that is damaged, of another
+version or of another folder is made anew. Without a cache it is made in memory.
+"""
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from loadstone.deploy.processes.cache import cache_folder
+from loadstone.errors import UserError
+from loadstone.history.query import Query
+from loadstone.history.row import RunRow, fingerprint, is_written, read_row, whole_text
+from loadstone.record.run_files import ARCHIVE, run_folders
+
+T = TypeVar("T")
+_APPLICATION = 0x6C647374
+VERSION = 1
+"""Of what a line of the index holds; another one makes it anew."""
+_TABLES = f"""
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {VERSION};
+CREATE TABLE of_folder (path TEXT NOT NULL);
+CREATE TABLE runs (
+  place TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, archived INTEGER NOT NULL, began REAL NOT NULL,
+  number INTEGER NOT NULL, running INTEGER NOT NULL, experiment TEXT NOT NULL, kinds TEXT NOT NULL, tags TEXT NOT NULL,
+  words TEXT NOT NULL, line TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX newest ON runs (archived, began DESC, number DESC);
+"""
+_BATCH = 50
+"""So many lines are written at once, and then are seen by others."""
+_WAIT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some of the runs that a query finds."""
+
+    rows: tuple[RunRow, ...]
+    total: int
+    """So many it finds."""
+
+
+@dataclass(frozen=True)
+class Renewed:
+    """How far the index is with the folders."""
+
+    read: int
+    """Folders that were read now."""
+    left: int
+    """Folders that are still to be read."""
+
+
+class Index:
+    """The index of one folder of runs. Used by several threads and processes at a time."""
+
+    def __init__(self, root: Path, file: Path | None = None) -> None:
+        """`file`: where it stands instead of in the cache."""
+        self.root = root
+        self._of = str(root.resolve())
+        self._file = file or _file_of(self._of)
+        self._memory: sqlite3.Connection | None = None
+        self._one = threading.RLock()
+
+    def renew(self, deadline_s: float | None = None, words_of: Callable[[RunRow], str] | None = None) -> Renewed:
+        """Read the folders that are new or changed, the newest first, and forget those that are gone.
+
+        `deadline_s`: of `time.monotonic`; what is not read by then is left for the next time. `words_of`: what of a
+        line is searched beside its own words: the sentences that a report makes of it.
+        """
+        with self._one:
+            return self._anew_if_broken(lambda: self._renew(deadline_s, words_of or (lambda _: "")))
+
+    def find(self, query: Query, most: int, skip: int = 0) -> Page:
+        """The runs that a query finds, the newest first."""
+
+        def found() -> Page:
+            with self._connected() as base:
+                where, values = query.condition()
+                (total,) = base.execute(f"SELECT count(*) FROM runs WHERE {where}", values).fetchone()
+                lines = base.execute(
+                    f"SELECT line, running FROM runs WHERE {where} ORDER BY began DESC, number DESC, place DESC "
+                    "LIMIT ? OFFSET ?",
+                    (*values, most, skip),
+                ).fetchall()
+                return Page(tuple(_row(line, bool(running)) for line, running in lines), total)
+
+        with self._one:
+            return self._anew_if_broken(found)
+
+    def counts(self, column: str) -> list[tuple[str, int]]:
+        """The experiments, verdicts or tags that there are, and how many runs have each; the most frequent first."""
+        assert column in ("experiment", "kinds", "tags")
+
+        def counted() -> list[tuple[str, int]]:
+            numbers: dict[str, int] = {}
+            with self._connected() as base:
+                for (text,) in base.execute(f"SELECT {column} FROM runs WHERE archived = 0"):
+                    for word in [text] if column == "experiment" else text.split():
+                        numbers[word] = numbers.get(word, 0) + 1
+            return sorted(numbers.items(), key=lambda one: (-one[1], one[0]))
+
+        with self._one:
+            return self._anew_if_broken(counted)
+
+    def forget(self) -> None:
+        """Have everything read again."""
+        with self._one:
+            if self._memory is not None:
+                self._memory.close()
+                self._memory = None
+            if self._file is not None:
+                self._make()
+
+    def _renew(self, deadline_s: float | None, words_of: Callable[[RunRow], str]) -> Renewed:
+        folders = {whole_text(path.name): path for path in run_folders(self.root)}
+        if not (self.root / ARCHIVE).is_symlink():
+            archived = run_folders(self.root / ARCHIVE)
+            folders |= {f"{ARCHIVE}/{whole_text(path.name)}": path for path in archived}
+        with self._connected() as base:
+            known = dict(base.execute("SELECT place, fingerprint FROM runs"))
+            for place in known.keys() - folders.keys():
+                base.execute("DELETE FROM runs WHERE place = ?", (place,))
+            running = {row[0] for row in base.execute("SELECT place FROM runs WHERE running")}
+            changed = []
+            for place, path in folders.items():
+                now = fingerprint(path)
+                if known.get(place) != now:
+                    changed.append((place, path, now))
+                elif place in running and not is_written(path):
+                    base.execute("UPDATE runs SET running = 0 WHERE place = ?", (place,))
+            base.commit()
+            read = 0
+            for number, (place, path, now) in enumerate(changed, start=1):
+                row = read_row(path, archived=path.parent != self.root)
+                base.execute(
+                    f"INSERT OR REPLACE INTO runs VALUES ({','.join('?' * 11)})", _line(place, now, row, words_of)
+                )
+                read = number
+                if number % _BATCH == 0:
+                    base.commit()
+                if deadline_s is not None and time.monotonic() > deadline_s:
+                    break
+            base.commit()
+        return Renewed(read, len(changed) - read)
+
+    def _anew_if_broken(self, use: Callable[[], T]) -> T:
+        """What `use` gives; of a broken or foreign index, after it was made anew; without a disk, from memory."""
+        try:
+            return use()
+        except sqlite3.Error as error:
+            if self._file is None:
+                raise
+            broken = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+            try:
+                if broken or not _is_locked(error):
+                    self._make()
+                return use()
+            except (sqlite3.Error, OSError):
+                self._file = None  # a disk that is full, a file that others hold: the folders are still there
+                return use()
+        except OSError:
+            self._file = None
+            return use()
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """A connection to the index, which is made if it is not there."""
+        if self._file is None:
+            if self._memory is None:
+                self._memory = sqlite3.connect(":memory:", check_same_thread=False)
+                _make_tables(self._memory, self._of)
+            yield self._memory
+            return
+        if not self._file.exists():
+            self._make()
+        base = sqlite3.connect(self._file, timeout=_WAIT_S)
+        try:
+            base.execute("PRAGMA trusted_schema = OFF")
+            _require_of(base, self._of)
+            yield base
+        finally:
+            base.close()
+
+    def _make(self) -> None:
+        """Put an empty index in the place of what is there, whole or not at all."""
+        assert self._file is not None
+        beside = self._file.with_name(f".{self._file.name}.{os.urandom(4).hex()}.new")
+        try:
+            os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            base = sqlite3.connect(beside)
+            try:
+                _make_tables(base, self._of)
+            finally:
+                base.close()
+            beside.replace(self._file)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _is_locked(error: sqlite3.Error) -> bool:
+    """Whether another process has it: it is whole, and not to be made anew under that one's hands."""
+    return getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+class _NotOurs(sqlite3.DatabaseError):
+    """It is of another version, of another folder, or no index of ours."""
+
+
+def _make_tables(base: sqlite3.Connection, of: str) -> None:
+    base.executescript(_TABLES)
+    base.execute("INSERT INTO of_folder VALUES (?)", (of,))
+    base.commit()
+
+
+def _require_of(base: sqlite3.Connection, of: str) -> None:
+    """Raises _NotOurs unless it is an index of this folder, and of this version."""
+    application, version = (base.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    if (application, version) != (_APPLICATION, VERSION) or base.execute("SELECT path FROM of_folder").fetchall() != [
+        (of,)
+    ]:
+        raise _NotOurs
+
+
+def _file_of(of: str) -> Path | None:
+    """Where the index of a folder stands; None: there is no cache that could be written to."""
+    with contextlib.suppress(OSError, UserError):
+        folder = cache_folder() / "history"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK) and not folder.is_symlink():
+            return folder / f"{hashlib.sha256(of.encode(errors='surrogateescape')).hexdigest()[:32]}.sqlite"
+    return None
+
+
+def _line(place: str, now: str, row: RunRow, words_of: Callable[[RunRow], str]) -> Sequence[object]:
+    pairs = (f"{one.family} {one.place} {one.a} {one.b}" for one in row.found)
+    words = " ".join((row.name, row.experiment, row.question, row.note, " ".join(row.tags), row.machine, row.versions))
+    return (
+        whole_text(place),
+        now,
+        row.archived,
+        row.began_unix_s,
+        row.number,
+        row.running,
+        whole_text(row.experiment),
+        f" {' '.join(row.kinds)} ",
+        whole_text(f" {' '.join(row.tags)} "),
+        whole_text(" ".join((words, *pairs, row.why, words_of(row))).casefold()),
+        whole_text(row.model_dump_json()),
+    )
+
+
+def _row(line: str, running: bool) -> RunRow:
+    try:
+        return RunRow.model_validate_json(line).model_copy(update={"running": running})
+    except ValidationError:
+        raise _NotOurs from None
