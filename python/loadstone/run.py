@@ -72,22 +72,25 @@ def run(
     run_plan = prepared.run_plan  # 2. plan: its conditions, blocks and trials
     announcement = () if options.quiet else (*prepared.remarks, *announce(run_plan, experiment))
     progress = RunProgress(remarks, verbose=options.verbose, quiet=options.quiet)
-    with progress, opened(options, prepared, progress, announcement, seams) as parts:  # 3. deploy
-        defect.happens_in(parts.folder.path)
-        try:
-            _loop(parts, prepared, progress, options).run()  # 4. drive, 5. observe, 6. record: trial after trial
-            ended = None
-        except LoadstoneError as error:
-            ended = error
-        progress.last_step("writing the report")
-        begin_report(formats)
-        analysis = analyse(parts.folder.path)  # 7. judge and analyse: from the folder alone
-        kept = _attempt(lambda: parts.folder.write_analysis(with_texts(analysis)))
-    shown = show_result or partial(_show, verbose=options.verbose)
-    unwritten = _report(analysis, parts.folder.path, kept, results, formats, shown)  # 8. report
-    if ended is not None:
-        raise _advised(ended, parts.folder.path, options, unwritten)
-    return _outcome(parts.folder.path, analysis, objectives, unwritten)
+    with progress.events as events:
+        with progress, opened(options, prepared, progress, announcement, seams) as parts:  # 3. deploy
+            defect.happens_in(parts.folder.path)
+            try:
+                _loop(parts, prepared, progress, options).run()  # 4. drive, 5. observe, 6. record: trial after trial
+                ended = None
+            except LoadstoneError as error:
+                ended = error
+            progress.last_step("writing the report")
+            begin_report(formats)
+            analysis = analyse(parts.folder.path)  # 7. judge and analyse: from the folder alone
+            kept = _attempt(lambda: parts.folder.write_analysis(with_texts(analysis)))
+        shown = show_result or partial(_show, verbose=options.verbose)
+        unwritten = _report(analysis, parts.folder.path, kept, results, formats, shown)  # 8. report
+        if ended is not None:
+            raise _advised(ended, parts.folder.path, options, unwritten)
+        outcome = _outcome(parts.folder.path, analysis, objectives, unwritten)
+        events.status = outcome.status
+    return outcome
 
 
 def report_run(

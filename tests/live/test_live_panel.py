@@ -50,6 +50,8 @@ def test_an_interval_is_shown_by_all_its_operations_and_a_drain_is_not() -> None
     assert shown is not None
     assert (shown.tps, shown.errors, shown.generator_cpu) == (60, 3, 0.6)
     assert shown.p50_ns == pytest.approx(3000, rel=0.01)
+    assert (shown.ok, shown.duration_s, dict(shown.errors_by_kind)) == (120, 2, {"timeout": 1, "MOVED": 2})
+    assert shown.mean_ns == pytest.approx((100 * 1000 + 20 * 3000) / 120, rel=0.01)
     assert LiveFigures.of(interval("drain", get=(1, 1000, 0))) is None
 
 

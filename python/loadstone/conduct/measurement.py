@@ -54,13 +54,16 @@ class LiveAt:
             self.exporter.sample(samples)
 
     def recorded(self, trial: TrialRecord) -> None:
-        """A trial was judged: the exporter is shown each that a row is made from, and each step of a saturation."""
-        if self.exporter is None or trial.block == WARM_BLOCK or trial.facts.rate_share is not None:
+        """A trial was judged: all are shown each that a row is made from, and each step of a saturation."""
+        if trial.block == WARM_BLOCK or trial.facts.rate_share is not None:
             return
         if not forbidding(trial):
             name, step = self.name_of(trial.condition), trial.saturation
             load = "" if step is None else f"{step.users} users" if step.users else f"{step.rate_per_s:.0f} a second"
             condition = ", ".join(filter(None, (name, load)))
+            self.progress.events.cost(condition, trial.trial, costs_of([trial]))
+            if self.exporter is None:
+                return
             trials = self._trials.setdefault(condition, [])
             trials.append(trial)
             self.exporter.cost(condition, costs_of(trials))

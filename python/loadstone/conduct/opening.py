@@ -5,7 +5,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,8 @@ from loadstone.errors import LoadstoneError
 from loadstone.fleet.driver import Clocks
 from loadstone.fleet.seam import Cluster
 from loadstone.fleet.spec import FleetSpec
+from loadstone.judge.compare.sides import declared_as, names_shown
+from loadstone.live.events import RunEvents
 from loadstone.live.progress import RunProgress
 from loadstone.live.prometheus import LiveExporter
 from loadstone.observe.sample import Monitor
@@ -41,10 +43,11 @@ from loadstone.prepare import Prepared
 from loadstone.record.environment import capture
 from loadstone.record.folder import RunFolder, new_directory
 from loadstone.record.ledger import RunLedger, is_needed
+from loadstone.record.lines import LineFile
 from loadstone.record.newest_runs import mark, unmark
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.resume import require_same_run
-from loadstone.record.run_files import LOGS, PLAN
+from loadstone.record.run_files import EVENTS, LOGS, PLAN
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.spec.experiment import Experiment
 from loadstone.terminal import discard, on_terminal
@@ -99,7 +102,7 @@ def opened(
     drivers, stopping = Drivers(seams.driver()), threading.Event()
     with ExitStack() as held:
         live = held.enter_context(LiveExporter(options.prometheus)) if options.prometheus is not None else None
-        held.enter_context(_interruptible(drivers, stopping))
+        held.enter_context(_interruptible(drivers, stopping, progress.events))
         path = held.enter_context(_folder_of_run(options, run.experiment))
         others = held.enter_context(measuring(path, share=options.share_machine, remark=progress.note))
         ledger = held.enter_context(_ledger_of_run(path, progress.note))
@@ -121,10 +124,38 @@ def opened(
         add_programs(drivers, run.run_plan, context)
         first = start_parts(parts, run.run_plan)
         folder = held.enter_context(_open_folder(options, run, first, path, others, drivers))
+        with suppress(LoadstoneError):  # what is measured needs no one who follows it
+            progress.events.open(LineFile(folder.path / EVENTS), **_planned(run))
         shown = LiveAt(progress, live, partial(label_of, run.experiment))
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
         yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement))
+
+
+def _planned(run: Prepared) -> dict[str, Any]:
+    """What is planned, for those who follow the run: without it they see where it is, and not how far that is."""
+    plan, groups = run.run_plan, run.run_plan.groups
+    compared = [
+        {
+            "name": group.name,
+            "question": declared.question if (declared := declared_as(run.experiment, group.name)) else "",
+            "pairs": names_shown(run.experiment, group),
+            "unit": group.unit,
+            "looks": [group.replicates(look) for look in group.looks],
+            "metric": group.metric,
+            "margin": group.margin,
+        }
+        for group in groups
+        if group.pairs
+    ]
+    return {
+        "experiment": plan.experiment,
+        "question": run.experiment.question,
+        "quick": plan.quick,
+        "expected_s": round(plan.expected_s(), 1),
+        "budget_s": plan.budget_s,
+        "groups": compared,
+    }
 
 
 def _open_folder(
@@ -205,7 +236,7 @@ def _ledger_of_run(path: Path, note: Callable[[str], None]) -> Iterator[RunLedge
 
 
 @contextmanager
-def _interruptible(drivers: Drivers, stopping: threading.Event) -> Iterator[None]:
+def _interruptible(drivers: Drivers, stopping: threading.Event, events: RunEvents) -> Iterator[None]:
     """Ctrl-C, SIGTERM and a closed terminal end the run in order; a second one ends it at once.
 
     Then the servers' guards clean up, and `loadstone clean` on servers that are not ours. Where a closed terminal is
@@ -222,6 +253,7 @@ def _interruptible(drivers: Drivers, stopping: threading.Event) -> Iterator[None
             raise KeyboardInterrupt
         stopping.set()
         drivers.stop()
+        events.stopping = True
 
     terminals = on_terminal()
     numbers = [signal.SIGINT, signal.SIGTERM]

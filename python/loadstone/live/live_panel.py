@@ -1,7 +1,7 @@
 """What stands below the lines of progress while there is load: latency, errors, CPU, and how the rate went so far."""
 
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rich.cells import cell_len
@@ -46,6 +46,12 @@ class LiveFigures:
     """Operations that failed, timeouts too."""
     generator_cpu: float = 0.0
     """CPUs that the generator's threads took."""
+    ok: int = 0
+    """Correct replies."""
+    duration_s: float = 0.0
+    mean_ns: float | None = None
+    """Mean response time of correct replies; None without one."""
+    errors_by_kind: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, interval: Interval) -> "LiveFigures | None":
@@ -53,13 +59,23 @@ class LiveFigures:
         if interval.duration_s <= 0 or interval.phase == "drain":
             return None
         operations = interval.operations.values()
+        ok = sum(operation.ok for operation in operations)
+        timed = sum(operation.response_ns.count for operation in operations)
+        busy_ns = sum(operation.response_ns.mean * operation.response_ns.count for operation in operations)
+        kinds = Counter({"timeout": sum(operation.timeouts for operation in operations)})
+        for operation in operations:
+            kinds.update(operation.errors)
         return cls(
             phase=interval.phase,
-            tps=sum(operation.ok for operation in operations) / interval.duration_s,
+            tps=ok / interval.duration_s,
             p50_ns=max((operation.response_ns.p50 for operation in operations), default=0) or None,
             p99_ns=max((operation.response_ns.p99 for operation in operations), default=0) or None,
-            errors=sum(operation.timeouts + sum(operation.errors.values()) for operation in operations),
+            errors=kinds.total(),
             generator_cpu=sum(interval.cpu_s) / interval.duration_s,
+            ok=ok,
+            duration_s=interval.duration_s,
+            mean_ns=busy_ns / timed if timed else None,
+            errors_by_kind=+kinds,
         )
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from loadstone.console import remarks
 from loadstone.deploy.provider import Remark, Step, about
 from loadstone.judge.verdict import Verdict
+from loadstone.live.events import RunEvents
 from loadstone.live.live_panel import LiveFigures, View, phase_text
 from loadstone.message import Message, alike, message
 from loadstone.observe.sample import Sample
@@ -45,7 +46,7 @@ class RunProgress:
     On a terminal it repaints when it is called, at most once a call and never by itself, so that it takes no CPU from
     what is measured. Elsewhere it prints a line now and then. What stays in both: each comparison as it is decided,
     and what the user must know, once. `verbose` adds a line a trial of a table and a line a block of a comparison;
-    `quiet` prints nothing.
+    `quiet` prints nothing. `events` are told the same, for those who follow the run elsewhere.
     """
 
     def __init__(
@@ -55,7 +56,9 @@ class RunProgress:
         *,
         verbose: bool = False,
         quiet: bool = False,
+        events: RunEvents | None = None,
     ) -> None:
+        self.events = events or RunEvents()
         self._console = console or remarks()
         self._clock = clock
         self._verbose, self._quiet = verbose, quiet
@@ -90,10 +93,12 @@ class RunProgress:
     def left(self, seconds: float, at_most: bool) -> None:
         """How long the run still takes from now on; `at_most`: it may well end before."""
         self._view.left_s, self._view.at_most, self._view.reported_s = seconds, at_most, self._clock()
+        self.events.left(seconds, at_most)
 
     def decided(self, decided: int, of: int) -> None:
         """So many of all comparisons are decided."""
         self._view.decided = (decided, of)
+        self.events.decided(decided, of)
 
     def trial(self, name: str, label: str, place: str) -> None:
         """Trial `name` of condition `label` begins; `place` says where in the run it stands."""
@@ -101,16 +106,19 @@ class RunProgress:
         self._view.label = self._label
         self._view.now = Text(f"{fmt.plain(name)}: preparing", style="dim")
         self._view.panel.begin()
+        self.events.trial(fmt.plain(name), self._label, self._view.place)
         self._refresh()
 
     def place(self, place: str) -> None:
         """Where in the run it stands now, within what `trial` said."""
         self._view.place = fmt.plain(place)
+        self.events.place(self._view.place)
 
     def live(self, figures: LiveFigures, label: str = "") -> None:
         """What the last second showed; `label`: of the condition, where several take turns."""
         self._view.label = fmt.plain(label) or self._label
         self._view.live(figures)
+        self.events.live(self._view.label, figures)
         self._refresh()
         if figures.phase == "measure":
             now = f"{self._whose()}{fmt.rate(figures.tps)} a second, P99 {fmt.duration(figures.p99_ns)}"
@@ -121,10 +129,12 @@ class RunProgress:
     def sample(self, samples: Sequence[Sample]) -> None:
         """What the monitors observed; shown with the next interval. From any thread."""
         self._view.panel.sample(samples)
+        self.events.sample(samples)
 
     def finished(self, verdict: str, reasons: Sequence[Message], *, in_block: bool = False) -> None:
         """The trial ended; `in_block`: its block is reported as a whole. A new reason to refuse one is remarked."""
         self._view.invalid += verdict == "invalid"
+        self.events.finished(verdict)
         self._view.label = self._label
         if in_block:
             self._block[verdict] += 1
@@ -152,6 +162,7 @@ class RunProgress:
 
         A verdict that is settled is printed once; what is left open when the comparison ends, then.
         """
+        self.events.look(group, blocks, reason, verdicts, names)
         if self._verbose:
             self._look(group, blocks, reason, verdicts)
             return
@@ -167,12 +178,14 @@ class RunProgress:
 
     def lengthened(self, group: str, rounds: Rounds | None, carried: Message) -> None:
         """A comparison begins again with these slices, or with whole trials, because of what is carried over."""
+        self.events.lengthened(group)
         slice_s = None if rounds is None else rounds.slice_s
         said = fmt.sentence(message("goes_on_longer", slice_s=slice_s, why=carried))
         self._line(Text(f"{fmt.plain(group)}: {said}"))
 
     def searched(self, users: int, per_s: float) -> None:
         """A step of the search for a saturation point ended."""
+        self.events.searched(self._label, users=users, per_s=round(per_s, 2))
         self._steps = [*(self._steps if users > 1 else ()), message("progress_step", users=users, per_s=per_s)]
         self._view.trail = fmt.sentence(message("progress_search", steps=self._steps[-_STEPS_SHOWN:]))
         self._refresh()
@@ -180,6 +193,7 @@ class RunProgress:
 
     def rated(self, rate_per_s: float, *, kept: bool) -> None:
         """A rate was offered, and the objective was kept or not."""
+        self.events.searched(self._label, rate_per_s=round(rate_per_s, 2), kept=kept)
         step = message("saturation_search_step", users=None, rate_per_s=rate_per_s, per_s=rate_per_s, kept=kept)
         self._steps = [*(one for one in self._steps if one.kind == step.kind), step]
         self._view.trail = fmt.sentence(message("progress_rates_tried", steps=self._steps[-_STEPS_SHOWN:]))
@@ -209,6 +223,7 @@ class RunProgress:
             self.note(text)
             return
         self._view.label, self._view.now = fmt.plain(text), Text()
+        self.events.step(self._view.label)
         self._open()
         self._refresh()
         if not self._console.is_terminal and not self._view.place and self._is_new(about(text)):
@@ -219,6 +234,7 @@ class RunProgress:
     def last_step(self, text: str) -> None:
         """What is done when all is measured: no time is left, and no place in the run."""
         self._view.place, self._view.left_s, self._view.decided = "", 0.0, (0, 0)
+        self.events.state("reporting")
         self.step(text)
 
     def note(self, text: str) -> None:
@@ -289,9 +305,13 @@ class RunProgress:
         self._lines, self._line_s = self._lines + 1, self._clock()
         left = self.left_text() if self._view.left_s else ""
         parts = filter(None, (self._view.place, now, self._view.decided_text(), left))
-        self._line(Text("; ".join(parts)))
+        self._print(Text("; ".join(parts)))
 
     def _line(self, text: Text) -> None:
+        self.events.log(text.plain)
+        self._print(text)
+
+    def _print(self, text: Text) -> None:
         if not self._quiet:
             self._console.print(text, soft_wrap=not self._console.is_terminal)
 

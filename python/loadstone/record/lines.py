@@ -92,8 +92,8 @@ class LineFile:
             os.close(self._fd)
             raise write_error(error, path) from None
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Write one line.
+    def append(self, record: Mapping[str, Any]) -> int:
+        """Write one line; how many bytes it has.
 
         Raises:
             UserError: the disk is full; nothing of the line stays in the file.
@@ -110,6 +110,7 @@ class LineFile:
             if written < len(line):
                 self._take_back(size)
                 raise write_error(OSError(errno.ENOSPC, ""), self.path)
+        return written
 
     def _take_back(self, size: int) -> None:
         """Cut what was written of a line. If even that fails, the next opening does it."""
@@ -122,6 +123,10 @@ class LineFile:
             os.fsync(self._fd)
         except OSError as error:
             raise write_error(error, self.path) from None
+
+    def size(self) -> int:
+        """Bytes in the file."""
+        return os.fstat(self._fd).st_size
 
     def close(self) -> None:
         os.close(self._fd)

@@ -23,6 +23,8 @@ ENVIRONMENT = "environment.json"
 PLAN = "plan.json"
 TRIALS = "trials.jsonl"
 LOOKS = "looks.jsonl"
+EVENTS = "events.jsonl"
+"""What the run tells while it goes on, for who follows it; nothing is judged by it."""
 CRASHES = "crashes.jsonl"
 INTERVALS = "intervals.jsonl"
 SAMPLES = "samples.jsonl"
@@ -39,7 +41,10 @@ TAGS = "tags.json"
 """What people wrote about the run, see `tags`."""
 ARCHIVE = "archive"
 """A folder among those of the runs: runs that are kept, and no longer listed with the others."""
-RECORDS = (EXPERIMENT, ENVIRONMENT, PLAN, TRIALS, LOOKS, CRASHES, INTERVALS, SAMPLES, ANALYSIS, KEPT, LEDGER, TAGS)
+RECORDS = (
+    *(EXPERIMENT, ENVIRONMENT, PLAN, TRIALS, LOOKS, CRASHES, INTERVALS, SAMPLES, EVENTS),
+    *(ANALYSIS, KEPT, LEDGER, TAGS),
+)
 """The files that a run consists of."""
 
 
