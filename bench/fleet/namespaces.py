@@ -9,10 +9,12 @@ root and iproute2. What a process that was killed left behind is removed by the 
 
 import contextlib
 import os
+import random
 import re
+import socket
 import subprocess
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,7 +33,7 @@ class Network:
         if not 1 <= len(hosts) <= 200 or len(set(hosts)) < len(hosts):
             raise ValueError("name 1 to 200 hosts, each once")
         self._names = tuple(hosts)
-        self._base = NETWORKS[256 * (1 + os.getpid() % 254)]
+        self._base = _free()
         self._bridge = f"lsb{os.getpid()}"
         self._started: list[psutil.Popen] = []
         self.here = str(self._base + 1)
@@ -43,8 +45,8 @@ class Network:
             _ip("link", "add", self._bridge, "type", "bridge")
             _ip("addr", "add", f"{self.here}/24", "dev", self._bridge)
             _ip("link", "set", self._bridge, "up")
-            for number, host in enumerate(self._names):
-                self._add(host, f"lsv{os.getpid()}-{number}"[:15])
+            for host in self._names:
+                self._add(host)
         except BaseException:
             self.close()
             raise
@@ -60,6 +62,10 @@ class Network:
     def address(self, host: str) -> str:
         """Of a host, by which all others reach it."""
         return str(self._base + 10 + self._names.index(host))
+
+    def card(self, host: str) -> str:
+        """This machine's end of the host's line: what comes to the host and what it sends is seen there."""
+        return f"lsv{os.getpid()}-{self._names.index(host)}"
 
     def enter(self, host: str) -> list[str]:
         """What stands before a command that is to run there, under the host's name; the command takes its process."""
@@ -93,8 +99,8 @@ class Network:
         with contextlib.suppress(subprocess.CalledProcessError):
             _ip("link", "delete", self._bridge)
 
-    def _add(self, host: str, card: str) -> None:
-        namespace = self.namespace(host)
+    def _add(self, host: str) -> None:
+        namespace, card = self.namespace(host), self.card(host)
         _ip("netns", "add", namespace)
         _ip("link", "add", card, "type", "veth", "peer", "name", "eth0", "netns", namespace)
         _ip("link", "set", card, "master", self._bridge, "up")
@@ -117,6 +123,18 @@ def end(process: psutil.Popen) -> None:
     for child in children:
         with contextlib.suppress(psutil.NoSuchProcess):
             child.kill()
+
+
+def _free() -> IPv4Address:
+    """The first of 256 addresses that no network of hosts has; drawn, as others may look at the same time."""
+    own = [one.address for cards in psutil.net_if_addrs().values() for one in cards if one.family == socket.AF_INET]
+    taken = {address.rpartition(".")[0] for address in own}
+    number = next(
+        number
+        for number in random.sample(range(1, 255), 254)
+        if str(NETWORKS[256 * number]).rpartition(".")[0] not in taken
+    )
+    return NETWORKS[256 * number]
 
 
 def _remove_left() -> None:
