@@ -32,6 +32,7 @@ STAGES = {"spec", "plan", "deploy", "drive", "observe", "record", "judge", "anal
 NAMES = tuple(registry.SOFTWARE)[1:]
 """The names that no other file may know. Not of the first one: the whole laboratory is for Redis, and speaks of it."""
 MENTIONS = {
+    "particles": "how names are read aloud in Korean",
     "plan.protocols": "the wire protocol that has the name of its software",
     "record.part_kinds": "a part of a record of before is known by its metrics",
     "report.text.english.glossary": "the terms of the reports",

@@ -7,6 +7,7 @@ report or result that cannot be written; 3 measured, but invalid, or a server th
 to load.
 """
 
+import os
 import shlex
 import shutil
 import sys
@@ -18,7 +19,7 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from loadstone import __version__, defect, terminal
+from loadstone import __version__, defect, language, terminal
 from loadstone.bounds.describing import describing
 from loadstone.commands.capacity_command import capacity_command
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
@@ -29,6 +30,7 @@ from loadstone.commands.redis_command import REDIS_PEERS, redis_command
 from loadstone.commands.saturate_command import saturate_app
 from loadstone.commands.serve_command import serve_command
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.language import in_language, said
 from loadstone.options import MEASURES, RESULTS, CompareOptions, Option, Quiet, Results, RunOptions, SecretFiles, Trust
 from loadstone.own_command import own_command
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
@@ -63,7 +65,15 @@ Named = Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", sho
 
 
 @app.callback(invoke_without_command=True)
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    _lang: Annotated[
+        str,
+        typer.Option(
+            "--lang", metavar="en|ko", help="The language, before or after a command.", show_default="the locale's"
+        ),
+    ] = "",
+) -> None:
     if version:
         _print([f"loadstone {__version__}"])
         raise typer.Exit
@@ -295,10 +305,11 @@ def main() -> None:
         _print([f"loadstone {__version__}"])
         return
     defect.report_those_of_threads()
-    if not sys.argv[1:]:
-        _help()
     try:
         _require_text(sys.argv[1:])
+        _choose_language()
+        if not sys.argv[1:]:
+            _help()
         status = app(prog_name="loadstone", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         _exit(130, "interrupted")
@@ -316,6 +327,27 @@ def main() -> None:
         _exit(defect.STATUS, defect.report(error))
     terminal.finish()
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _choose_language() -> None:
+    """Speak what `--lang` says, wherever it stands, else the locale's language; the rest does not know of it.
+
+    Raises UserError.
+    """
+    language.speak(language.of_locale(os.environ))
+    words = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
+    for at, word in reversed(list(enumerate(words, 1))):
+        name, attached, value = word.partition("=")
+        if name != "--lang":
+            continue
+        if not attached:
+            value = words[at] if at < len(words) else ""
+        if value not in language.LANGUAGES:
+            raise UserError(
+                said("--lang {value}: write {languages}", value=value, languages=" or ".join(language.LANGUAGES))
+            )
+        del sys.argv[at : at + (1 if attached else 2)]
+        language.speak(value)
 
 
 def _help() -> NoReturn:
@@ -388,7 +420,7 @@ def _about_file(error: OSError) -> str:
 
 
 def _exit(status: int, message: str) -> None:
-    terminal.remark(f"loadstone: {_short(hide(message))}")
+    terminal.remark(f"loadstone: {_short(hide(in_language(message)))}")
     terminal.finish()
     sys.exit(status)
 

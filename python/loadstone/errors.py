@@ -9,6 +9,7 @@
 | 130 | `Interrupted` |
 """
 
+from loadstone.language import Said
 from loadstone.secrecy.known_secrets import hide
 
 
@@ -18,7 +19,8 @@ class LoadstoneError(Exception):
     exit_status = 3
 
     def __str__(self) -> str:
-        return hide(super().__str__())
+        text = super().__str__()
+        return text.changed(hide) if isinstance(text, Said) else hide(text)
 
 
 class UserError(LoadstoneError):

@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import IO, Literal
 
+from loadstone.language import in_language
 from loadstone.secrecy.known_secrets import hide
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -78,7 +79,7 @@ def _escape_of(c: str) -> str:
 
 def shown(text: str) -> str:
     """`text` as it may be written: secrets hidden, and nothing in it that a terminal obeys."""
-    return visible(hide(text))
+    return visible(hide(in_language(text)))
 
 
 class Output:

@@ -2,13 +2,12 @@
 
 from loadstone.analyse.model import Analysis
 from loadstone.judge.verdict import VerdictKind
+from loadstone.language import translated
 from loadstone.message import message
 from loadstone.report import format as fmt
 from loadstone.report.tables import observed
-from loadstone.report.text.sentences import GLOSSARIES
+from loadstone.report.text.english.glossary import TERMS as GROUPS
 
-GROUPS = GLOSSARIES["en"]
-"""All terms in the groups of the list in the report."""
 _HEADINGS = {
     "comparing": message("glossary_comparing"),
     "verdicts": message("glossary_verdicts"),
@@ -41,7 +40,7 @@ def brackets() -> str:
 
 def meaning(term: str) -> str:
     """The explanation of a term that a report uses. Raises KeyError for one without."""
-    return TERMS[term]
+    return translated(TERMS[term])
 
 
 def groups_of(analysis: Analysis) -> dict[str, dict[str, str]]:
@@ -49,4 +48,8 @@ def groups_of(analysis: Analysis) -> dict[str, dict[str, str]]:
     left_out = frozenset() if analysis.families else _OF_COMPARISONS
     if not observed.has_application(analysis):
         left_out |= _OF_APPLICATIONS
-    return {fmt.sentence(heading): dict(GROUPS[group]) for group, heading in _HEADINGS.items() if group not in left_out}
+    return {
+        fmt.sentence(heading): {translated(term): translated(means) for term, means in GROUPS[group].items()}
+        for group, heading in _HEADINGS.items()
+        if group not in left_out
+    }

@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loadstone import defect, terminal
+from loadstone.language import LANGUAGES, of_request, speaking
 from loadstone.serve.place import Place
 
 BODY_BYTES_MAX = 1024 * 1024
@@ -26,6 +27,7 @@ TARGET_BYTES_MAX = 8 * 1024
 """Of a path with its query."""
 TOKEN = "open"
 """The part of the address that holds the token. Called so, the terminal does not hide it as a secret."""
+LANGUAGE_COOKIE = "loadstone-language"
 SAFE_METHODS = ("GET", "HEAD")
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?")
 POLICY = (
@@ -86,7 +88,8 @@ class Access:
             await answer(message)
 
         try:
-            await self._app(scope, _Bounded(receive), counted)
+            with speaking(_language(scope)):
+                await self._app(scope, _Bounded(receive), counted)
         except ClientDisconnect:
             pass
         except Exception as error:  # the page failed, the server goes on
@@ -175,6 +178,13 @@ def _cookies(headers: Mapping[str, str], name: str) -> list[str]:
     """The values of a cookie. Others of this host may be of programs that write them as they like."""
     pairs = (one.strip().partition("=") for one in headers.get("cookie", "").split(";"))
     return [value for key, _, value in pairs if key == name]
+
+
+def _language(scope: Scope) -> str:
+    """The language of a page: what was chosen by `/language/...`, else what the browser prefers."""
+    headers = _headers(scope)
+    chosen = [name for name in _cookies(headers, LANGUAGE_COOKIE) if name in LANGUAGES]
+    return chosen[0] if chosen else of_request(headers.get("accept-language", ""))
 
 
 def _query(scope: Scope) -> dict[str, str]:

@@ -9,15 +9,16 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from loadstone.errors import LoadstoneError
-from loadstone.serve import experiments, machine, static_files
+from loadstone.language import _
+from loadstone.serve import experiments, languages, machine, static_files
 from loadstone.serve.access import Access, Refused
 from loadstone.serve.pages import refusal
 from loadstone.serve.place import Place
-from loadstone.serve.words import _
 
 ROUTES = (
     *static_files.routes,
     *experiments.routes,
+    *languages.routes,
     *machine.routes,
 )
 

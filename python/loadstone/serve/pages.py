@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from loadstone import __version__
+from loadstone.language import language, speak_in_templates
 from loadstone.report import format as fmt
 from loadstone.secrecy.known_secrets import hide
 from loadstone.serve.place import place_of
 from loadstone.serve.static_files import address_of
-from loadstone.serve.words import _
 from loadstone.terminal import visible
 
 
@@ -29,7 +29,7 @@ def page(request: Request, template: str, status: int = 200, **figures: Any) -> 
         .render(
             **figures,
             nonce=request.state.nonce,
-            language="en",
+            language=language(),
             here=request.url.path,
             only_run=place.only_run,
             version=__version__,
@@ -53,16 +53,11 @@ def templates() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=["jinja2.ext.i18n"],
     )
-    environment.install_gettext_callables(_, _several, newstyle=True)  # type: ignore[attr-defined]
+    speak_in_templates(environment)
     environment.globals["static"] = address_of
     environment.filters |= {
         "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "count": fmt.count, "rate": fmt.rate,
         "duration": fmt.duration, "percent": fmt.percent, "seconds": fmt.seconds,
     }  # fmt: skip
     return environment
-
-
-def _several(one: str, many: str, number: int) -> str:
-    return _(one if number == 1 else many)

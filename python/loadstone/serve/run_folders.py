@@ -10,9 +10,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from loadstone.bounds.beneath import is_file
+from loadstone.language import _
 from loadstone.record.run_files import PLAN
 from loadstone.serve.place import place_of
-from loadstone.serve.words import _
 
 
 def folder_of(request: Request) -> Path:

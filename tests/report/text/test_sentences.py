@@ -11,7 +11,7 @@ import pytest
 from loadstone.goals.registry import DECLARED
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.message import Message, as_written, message
-from loadstone.report.text.sentences import ENGLISH, GLOSSARIES, LANGUAGES, text
+from loadstone.report.text.sentences import ENGLISH, text
 
 PACKAGE = Path(__file__).parents[3] / "python" / "loadstone"
 OF_GOALS = {kind: said for goal in DECLARED for kind, said in goal.sentences.items()}
@@ -57,17 +57,6 @@ def test_every_message_has_its_sentence(where: str, kind: str, figures: frozense
     if figures is not None:
         assert needed <= figures, where
         assert isinstance(SENTENCES[kind], str) or figures <= taken, where
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_all_sentences(language: str) -> None:
-    assert LANGUAGES[language].keys() == ENGLISH.keys()
-
-
-def test_every_language_explains_the_same_terms() -> None:
-    assert GLOSSARIES.keys() == LANGUAGES.keys()
-    english = {group: set(terms) for group, terms in GLOSSARIES["en"].items()}
-    assert all({group: set(terms) for group, terms in found.items()} == english for found in GLOSSARIES.values())
 
 
 def test_no_sentence_is_left_over() -> None:

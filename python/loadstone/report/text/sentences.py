@@ -7,6 +7,7 @@ from string import Formatter
 from typing import Any
 
 from loadstone.figures import digits, duration, rounded
+from loadstone.language import finished, translated
 from loadstone.message import AS_WRITTEN, Message
 from loadstone.report.text.english.announcement import ANNOUNCEMENT
 from loadstone.report.text.english.bottleneck import BOTTLENECK
@@ -17,7 +18,7 @@ from loadstone.report.text.english.crashes import CRASHES
 from loadstone.report.text.english.effects import EFFECTS
 from loadstone.report.text.english.figures import FIGURES, QUANTILES, ROWS
 from loadstone.report.text.english.full_servers import FULL_SERVERS
-from loadstone.report.text.english.glossary import GLOSSARY, TERMS
+from loadstone.report.text.english.glossary import GLOSSARY
 from loadstone.report.text.english.objectives import OBJECTIVES
 from loadstone.report.text.english.run import HEADLINE, NEXT_STEP, NOTES, TRUST
 from loadstone.report.text.english.saturation import SATURATION, SATURATION_REPORT
@@ -53,9 +54,6 @@ ENGLISH: Mapping[str, Sentence] = {
     **TRUST,
     **VERDICTS,
 }
-LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
-GLOSSARIES: Mapping[str, Mapping[str, Mapping[str, str]]] = {"en": TERMS}
-"""The groups of terms that a report explains: language, group, term, meaning."""
 _DIGITS = re.compile(r"\.[1-9]g")
 Speak = Callable[[Message], str]
 
@@ -79,8 +77,8 @@ class _SentenceFormatter(Formatter):
         return str(super().format_field(value, format_spec))
 
 
-def text(message: Message | None, language: str = "en") -> str:
-    """The sentence of a message; empty for none.
+def text(message: Message | None) -> str:
+    """The sentence of a message in the language of now; empty for none.
 
     A message of a kind that the catalogue does not have, or without its figures, is printed as the data it is: a run's
     folder may be of a later version, or damaged. That the code makes no such message is held by tests.
@@ -88,7 +86,7 @@ def text(message: Message | None, language: str = "en") -> str:
     if message is None:
         return ""
     try:
-        return _sentence(message, language)
+        return _sentence(message)
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError):
         figures = ", ".join(f"{name}={value}" for name, value in message.figures.items())
         return f"[{message.kind}: {figures}]" if figures else f"[{message.kind}]"
@@ -99,11 +97,11 @@ def figures_of(message: Message) -> dict[str, Any]:
     return _plain(message.figures)
 
 
-def _sentence(message: Message, language: str) -> str:
-    sentence = LANGUAGES[language].get(message.kind) or _of_goals()[message.kind]
+def _sentence(message: Message) -> str:
+    sentence = ENGLISH.get(message.kind) or _of_goals()[message.kind]
     if callable(sentence):
-        return sentence(**_spoken(message.figures, language))
-    return _SentenceFormatter(lambda inner: text(inner, language)).vformat(sentence, (), _plain(message.figures))
+        return finished(sentence(**_spoken(message.figures)))
+    return finished(_SentenceFormatter(text).vformat(translated(sentence), (), _plain(message.figures)))
 
 
 @cache
@@ -118,11 +116,11 @@ def _plain(figures: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _message(value) for name, value in figures.items()}
 
 
-def _spoken(figures: Mapping[str, Any], language: str) -> dict[str, Any]:
+def _spoken(figures: Mapping[str, Any]) -> dict[str, Any]:
     def speak(value: Any) -> Any:
         value = _message(value)
         if isinstance(value, Message):
-            return text(value, language)
+            return text(value)
         return [speak(one) for one in value] if isinstance(value, list | tuple) else value
 
     return {name: speak(value) for name, value in figures.items()}

@@ -1,0 +1,167 @@
+"""Collects the sentences of the package for translation.
+
+They are the literals in `_(...)`, `said(...)`, `several(...)` and `marked(...)`, in Python and in templates; the
+templates of the report's catalogue; and the help of the command line. The .po files have no dates and no line numbers,
+so that they change where a sentence does.
+"""
+
+import ast
+import io
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from babel.messages import Catalog
+from babel.messages.pofile import read_po, write_po
+from jinja2.ext import babel_extract
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "python" / "loadstone"
+LOCALES = ("ko",)
+ONE = {"_", "said", "marked", "translated"}
+HEADER = "# The sentences of loadstone. `scripts/texts` collects them; translate what stands behind msgstr.\n"
+DATES = ("POT-Creation-Date", "PO-Revision-Date", "Generated-By", "Last-Translator", "Language-Team", "Report-Msgid")
+Text = tuple[str, str | tuple[str, str]]
+"""The file that has a sentence, and the sentence; singular and plural where it has a number."""
+
+
+def texts() -> list[Text]:
+    """Every sentence once, by file and place."""
+    found = dict.fromkeys((*in_catalogue(), *in_python(), *in_templates(), *in_help()))
+    seen: dict[str, Text] = {}
+    for file, text in found:
+        key = text if isinstance(text, str) else text[0]
+        if key.strip() and (key not in seen or not isinstance(text, str)):
+            seen[key] = (file, text)
+    return sorted(seen.values(), key=lambda one: one[0])
+
+
+def in_python() -> Iterator[Text]:
+    """Literals that are marked in the code. Raises ValueError for one that cannot be translated."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.name == "language.py" or any(
+            part in ("subjects", "clients") for part in path.relative_to(PACKAGE).parts
+        ):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            literals = [one.value if isinstance(one, ast.Constant) else None for one in node.args]
+            if name in ONE and literals and isinstance(literals[0], str):
+                yield _place(path), literals[0]
+            elif name in ONE and node.args and isinstance(node.args[0], ast.JoinedStr):
+                raise ValueError(f"{path}:{node.lineno}: {name}(f'...') cannot be translated; name its figures")
+            elif name == "several" and len(literals) >= 3 and isinstance(literals[1], str):
+                yield _place(path), (literals[1], str(literals[2]))
+
+
+def in_templates() -> Iterator[Text]:
+    """Those of the templates of pages."""
+    for path in sorted((*PACKAGE.rglob("templates/*.j2"), *PACKAGE.rglob("templates/*.html"))):
+        options = {"trimmed": "false", "newstyle_gettext": "true", "silent": "false", "trim_blocks": "true"}
+        with path.open("rb") as file:
+            for _line, _function, message, _comments in babel_extract(file, ("_", "gettext", "ngettext"), (), options):
+                given = [one for one in (message if isinstance(message, tuple) else (message,)) if one]
+                if given:
+                    yield _place(path), given[0] if len(given) == 1 else (given[0], given[1])
+
+
+def in_catalogue() -> Iterator[Text]:
+    """The report's sentences that are templates, and the terms that it explains."""
+    from loadstone.goals.registry import KINDS
+    from loadstone.report.text import english
+    from loadstone.report.text.english.glossary import TERMS
+    from loadstone.report.text.sentences import ENGLISH
+
+    where = {}
+    for path in sorted(Path(english.__file__).parent.glob("*.py")):
+        where |= {node.value: _place(path) for node in ast.walk(ast.parse(path.read_text())) if _is_text(node)}
+    own = {name: said for kind in KINDS.values() for name, said in kind.sentences.items()}
+    for sentence in (*ENGLISH.values(), *own.values()):
+        if isinstance(sentence, str) and sentence != "{text}":
+            yield where.get(sentence, "goals"), sentence
+    for group, terms in TERMS.items():
+        for text in (group, *terms, *terms.values()):
+            yield "python/loadstone/report/text/english/glossary.py", text
+
+
+def in_help() -> Iterator[Text]:
+    """The help of each command, its options, and their headings."""
+    import typer
+
+    from loadstone.cli import app
+    from loadstone.options import PANELS
+
+    yield from (("python/loadstone/options.py", panel) for panel in PANELS)
+
+    def of(command: object) -> Iterator[str]:
+        for text in (getattr(command, "help", None), getattr(command, "short_help", None)):
+            if text:
+                yield text
+        for parameter in getattr(command, "params", ()):
+            if help_ := getattr(parameter, "help", None):
+                yield help_
+        for inner in getattr(command, "commands", {}).values():
+            yield from of(inner)
+
+    yield from (("python/loadstone/cli.py", text) for text in of(typer.main.get_command(app)))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _place(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def po_path(locale: str) -> Path:
+    """The file of a language."""
+    return PACKAGE / "locale" / locale / "LC_MESSAGES" / "loadstone.po"
+
+
+def renewed(locale: str, collected: Iterable[Text]) -> tuple[str, list[str]]:
+    """The .po file as it should be, and the sentences that it lacks."""
+    path = po_path(locale)
+    before = read_po(io.BytesIO(path.read_bytes()), locale=locale) if path.exists() else Catalog(locale=locale)
+    now = Catalog(locale=locale, project="loadstone", charset="utf-8", fuzzy=False, header_comment=HEADER)
+    missing = []
+    for file, text in collected:
+        old = before.get(text if isinstance(text, str) else text[0])
+        string = old.string if old is not None else ""
+        if isinstance(text, tuple):
+            string = string if isinstance(string, tuple) else (string,)
+        elif isinstance(string, tuple):
+            string = string[0]
+        now.add(text, string, [(file, 1)], flags=(old.flags & {"fuzzy"}) if old else ())
+        if not any(string if isinstance(string, tuple) else (string,)):
+            missing.append(text if isinstance(text, str) else text[0])
+    written = io.BytesIO()
+    write_po(written, now, width=120, include_lineno=False, sort_by_file=False)
+    lines = written.getvalue().decode().splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(tuple(f'"{name}' for name in DATES))), missing
+
+
+def main() -> int:
+    """Write, or with --check only compare; 1 where something is missing."""
+    collected = texts()
+    wrong = False
+    for locale in LOCALES:
+        content, missing = renewed(locale, collected)
+        path = po_path(locale)
+        if "--check" not in sys.argv:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != content:
+            print(f"{path.relative_to(ROOT)}: out of date; run scripts/texts")
+            wrong = True
+        for text in missing:
+            print(f"{locale}: {text!r}")
+        print(f"{locale}: {len(collected)} sentences, {len(missing)} without translation", file=sys.stderr)
+        wrong = wrong or bool(missing)
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
