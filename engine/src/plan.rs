@@ -146,6 +146,9 @@ pub struct Closed {
     /// The first so many users do one operation more than `operations_per_user`.
     #[serde(default)]
     pub operations_more: u32,
+    /// As `Open::spin_us`.
+    #[serde(default)]
+    pub spin_us: Option<f64>,
 }
 
 /// One stretch of a schedule of arrival rates; the last one lasts until the end.
@@ -196,6 +199,15 @@ pub enum Model {
 impl Model {
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open(_))
+    }
+
+    /// The longest stretch of a wait that is spent awake.
+    pub fn spin_us(&self) -> f64 {
+        let spin_us = match self {
+            Self::Closed(closed) => closed.spin_us,
+            Self::Open(open) => open.spin_us,
+        };
+        spin_us.unwrap_or_default()
     }
 }
 

@@ -37,6 +37,8 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
         Model::Closed(closed) => check_closed(closed)?,
         Model::Open(open) => check_open(open)?,
     }
+    let spin_us = plan.model.spin_us();
+    require((0.0..=1000.0).contains(&spin_us), "model.spin_us", spin_us, "must be 0 to 1000")?;
     let connections = plan.pool.connections;
     require((1..=100_000).contains(&connections), "pool.connections", connections, "must be 1 to 100000")?;
     check_phases(plan)?;
@@ -79,9 +81,7 @@ fn check_open(open: &Open) -> Result<(), PlanError> {
         positive(&format!("model.schedule[{index}].rate_per_s"), step.rate_per_s)?;
         positive(&format!("model.schedule[{index}].duration_s"), step.duration_s)?;
     }
-    require(open.backlog_max > 0, "model.backlog_max", open.backlog_max, "must be above 0")?;
-    let spin_us = open.spin_us.unwrap_or_default();
-    require((0.0..=1000.0).contains(&spin_us), "model.spin_us", spin_us, "must be 0 to 1000")
+    require(open.backlog_max > 0, "model.backlog_max", open.backlog_max, "must be above 0")
 }
 
 fn check_phases(plan: &Plan) -> Result<(), PlanError> {

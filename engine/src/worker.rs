@@ -32,7 +32,7 @@ use crate::net::back_end::{BackEndRecord, Choice};
 use crate::net::connection::Target;
 use crate::net::event::Events;
 use crate::net::waiter::Waiter;
-use crate::plan::{Model, Plan, Share};
+use crate::plan::{Plan, Share};
 use crate::record::outcome::Phase;
 use crate::record::recorder::{Message, Recorder};
 use crate::record::tally::IntervalData;
@@ -111,13 +111,9 @@ impl Worker {
     /// Fails when the system refuses what events are waited for with.
     pub fn new(setup: Setup) -> io::Result<Self> {
         let Setup { thread, share, cpu, plan, targets, control, back_end, workload, spares, collector } = setup;
-        let spin_us = match &plan.model {
-            Model::Closed(_) => 0.0,
-            Model::Open(open) => open.spin_us.unwrap_or(0.0),
-        };
         let clock = control.clock;
         let own = plan.own_connections(share);
-        let (waiter, back_end) = Waiter::new(clock, (spin_us * 1000.0) as u64, back_end, own)?;
+        let (waiter, back_end) = Waiter::new(clock, (plan.model.spin_us() * 1000.0) as u64, back_end, own)?;
         control.add_waker(waiter.waker()?);
         let (shards, endpoints) = (workload.shards(), targets.len());
         let connections = Connections::new(&plan, share, targets, shards, waiter);

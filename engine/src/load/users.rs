@@ -190,6 +190,7 @@ mod tests {
             ramp_up: None,
             operations_per_user: None,
             operations_more: 0,
+            spin_us: None,
         }
     }
 

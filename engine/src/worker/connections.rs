@@ -22,6 +22,8 @@ pub(super) const EVENTS_AT_ONCE: usize = 1024;
 const EVENTS_OF_A_SOURCE: usize = 32;
 /// Connections whose bytes a ring sends at once: the first of them wait for the others, by some microseconds each.
 const SENT_AT_ONCE: usize = 32;
+/// Users whose replies a thread stays awake for: with more of them the server has something to do while it wakes up.
+const AWAITED: usize = 8;
 /// How long a connection waits before it is dialled again, at first and at the most.
 const BACKOFF_FIRST_NS: u64 = SECOND_NS / 100;
 const BACKOFF_LONGEST_NS: u64 = SECOND_NS;
@@ -58,6 +60,8 @@ pub(super) struct Connections {
     /// When connections are to be checked next, and when their oldest requests are.
     pub check_ns: u64,
     pub scan_ns: u64,
+    /// The thread stays awake for replies while no more operations than that are in flight.
+    awaited: usize,
     connect_ns: u64,
     pub request_ns: u64,
     backoff_longest_ns: u64,
@@ -122,6 +126,10 @@ impl Connections {
             shared_inbox: Inbox::with_capacity(SHARED_INBOX),
             check_ns: 0,
             scan_ns: 0,
+            awaited: match plan.model {
+                Model::Closed(_) => AWAITED * plan.pipeline_depth,
+                Model::Open(_) => usize::MAX,
+            },
             connect_ns: (plan.timeouts.connect_ms * 1e6) as u64,
             request_ns: (plan.timeouts.request_ms * 1e6) as u64,
             backoff_longest_ns: if plan.endpoints.iter().all(Endpoint::in_service) {
@@ -343,7 +351,7 @@ impl Connections {
     /// Waits for events, until an instant at the latest. A ring first sends what was offered.
     #[inline]
     pub fn wait(&mut self, events: &mut Events, now_and_until_ns: (u64, u64)) -> Sent {
-        let expects = self.in_flight > 0;
+        let expects = (1..=self.awaited).contains(&self.in_flight);
         match &mut self.waiter {
             Waiter::Poll(poller) => {
                 events.poll(poller, now_and_until_ns, expects);

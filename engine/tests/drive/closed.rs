@@ -42,6 +42,21 @@ fn a_mix_of_pipelined_operations_over_two_threads_is_accounted_for() {
 }
 
 #[test]
+fn a_thread_stays_awake_for_the_replies_to_few_users() {
+    let server = server(|options| options.delay_us = 50.0);
+    let spun_ns = [(4, 200.0), (4, 0.0), (40, 200.0)].map(|(users, spin_us)| {
+        let changes = json!({"model": {"kind": "closed", "users": users, "spin_us": spin_us},
+            "pool": {"connections": users}, "phases": {"ramp_up_s": 0, "warm_up_s": 0.1, "measure_s": 0.2}});
+        let outcome = drive(plan(server.port(), changes));
+        assert_eq!((outcome.errors(), outcome.record.total.timeouts), (0, 0));
+        outcome.record.threads.iter().map(|thread| thread.calls.spun_ns).sum::<u64>()
+    });
+    let [few, asleep, many] = spun_ns;
+    // One of more users looks no longer than the stretch before an instant: that of an interval's end.
+    assert!(few > many && many < 1_000_000 && asleep == 0, "{spun_ns:?}");
+}
+
+#[test]
 fn the_drive_ends_when_every_user_has_done_its_operations() {
     let server = server(|_| {});
     let changes = json!({

@@ -149,6 +149,17 @@ fn closed_drives_take_turns() {
 }
 
 #[test]
+fn drives_that_stay_awake_take_turns_and_sleep_between_them() {
+    let awake = json!({"model": {"kind": "closed", "users": 2, "spin_us": 200.0}});
+    for outcome in twice(|port| sliceable(port, awake.clone())) {
+        let (first, last) = (&outcome.record.slices[0], &outcome.record.slices[ROUNDS - 1]);
+        let own_s = ROUNDS as f64 * (SLICE_S + SETTLE_S);
+        let cpu_s: f64 = outcome.record.threads.iter().map(|thread| thread.cpu_s).sum();
+        assert!(cpu_s < (last.end_s - first.begin_s + own_s) / 2.0, "{cpu_s} s of CPU in {own_s} s of its own");
+    }
+}
+
+#[test]
 fn drives_of_several_threads_take_turns() {
     twice(|port| sliceable(port, json!({"threads": 2})));
 }

@@ -23,6 +23,8 @@ const TAKEN_AT_ONCE: usize = 1024;
 const FINE_NS: u64 = 2_000_000;
 /// The longest wait: far from what overflows.
 const LONGEST_NS: u64 = 3600 * SECOND_NS;
+/// Between two looks, some 100 ns: what else the CPU's core does has it meanwhile.
+const PAUSES: usize = 4;
 /// How often a submission is tried that the system has no memory for.
 const ATTEMPTS: usize = 1000;
 
@@ -204,7 +206,7 @@ impl Waits for Ring {
         if self.has_more() {
             self.submit_and(Wait::Poll);
         } else {
-            std::hint::spin_loop();
+            (0..PAUSES).for_each(|_| std::hint::spin_loop());
         }
     }
 
