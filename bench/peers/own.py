@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.drive_plan import Closed, Documents, Keys, Open, Phases, Plan, Pool, Timeouts, Verify
+from loadstone.plan.drive_plan import SPIN_US, Closed, Documents, Keys, Open, Phases, Plan, Pool, Timeouts, Verify
 from loadstone.plan.operations import Command, HttpRequest, Operation
 from peers.child import pinned_to
 from peers.load import KEYS, VALUE_BYTES, Case, Reading, Target
@@ -32,7 +32,7 @@ def plan_of(
 ) -> Plan:
     """A case as a plan: every reply is decoded and checked, every request has both of its times recorded.
 
-    `model`: None is a user a connection at full speed.
+    `model`: None is a user a connection at full speed, by a thread that has its CPU to itself, as a run has it.
     """
     if case.kind == "HTTP":
         operation = Operation(name="load", requests=(HttpRequest(path="/"),))
@@ -42,7 +42,7 @@ def plan_of(
         protocol="http1" if case.kind == "HTTP" else "resp2",
         endpoints=(target.endpoint,),
         cpus=tuple(cpus[:1]),
-        model=model or Closed(users=case.connections),
+        model=model or Closed(users=case.connections, spin_us=SPIN_US),
         pool=Pool(connections=case.connections),
         pipeline_depth=case.pipeline,
         phases=Phases(ramp_up_s=ramp_up_s, warm_up_s=warm_up_s, measure_s=seconds, drain_s=5),

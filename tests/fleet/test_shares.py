@@ -46,9 +46,10 @@ def test_agents_beside_each_other_take_turns_over_the_cpus() -> None:
 
 
 def test_threads_that_share_a_cpu_do_not_stay_awake() -> None:
-    paced = plan(model=Open(rate_per_s=100.0, spin_us=50.0), threads=1)
-    spins = [[one.model.spin_us for one in alone(paced, agents, one_machine=True)] for agents in (2, 3)]  # type: ignore[union-attr]
-    assert spins == [[50.0, 50.0], [0.0, 0.0, 0.0]]
+    for model in (Open(rate_per_s=100.0, spin_us=50.0), Closed(users=6, spin_us=50.0)):
+        planned = plan(model=model, threads=1)
+        spins = [[one.model.spin_us for one in alone(planned, agents, one_machine=True)] for agents in (2, 3)]
+        assert spins == [[50.0, 50.0], [0.0, 0.0, 0.0]]
 
 
 @pytest.mark.parametrize(

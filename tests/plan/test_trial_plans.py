@@ -188,7 +188,7 @@ def test_an_open_model_is_planned_as_well(small: str) -> None:
             "    kind: closed\n",
             "    kind: closed\n    think: 1\n",
             "33: workload.model.think: unknown key; did you mean 'think_time'? known here: kind, users, "
-            "think_time_ms, think_time, ramp_up, operations_per_user, operations_more",
+            "think_time_ms, think_time, ramp_up, operations_per_user, operations_more, spin_us",
         ),
         (
             "    field_share: 10 %\n",

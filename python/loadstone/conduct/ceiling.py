@@ -44,7 +44,7 @@ class CeilingGauge:
         shape = plan.model_dump_json(
             include={"operations", "documents", "data", "pipeline_depth", "threads", "protocol", "cpus", "back_end"}
         )
-        kind = f"{body_bytes} {shape}"
+        kind = f"{body_bytes} {plan.model.spin_us} {shape}"
         ceiling = self._known.get(kind) or self._measured(plan, body_bytes)
         if ceiling is not None:
             self._known[kind] = ceiling
@@ -105,4 +105,5 @@ def _rounded(size: float) -> int:
 
 def _with_users(plan: Plan, users: int, phases: Phases) -> Plan:
     pool = plan.pool.model_copy(update={"connections": users, "min_idle": None, "max_idle": None})
-    return plan.model_copy(update={"model": Closed(users=users), "pool": pool, "phases": phases})
+    closed = Closed(users=users, spin_us=plan.model.spin_us)
+    return plan.model_copy(update={"model": closed, "pool": pool, "phases": phases})

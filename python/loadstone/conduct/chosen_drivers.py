@@ -9,7 +9,7 @@ from loadstone.deploy.installed import require_programs
 from loadstone.errors import UserError
 from loadstone.fleet.shares import require_shareable
 from loadstone.fleet.spec import FleetSpec
-from loadstone.plan.drive_plan import Open, Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.driver_features import OPTIONAL, needed
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.drivers import NATIVE, DriverWord, driver_path
@@ -36,7 +36,7 @@ class ChosenDriver:
             changed["phases"] = plan.phases.model_copy(update={"warm_up_s": self.manifest.warm_up_s})
         if OPTIONAL not in self.manifest.can.features and plan.verify.read_back_max:
             changed["verify"] = plan.verify.model_copy(update={"read_back_max": 0})
-        if isinstance(plan.model, Open) and plan.model.spin_us is None:
+        if plan.model.spin_us is None:
             changed["model"] = plan.model.model_copy(update={"spin_us": 0.0})  # its program waits as it does
         return plan.model_copy(update=changed) if changed else plan
 

@@ -1,12 +1,11 @@
 """Completes a trial's plan for its drive: its endpoints, what replicas may serve, whether it stays awake."""
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 from loadstone.deploy.control import KeyStore, KnowsReads
 from loadstone.deploy.deployed import Deployed, Ready
-from loadstone.deploy.placement import OWN_CPUS, Placement
-from loadstone.plan.drive_plan import SPIN_US, Open, Plan
+from loadstone.deploy.placement import Placement
+from loadstone.plan.drive_plan import SPIN_US, Plan
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.operations import Operation
 from loadstone.record.machine import cpu_limit
@@ -59,26 +58,23 @@ def _is_apart(endpoint: Endpoint) -> bool:
     return bool(endpoint.slots) or endpoint.replica_of is not None
 
 
-def with_spin(plan: Plan, placement: Placement, ready: Ready, servers: Mapping[str, Mapping[str, Any]]) -> Plan:
-    """The plan of an open load with the time that its driver may stay awake, where it leaves that open.
+def with_spin(plan: Plan, placement: Placement, ready: Ready) -> Plan:
+    """The plan with the time that its driver may stay awake, where it leaves that open.
 
     A thread that sleeps wakes up late, by 40 to 100 us on a virtual machine: it sends late, and notices late. One that
-    stays awake takes a CPU for it. `servers`: the settings of the trial's servers.
+    stays awake takes a CPU for it.
     """
-    if not isinstance(plan.model, Open) or plan.model.spin_us is not None:
+    if plan.model.spin_us is not None:
         return plan
-    spin_us = SPIN_US if _has_cpus_of_its_own(plan, placement, ready, servers) else 0.0
+    spin_us = SPIN_US if _has_cpus_of_its_own(plan, placement, ready) else 0.0
     return plan.model_copy(update={"model": plan.model.model_copy(update={"spin_us": spin_us})})
 
 
-def _has_cpus_of_its_own(
-    plan: Plan, placement: Placement, ready: Ready, servers: Mapping[str, Mapping[str, Any]]
-) -> bool:
-    """A CPU for each thread that nothing else of the trial is placed on: no server, no line to one, no receivers.
+def _has_cpus_of_its_own(plan: Plan, placement: Placement, ready: Ready) -> bool:
+    """A CPU for each thread that nothing else of the run is placed on: no server, no line to one, no receivers.
 
     Nor is there a quota, which staying awake would use up.
     """
-    if placement.shared or plan.threads > len(placement.generator_cpus) or cpu_limit() is not None:
+    if placement.shared or placement.beside or plan.threads > len(placement.generator_cpus) or cpu_limit() is not None:
         return False
-    beside = any(settings.get("cpus") == OWN_CPUS for settings in servers.values()) and len(placement.server_cpus) == 1
-    return not beside and plan.receivers is None and all(deployed.line is None for deployed in ready.servers.values())
+    return plan.receivers is None and all(deployed.line is None for deployed in ready.servers.values())

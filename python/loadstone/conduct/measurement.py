@@ -127,7 +127,7 @@ class Measurement:
         """
         room = room or RoomWatch((part.server for part in ready.servers.values()), self.drivers.stop)
         plan = self.drivers.share(planned.driver, on_endpoints(planned.plan, ready, planned.target))
-        plan = with_spin(plan, self.placement, ready, planned.servers)
+        plan = with_spin(plan, self.placement, ready)
         prepared = PreparedTrial(planned, plan, ready, room, count_oom_kills(ready))
         for deployed in targets_of(ready, planned.target).values():
             deployed.traces.note(*keys_of(plan))

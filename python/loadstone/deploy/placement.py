@@ -21,6 +21,8 @@ class Placement:
     """Whether servers and generator may run on one CPU, and so spoil each other's figures."""
     note: str
     """One line for a person and the environment's record."""
+    beside: bool = False
+    """Whether under some condition a server has the generator's CPU, for want of another."""
 
 
 def place(generator_threads: int = 1) -> Placement:
@@ -51,10 +53,12 @@ def with_own_cpus(placement: Placement, servers: Iterable[str]) -> Placement:
     if not names or not placement.server_cpus:
         return placement
     own = own_cpus(placement.server_cpus, placement.generator_cpus)
-    beside = "; there is no other, so the two share it" if set(own) & set(placement.generator_cpus) else ""
-    where = f"the generator's CPU {_listed(own)}{beside}" if beside else f"CPU {_listed(own)}"
+    beside = bool(set(own) & set(placement.generator_cpus))
+    where = f"CPU {_listed(own)}"
+    if beside:
+        where = f"the generator's {where}; there is no other, so the two share it"
     note = f"{placement.note}; under conditions that give it CPUs of its own, {', '.join(names)} on {where}"
-    return replace(placement, note=note)
+    return replace(placement, note=note, beside=beside)
 
 
 def usable_cpus() -> int:

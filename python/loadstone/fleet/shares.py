@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from pydantic import ValidationError
 
 from loadstone.errors import UserError
-from loadstone.plan.drive_plan import Closed, Open, Plan, Share
+from loadstone.plan.drive_plan import Closed, Plan, Share
 
 
 def shares_of(plans: Sequence[Plan], agents: int, *, one_machine: bool) -> list[list[Plan]]:
@@ -23,7 +23,7 @@ def _shares_of(plan: Plan, of: int, *, one_machine: bool) -> list[Plan]:
     threads = max(1, min(plan.threads, _most_threads(plan) // of))
     changed: dict[str, object] = {"threads": threads, "start_at_unix_ns": None}
     crowded = one_machine and of * threads > len(plan.cpus)
-    if crowded and isinstance(plan.model, Open):  # one that stays awake would take another's CPU
+    if crowded:  # one that stays awake would take another's CPU
         changed["model"] = plan.model.model_copy(update={"spin_us": 0.0})
     shared = plan.model_copy(update=changed)
     return [

@@ -51,7 +51,8 @@ class Closed(PlanPart):
     """Closed model: each virtual user waits for its reply, thinks, and sends again.
 
     Each user ends after `operations_per_user`; the first `operations_more` of them do one more, so that all together
-    do a number that the users do not divide.
+    do a number that the users do not divide. `spin_us` is that of the open model; while replies
+    to more than eight users of a thread are due, it sleeps.
     """
 
     kind: Literal["closed"] = "closed"
@@ -61,6 +62,7 @@ class Closed(PlanPart):
     ramp_up: RampUp | None = None
     operations_per_user: int | None = Field(default=None, gt=0, le=OPERATIONS_MAX)
     operations_more: int = Field(default=0, ge=0, lt=1_000_000)
+    spin_us: float | None = Field(default=None, ge=0, le=1000)
 
     @property
     def operations(self) -> int | None:
