@@ -9,6 +9,7 @@ import pytest
 
 from loadstone.analyse.model import Bottleneck
 from loadstone.judge.bottleneck import bottleneck_of
+from loadstone.judge.typical_load import typical_load
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text
 
@@ -280,6 +281,19 @@ def test_the_parts_that_its_line_names_are_known_by_their_names(limited: Callabl
 def test_a_driver_that_spins_is_not_full(limited: Callable[..., Bottleneck]) -> None:
     spins = at_a_rate(1.0), lambda line: line["facts"]["plan"]["model"].update(spin_us=30.0)
     assert limited(busy("generator", 1.0), *spins).part == "paced"
+
+
+def test_cpu_that_the_driver_stayed_awake_for_is_free(clean: Line) -> None:
+    def awake(line: Line) -> None:
+        calls = {"wakeups": 9, "receives": 9, "replies": 9, "sends": 9, "requests": 9, "spun_ns": int(5.4e9)}
+        line["facts"]["host"]["idle_share"] = 0.01
+        line["facts"]["drive"]["measure_s"] = 6.0
+        line["facts"]["drive"]["threads"][0].update(cpu_s=5.6, wall_s=6.0, waited_s=0.0, calls=calls)
+        line["facts"]["placement"].update(server_cpus=[0], generator_cpus=[1])
+
+    load = typical_load([changed(clean, awake)])
+    assert load is not None
+    assert load.free == pytest.approx(0.01 + 0.9 / 2)
 
 
 def test_a_pool_smaller_than_its_users(limited: Callable[..., Bottleneck]) -> None:

@@ -81,6 +81,8 @@ class AtOnce(Piece):
     requests_a_send: float | None
     server_wakeups_per_s: float | None = None
     """How often the servers began to run, after a wait or because others had had the CPU; None: not observed."""
+    awake: float = Field(default=0.0, exclude_if=operator.not_)
+    """CPUs that the generator spent awake in waits instead of asleep: part of its CPU, and no work."""
 
 
 class EndpointCounts(Piece):

@@ -140,6 +140,7 @@ def at_once(trials: Sequence[TrialRecord]) -> AtOnce | None:
         wakeups_per_s=total.wakeups / elapsed_s,
         replies_a_wakeup=total.replies / total.wakeups if total.wakeups else None,
         requests_a_send=total.requests / total.sends if total.sends else None,
+        awake=total.spun_ns / 1e9 / elapsed_s,
         server_wakeups_per_s=_mean(wakes) if len(wakes) == len(known) else None,
     )
 

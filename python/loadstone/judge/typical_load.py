@@ -110,7 +110,7 @@ def _load(trial: TrialRecord) -> Load | None:
         generator=_generator(found),
         needed=_needed_by_parts(found),
         disk=disk_of(found),
-        free=free_cpu(found),
+        free=_free(found),
         pool=found.queued_ns / mean_ns if mean_ns else 0.0,
         response_s=sum(o.response_sum_ns for o in operations) / ended / 1e9,
         throughput_per_s=found.completed / found.drive.measure_s,
@@ -126,13 +126,22 @@ def _load(trial: TrialRecord) -> Load | None:
     )
 
 
+def _free(found: TrialEvidence) -> float:
+    """What no one used of the CPU, and what the driver stayed awake for without work: it gives that up to anyone."""
+    placed, elapsed_s = found.facts.placement, found.drive.measure_s
+    if placed is None:
+        return free_cpu(found)
+    awake_s = sum(thread.cpu_s - thread.working_s for thread in found.drive.threads)
+    return min(1.0, free_cpu(found) + awake_s / elapsed_s / max(1, len({*placed.server_cpus, *placed.generator_cpus})))
+
+
 def _counts_spinning(found: TrialEvidence) -> bool:
     """Whether it is known how long the driver stayed awake without work; older runs do not."""
     return any(thread.calls is not None and thread.calls.spun_ns for thread in found.drive.threads)
 
 
 def _generator(found: TrialEvidence) -> float | None:
-    if found.open is not None and (found.open.spin_us or 0) > 0 and not _counts_spinning(found):
+    if found.open is not None and found.open.spin_us and not _counts_spinning(found):
         return None
     threads = [thread for thread in found.drive.threads if thread.wall_s > 0]
     return max((of_its_time(t.working_s / t.wall_s, (t.waited_s or 0.0) / t.wall_s) for t in threads), default=None)

@@ -78,7 +78,7 @@ class Ceiling(Facts):
         return cls(
             throughput_per_s=completed / busy.measure_s if busy.measure_s > 0 else 0.0,
             users=plan.model.users if isinstance(plan.model, Closed) else 0,
-            hottest_thread_share=max((t.cpu_s / t.wall_s for t in busy.threads if t.wall_s > 0), default=1.0),
+            hottest_thread_share=max((t.working_s / t.wall_s for t in busy.threads if t.wall_s > 0), default=1.0),
             floor_p50_ns=min(floor, default=None),
         )
 

@@ -32,6 +32,8 @@ BOTTLENECKS: dict[Part, str] = {
 ROUND_TRIP = "round trip of this client"
 RATES = ("tps", "tps_store")
 """Columns whose figure counts failed operations, too."""
+_AWAKE_SHOWN = 0.005
+"""J: less of a CPU than that, spent awake in waits, is not said."""
 
 
 def bottleneck_text(row: Row) -> str:
@@ -54,9 +56,24 @@ def error_share(row: Row) -> float | None:
 
 
 def _driver_cpu_ns(row: Row) -> float | None:
-    """CPU time of the generator an operation, in ns; None where either was not observed."""
+    """CPU time of the generator's work an operation, in ns; None where either was not observed."""
     share = row.cpu_share.get(DRIVER)
-    return 1e9 * share / row.throughput_per_s if share is not None and row.throughput_per_s else None
+    if share is None or not row.throughput_per_s:
+        return None
+    return 1e9 * max(0.0, share - _awake(row)) / row.throughput_per_s
+
+
+def _awake(row: Row) -> float:
+    """CPUs that the generator spent awake in waits."""
+    return 0.0 if row.at_once is None else row.at_once.awake
+
+
+def _generator_cpu(row: Row) -> str:
+    """`100 %`; with what of it is no work."""
+    share, awake = row.cpu_share.get(DRIVER), _awake(row)
+    if share is None:
+        return ""
+    return fmt.percent(share) + (f" (awake in waits {fmt.percent(awake)})" if awake >= _AWAKE_SHOWN else "")
 
 
 def store_cores(row: Row) -> dict[str, float]:
@@ -211,7 +228,7 @@ _ALL = (
     ),
     Column(
         "generator_cpu", "generator CPU", "CPU of the generator's threads together; 100 % is one core.",
-        lambda r: r.cpu_share.get(DRIVER), fmt.percent, drop=5, optional=True,
+        lambda r: r.cpu_share.get(DRIVER), fmt.percent, drop=5, optional=True, row_text=_generator_cpu,
     ),
     Column(
         "wakeups", "wake-ups/s", "How often a second the generator's waits ended, with replies or with what was due.",
