@@ -41,6 +41,10 @@ class ScriptedAgent:
     ordered_late: bool = False
     """The order to begin does not reach it in time."""
     answers: bool = True
+    moved_ns: int = 0
+    """By how much its clock moves in its next drive."""
+    says: str | dict[str, Any] | None = None
+    """In the place of its first interval."""
     drain_s: float = 0.0
     """What each of its slices takes to be drained."""
     plans: list[list[Plan]] = field(default_factory=list)
@@ -67,6 +71,7 @@ class ScriptedCluster:
         }
         self.gone: dict[str, str] = {}
         self.drive = ""
+        self.pid = 4_000_000
         self._heard: list[Heard] = []
 
     @property
@@ -88,7 +93,7 @@ class ScriptedCluster:
         agent.stopped.clear()
         if agent.refuses is not None:
             return {"type": "failed", "drive": self.drive, "why": agent.refuses}  # type: ignore[return-value]
-        return {"type": "opened", "drive": self.drive, "pid": 4_000_000, "cpus": 2}  # type: ignore[return-value]
+        return {"type": "opened", "drive": self.drive, "pid": self.pid, "cpus": 2}  # type: ignore[return-value]
 
     def send(self, member: Member, function: Callable[..., object], *args: Any) -> None:
         agent, drive = self.agents[member.name], args[0]
@@ -116,8 +121,11 @@ class ScriptedCluster:
         """There is nothing to end."""
 
     def say(self, agent: ScriptedAgent, drive: str, kind: str, **said: object) -> None:
+        self._tell(agent, json.dumps({"type": kind, "drive": drive, **said}) + "\n")
+
+    def _tell(self, agent: ScriptedAgent, line: str) -> None:
         for heard in self._heard:
-            heard(agent.member.name, json.dumps({"type": kind, "drive": drive, **said}) + "\n")
+            heard(agent.member.name, line)
 
     def _follow(self, agent: ScriptedAgent, drive: str, begin_ns: int) -> None:
         time.sleep(max(0.0, (begin_ns - agent.offset_ns - time.monotonic_ns()) / 1e9))
@@ -131,6 +139,11 @@ class ScriptedCluster:
                 return
             if number == 1 and agent.dies is not None:
                 self.say(agent, drive, "ended", why=agent.dies)
+                return
+            if agent.says is not None:
+                self._tell(
+                    agent, agent.says if isinstance(agent.says, str) else json.dumps({"drive": drive, **agent.says})
+                )
                 return
             self.say(agent, drive, "interval", number=place, interval=interval.model_dump(mode="json"))
             if number == 1 and agent.stops is not None:
@@ -158,6 +171,13 @@ class ScriptedClocks:
         for member in members:
             if not self._cluster.agents[member.name].answers:
                 raise AgentLost(member.name, "it does not answer")
+
+    def moved_ns(self, member: Member) -> int:
+        agent = self._cluster.agents[member.name]
+        if self.measured % 2:  # before a drive
+            return 0
+        moved_ns, agent.moved_ns = agent.moved_ns, 0
+        return moved_ns
 
     def offset(self, member: Member, at_ns: int | None = None) -> ClockOffset:  # noqa: ARG002 (the seam's signature)
         return ClockOffset(self._cluster.agents[member.name].offset_ns, BOUND_NS)

@@ -129,3 +129,10 @@ def test_where_they_are_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.delenv(certificates.FOLDER_VARIABLE)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert certificates.default_folder() == tmp_path / "loadstone" / "fleet"
+
+
+def test_a_user_without_a_home_is_told_what_to_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that was given a number alone."""
+    monkeypatch.setenv(certificates.FOLDER_VARIABLE, "~nobody-of-that-name/x")
+    with pytest.raises(UserError, match=r"~nobody-of-that-name/x has no home folder here; name their folder by"):
+        certificates.default_folder()

@@ -117,7 +117,21 @@ def test_the_best_known_offset_is_the_one_that_is_used(monkeypatch: pytest.Monke
     now[0] += 10**9
     assert them.offset(MEMBER).bound_ns > 10**6
     assert len(them.history(MEMBER)) == 2
-    assert them.disagreement_ns(MEMBER) == 0
+    assert them.moved_ns(MEMBER) == 0
+
+
+def test_what_was_measured_before_a_clock_moved_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a suspended machine, or of another one under its name."""
+    offsets = iter([ClockOffset(5, 10), ClockOffset(10**9, 10**6), ClockOffset(10**9, 10**6)])
+    monkeypatch.setattr(clocks, "measure", lambda *_: Measured(10**12, next(offsets), 0))
+    monkeypatch.setattr(clocks.time, "monotonic_ns", lambda: 10**12)
+    cluster: Cluster = TwoClocks(lambda: 1, 0)
+    them = ClocksOfMembers(cluster, again_s=3600)
+    for _ in range(3):
+        them.measure([MEMBER])
+    assert them.offset(MEMBER) == ClockOffset(10**9, 10**6)
+    assert them.moved_ns(MEMBER) == 10**9 - 5 - 10 - 10**6
+    assert them.moved_ns(MEMBER) == 0, "it was told"
 
 
 def test_a_clock_that_was_never_compared_is_not_guessed() -> None:

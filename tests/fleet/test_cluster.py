@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from loadstone.errors import UserError
+from loadstone.errors import Interrupted, UserError
 from loadstone.fleet import certificates, clocks, cluster, seam
 from loadstone.fleet.cluster import DaskCluster, open_cluster
 from loadstone.fleet.doctor import answer_nothing, examined, facts_here
@@ -373,6 +373,11 @@ def test_too_few_agents_are_told_with_their_number(tmp_path: Path, monkeypatch: 
         address = scheduler.stderr.readline().split("scheduler: ")[1].strip()
         with pytest.raises(UserError, match=r"0 of 4 agents are there; start more: loadstone fleet agent tls://127"):
             open_cluster(read_fleet(f"{address}?agents=4"), folder=tmp_path / "them")
+        with pytest.raises(Interrupted, match="before anything was measured"):
+            open_cluster(read_fleet(f"{address}?agents=4"), folder=tmp_path / "them", stopped=lambda: True)
+        down = done("fleet", "down", address, environment=environment)
+        assert (down.returncode, down.stdout) == (0, "ended: the scheduler and 0 members\n")
+        assert scheduler.wait(10) == 0
 
 
 def test_a_user_without_a_name_has_a_number(monkeypatch: pytest.MonkeyPatch) -> None:

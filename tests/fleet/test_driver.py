@@ -131,6 +131,44 @@ def test_a_lost_agent_ends_the_trial_and_the_run_goes_on_without_it(how: str) ->
     assert why in notes[0]
 
 
+@pytest.mark.fault(
+    "an agent's clock is set, or its machine suspended, in a trial", "the trial is invalid and names it", area="fleet"
+)
+def test_a_clock_that_moved_in_a_trial_makes_it_invalid() -> None:
+    cluster = ScriptedCluster(2)
+    driver = fleet(cluster)
+    cluster.agents["agent-2"].moved_ns = 10**9
+    with pytest.raises(AgentFailed, match=r"agent-2: its monotonic clock moved by 1e\+03 ms in this trial"):
+        drive_alone(driver, plan())
+    assert len(drive_alone(driver, plan()).agents) == 2, "it is not lost"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no JSON", "[]", "{}", {"type": "interval"}, {"type": "records", "records": 1}, {"type": "failed", "why": 1},
+        {"type": "interval", "number": -1, "interval": {}}, {"type": "interval", "interval": {"index": "x"}},
+    ],
+)  # fmt: skip
+@pytest.mark.fault("an agent writes what is no message", "the trial is invalid and names it", area="fleet")
+def test_what_is_no_message_is_that_agents_failure(said: str | dict[str, Any]) -> None:
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-2"].says = said
+    with pytest.raises(AgentFailed, match=r"^agent agent-2: it wrote what is no message"):
+        drive_alone(fleet(cluster), plan(phases=Phases(warm_up_s=1.0, measure_s=60.0)))
+    assert cluster.agents["agent-1"].stopped.is_set()
+
+
+def test_engines_of_earlier_drives_are_no_part_of_what_makes_the_load() -> None:
+    cluster, pids = ScriptedCluster(2), {7}
+    driver = fleet(cluster, one_machine=True, pids=pids)
+    drive_alone(driver, plan())
+    assert pids == {7, 4_000_000}
+    cluster.pid = 4_000_001
+    drive_alone(driver, plan())
+    assert pids == {7, 4_000_001}
+
+
 def test_what_the_cluster_itself_knows_counts_at_once() -> None:
     cluster = ScriptedCluster(2)
 

@@ -5,15 +5,20 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
 from loadstone.drive.outcome import read_interval, read_record
-from loadstone.plan.drive_plan import Phases, Plan
+from loadstone.fleet import tls_files
+from loadstone.plan.drive_plan import Closed, Phases, Plan, Pool
+from loadstone.plan.endpoints import Endpoint, Tls
+from loadstone.plan.operations import Command, Operation
 
+from ..servers import TLS_PASSWORD
 from .conftest import Store
 
 ENDLESS = Phases(warm_up_s=0.0, measure_s=600.0, drain_s=2.0)
@@ -199,3 +204,33 @@ def test_it_ends_with_the_process_that_started_it(store: Store) -> None:
     finally:
         parent.kill()
         parent.communicate()
+
+
+def test_files_of_tls_come_with_the_plan_and_are_in_memory_alone(
+    engine: Process, tls_redis: Callable[[str], int], odd_certificates: Path
+) -> None:
+    """They are of another machine: none has these names here."""
+    port, texts = tls_redis("good"), tls_files.read([_by_tls(odd_certificates, 1)])
+    assert list(texts) == [str(odd_certificates / "ca.pem")]
+    plan = _by_tls(Path("/nowhere"), port).model_dump(mode="json")
+    engine.order("drive", plans=[plan], rounds=None, lease_s=60)
+    assert "/nowhere/ca.pem" in engine.line()["why"]
+    files = {"/nowhere/ca.pem": texts[str(odd_certificates / "ca.pem")]}
+    engine.order("drive", plans=[plan], rounds=None, lease_s=60, files=files)
+    assert engine.line()["type"] == "opened"
+    engine.begin()
+    (record,) = engine.until("records")[-1]["records"]
+    assert read_record(json.dumps(record)).total.ok > 0
+    engine.order("drive", plans=[plan], rounds=None, lease_s=60, files={"/nowhere/ca.pem": "no certificate"})
+    assert "/nowhere/ca.pem" in engine.line()["why"], "named as the user has named it"
+
+
+def _by_tls(folder: Path, port: int) -> Plan:
+    operation = Operation(name="ping", commands=(Command(args=("PING",)),))
+    return Plan(
+        endpoints=(Endpoint(host="localhost", port=port, password=TLS_PASSWORD, tls=Tls(ca_file=f"{folder}/ca.pem")),),
+        model=Closed(users=2),
+        pool=Pool(connections=2),
+        phases=Phases(warm_up_s=0.0, measure_s=0.5, drain_s=1.0),
+        operations=(operation,),
+    )

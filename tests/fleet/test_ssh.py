@@ -226,7 +226,7 @@ def test_a_port_that_is_taken_there_is_not_the_end(hosts: SshHosts, monkeypatch:
 
 
 def test_no_secret_and_no_question_stands_on_its_command_line() -> None:
-    words = ssh_command(SshHost("db-1", "load", 2222), {1: 2}, {3: 4})
+    words = ssh_command(SshHost("db-1", "load", 2222), {1: 2}, {3: "127.0.0.1:4"})
     assert words[:2] == ["ssh", "-T"]
     assert "-oBatchMode=yes" in words
     assert words[words.index("--") :][1] == "db-1"

@@ -251,7 +251,8 @@ def down_command(*, fleet: Fleet, folder: Folder = None) -> None:
     """End a fleet that is there: its scheduler, and the agents that were started with it."""
     from loadstone.fleet.cluster import open_cluster
 
-    cluster = open_cluster(_there(fleet), folder=folder, claim=True)  # a run that goes on is not ended by mistake
+    # Claimed: a run that goes on is not ended by mistake.
+    cluster = open_cluster(_there(fleet), folder=folder, claim=True, empty=True)
     number = len(cluster.members)
     try:
         cluster.end_fleet()

@@ -18,7 +18,7 @@ from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.drivers import NATIVE
 
-OpenFleet = Callable[[FleetSpec], tuple[Cluster, Clocks]]
+OpenFleet = Callable[[FleetSpec, Callable[[], bool]], tuple[Cluster, Clocks]]
 
 
 @dataclass
@@ -84,12 +84,13 @@ def fleet_of(
     drivers: Drivers,
     lost_agent: LostAgent,
     note: Callable[[str], None],
+    stopped: Callable[[], bool],
 ) -> Iterator[Cluster | None]:
     """The cluster of the fleet that a run names, while it is needed. Raises LoadstoneError if it cannot be opened."""
     if spec is None:
         yield None
         return
-    cluster, clocks = open_fleet(spec)
+    cluster, clocks = open_fleet(spec, stopped)
     try:
         one_machine = spec.kind == "local"
         drivers.fleet = FleetDriver(

@@ -55,12 +55,12 @@ from loadstone.terminal import discard, on_terminal
 MonitorsOf = Callable[[Watch], Sequence[Monitor]]
 
 
-def open_fleet(spec: FleetSpec) -> tuple[Cluster, Clocks]:
+def open_fleet(spec: FleetSpec, stopped: Callable[[], bool]) -> tuple[Cluster, Clocks]:
     """The cluster of a fleet, and the clocks of its members. Raises LoadstoneError where it cannot be opened."""
     from loadstone.fleet.clocks import ClocksOfMembers  # only now: it takes time to load
     from loadstone.fleet.cluster import open_cluster
 
-    cluster = open_cluster(spec)
+    cluster = open_cluster(spec, stopped=stopped)
     return cluster, ClocksOfMembers(cluster)
 
 
@@ -106,7 +106,9 @@ def opened(
         path = held.enter_context(_folder_of_run(options, run.experiment))
         others = held.enter_context(measuring(path, share=options.share_machine, remark=progress.note))
         ledger = held.enter_context(_ledger_of_run(path, progress.note))
-        cluster = held.enter_context(fleet_of(run.fleet, seams.fleet, drivers, options.lost_agent, progress.note))
+        cluster = held.enter_context(
+            fleet_of(run.fleet, seams.fleet, drivers, options.lost_agent, progress.note, stopping.is_set)
+        )
         monitors = held.enter_context(_monitors_of(cluster, seams.monitors, progress.note))
         cpus, step = run.placement.server_cpus, progress.step
         context = DeployContext(

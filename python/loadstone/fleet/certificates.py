@@ -104,12 +104,19 @@ def made(days: float = DAYS, now: datetime | None = None) -> Mapping[Part, Crede
 
 
 def default_folder() -> Path:
-    """Where certificates are looked for: `$LOADSTONE_FLEET_CERTIFICATES`, else `~/.config/loadstone/fleet`."""
+    """Where certificates are looked for: `$LOADSTONE_FLEET_CERTIFICATES`, else `~/.config/loadstone/fleet`.
+
+    Raises UserError where the user has no home.
+    """
     named = os.environ.get(FOLDER_VARIABLE)
-    if named:
-        return Path(named).expanduser()
     root = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(root) if root else Path.home() / ".config") / "loadstone" / "fleet"
+    try:
+        if named:
+            return Path(named).expanduser()
+        return (Path(root) if root else Path.home() / ".config") / "loadstone" / "fleet"
+    except RuntimeError:  # a user that the system does not know, as a number in a container
+        remedy = f"name their folder by --certificates or {FOLDER_VARIABLE}, without ~"
+        raise UserError(f"fleet certificates: {named or 'your user'} has no home folder here; {remedy}") from None
 
 
 def write(folder: Path, credentials: Mapping[Part, Credential]) -> None:

@@ -2,7 +2,10 @@
 
 Many exchanges are made, and the one with the least round trip counts: a member read its clock somewhere between the
 question and the answer, so the offset is that reading less the middle, wrong by half of the round trip at most. Two
-clocks drift apart meanwhile, by what the kernel may slew them (`DRIFT`); the bound grows by it with an offset's age.
+clocks drift apart meanwhile, by what NTP may slew them (`DRIFT`); the bound grows by it with an offset's age.
+
+A clock may do otherwise: its machine was suspended, it is slewed faster, or the name is another machine's by now. Then
+two measurements contradict each other: the earlier ones are forgotten, and the trial does not count (`moved_ns`).
 """
 
 import contextlib
@@ -82,6 +85,7 @@ class ClocksOfMembers:
         self._again_s = again_s
         self._lock = threading.Lock()
         self._measured: dict[str, deque[Measured]] = {}
+        self._moved: dict[str, int] = {}
         self._members: tuple[Member, ...] = ()
         self._thread: threading.Thread | None = None
 
@@ -115,10 +119,10 @@ class ClocksOfMembers:
         with self._lock:
             return tuple(self._measured.get(member.name, ()))
 
-    def disagreement_ns(self, member: Member) -> int:
-        """By how much its newest measurement contradicts the one before; 0: not at all."""
-        history = self.history(member)
-        return disagreement_ns(history[-2], history[-1]) if len(history) > 1 else 0
+    def moved_ns(self, member: Member) -> int:
+        """By how much its measurements contradicted each other since this was asked last; 0: not at all."""
+        with self._lock:
+            return self._moved.pop(member.name, 0)
 
     def again(self) -> None:
         """Measure all of the last time once more. One that is lost is left out: its driver notices by itself."""
@@ -130,7 +134,12 @@ class ClocksOfMembers:
 
     def _add(self, member: Member, measured: Measured) -> None:
         with self._lock:
-            self._measured.setdefault(member.name, deque(maxlen=KEPT)).append(measured)
+            known = self._measured.setdefault(member.name, deque(maxlen=KEPT))
+            moved_ns = disagreement_ns(known[-1], measured) if known else 0
+            if moved_ns:
+                known.clear()
+                self._moved[member.name] = max(moved_ns, self._moved.get(member.name, 0))
+            known.append(measured)
 
 
 def _again(clocks: "weakref.ref[ClocksOfMembers]", again_s: float) -> None:

@@ -16,12 +16,13 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from loadstone.errors import DriveFailed, UserError
+from loadstone.errors import DriveFailed, Interrupted, UserError
 from loadstone.fleet import certificates
 from loadstone.fleet.certificates import Credential, Part
 from loadstone.fleet.dask_library import CONNECT_S, KEY, Client, reason, security, set_up
 from loadstone.fleet.identity import Identity, differences, own_identity
 from loadstone.fleet.launching import (
+    INTERRUPTED,
     LOOPBACK,
     Launch,
     Launched,
@@ -54,33 +55,39 @@ def open_cluster(
     claim: bool = True,
     listen: tuple[str, int] = (LOOPBACK, 0),
     credentials: Mapping[Part, Credential] | None = None,
+    empty: bool = False,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> "DaskCluster":
     """Connect to a fleet; one that is named by `local:` or `ssh:` is started first, and ends with `close`.
 
     `folder`: of the certificates for a fleet that is there; None: the default one. A fleet that is started gets new
-    ones, which are in memory alone. `claim`: whether its agents are this command's alone from now on.
+    ones, which are in memory alone. `claim`: whether its agents are this command's alone from now on. `empty`: a
+    scheduler without any member will do. `stopped`: whether the command is to end, and nothing more to be waited for.
 
     Raises:
         UserError: certificates are missing or not accepted, no scheduler answers, versions differ, or agents are used
             by another command; each names the agents.
         DriveFailed: an agent does not start.
+        Interrupted: it was `stopped`.
     """
     if spec.address is not None:
         host, port = spec.address
         address = f"tls://[{host}]:{port}" if ":" in host else f"tls://{host}:{port}"
         credential = certificates.read(folder or certificates.default_folder(), "command")
-        return _opened(DaskCluster(address, credential, {}, None, claim=claim, agents=spec.agents))
+        return _opened(
+            DaskCluster(address, credential, {}, None, claim=claim, agents=spec.agents, empty=empty), stopped
+        )
     issued = credentials or certificates.made()
     scheduler, address = launch_scheduler(listen, issued["scheduler"])
     try:
         if spec.agents is not None and spec.kind == "local":
-            launched, launch = launch_local(spec.agents, address, issued["agent"])
+            launched, launch = launch_local(spec.agents, address, issued["agent"], stopped)
         else:
-            launched, launch = launch_by_ssh(spec.hosts, address, issued["agent"])
+            launched, launch = launch_by_ssh(spec.hosts, address, issued["agent"], stopped)
     except BaseException:
         scheduler.close()
         raise
-    return _opened(DaskCluster(address, issued["command"], launched, scheduler, claim=claim, launch=launch))
+    return _opened(DaskCluster(address, issued["command"], launched, scheduler, claim=claim, launch=launch), stopped)
 
 
 class DaskCluster:
@@ -96,9 +103,10 @@ class DaskCluster:
         claim: bool,
         agents: int | None = None,
         launch: Launch | None = None,
+        empty: bool = False,
     ) -> None:
         """`agents`: so many are waited for; None: those that were launched, or one. `launch`: starts one again."""
-        self._launch = launch
+        self._launch, self._empty = launch, empty
         self._launching: set[str] = set()
         self._agents = agents
         self._until = time.monotonic() + (0.0 if agents is None else NAMED_S)
@@ -130,11 +138,15 @@ class DaskCluster:
             threading.Thread(target=self._tell, name="fleet-heard", daemon=True),
         ]
 
-    def open(self) -> None:
+    def open(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Connect, wait for the members, compare versions, claim them. Raises as `open_cluster`."""
         for thread in self._threads:
             thread.start()
-        self._opened.result(2 * CONNECT_S + 2 * self._join_s)
+        until = time.monotonic() + 2 * CONNECT_S + 2 * self._join_s
+        while not concurrent.futures.wait([self._opened], LOOK_S / 5).done and time.monotonic() < until:
+            if stopped():
+                raise Interrupted(INTERRUPTED)
+        self._opened.result(0)
         self._require_alike()
         if self._token:
             self._claim()
@@ -279,11 +291,11 @@ class DaskCluster:
     async def _await_members(self, client: Any) -> None:
         """The members: those that were started, or all that are there. Raises UserError if there is none."""
         deadline = time.monotonic() + self._join_s
-        needed = self._agents or (1 if self._token else 0)  # monitors alone may be listed
+        needed = self._agents or (1 if self._token and not self._empty else 0)  # monitors alone may be listed
         while True:
             workers = await self._workers(client)
             agents = sum(_role_of(info) == "agent" for info in workers.values())
-            if workers and agents >= needed and len(workers) >= len(self._launched):
+            if (workers or self._empty) and agents >= needed and len(workers) >= len(self._launched):
                 break
             if time.monotonic() > deadline:
                 named = "" if self._agents is None else f" of {self._agents}"
@@ -494,9 +506,9 @@ def _require_function(function: Callable[..., object]) -> None:
         raise TypeError(f"{name}: only functions on the level of a module of loadstone can be called on a member")
 
 
-def _opened(cluster: DaskCluster) -> DaskCluster:
+def _opened(cluster: DaskCluster, stopped: Callable[[], bool]) -> DaskCluster:
     try:
-        cluster.open()
+        cluster.open(stopped)
     except BaseException:
         cluster.close()
         raise

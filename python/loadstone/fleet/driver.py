@@ -5,7 +5,6 @@ is heard once a second, and lost when it was not heard three times. Then the tri
 and what becomes of the run is as the user asked (`spec.LostAgent`).
 """
 
-import json
 import queue
 import secrets
 import socket
@@ -17,12 +16,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from loadstone.deploy.transport import is_loopback
 from loadstone.drive.driver import OnInterval, RoundsOptions, Timetable
 from loadstone.drive.merging import Agent, MergedIntervals, merged_record
-from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
+from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed, FleetGone, Interrupted
 from loadstone.fleet import agent as on_agent
+from loadstone.fleet import tls_files
 from loadstone.fleet.seam import AgentFailed, AgentLost, ClockOffset, Cluster, Member
 from loadstone.fleet.shares import shares_of
 from loadstone.fleet.spec import LostAgent
@@ -51,6 +53,8 @@ EDGE_S = 0.001
 """What clocks may drift apart in a block; their bounds come on top."""
 CALLERS = 64
 """Agents that are called at once."""
+NO_MESSAGE = "it wrote what is no message; install one version on all"
+"""Of an agent that has a certificate, and yet is broken."""
 
 
 class Clocks(Protocol):
@@ -61,6 +65,9 @@ class Clocks(Protocol):
 
     def offset(self, member: Member, at_ns: int | None = None) -> ClockOffset:
         """At that time of this machine's CLOCK_MONOTONIC; None: now. Raises AgentLost where it was never compared."""
+
+    def moved_ns(self, member: Member) -> int:
+        """By how much a clock contradicted itself since this was asked last; 0: not at all."""
 
 
 class LateOrder(AgentFailed):
@@ -92,7 +99,9 @@ class FleetDriver:
         """
         self._cluster, self._clocks = cluster, clocks
         self._lost_agent, self._note = lost_agent, note
-        self._one_machine, self._pids = one_machine, pids
+        self._one_machine, self._pids = one_machine, set[int]() if pids is None else pids
+        self._own_pids: set[int] = set()
+        """Of these, those of the last drive."""
         self._agents = tuple(member for member in cluster.members if member.role == "agent")
         self._left_out: dict[str, str] = {}
         """Agents that were lost, and why."""
@@ -112,6 +121,7 @@ class FleetDriver:
 
         Raises:
             AgentLost: an agent does not answer any more, or its engine ended.
+            AgentFailed: it cannot do its part, its clock moved, or what it says is no message.
             FleetGone: no agent is left, or one was lost and the run is to end then.
             DriveFailed: also in rounds of which applications stand still in the others' slices: agents do not know
                 when all of them are drained.
@@ -148,22 +158,40 @@ class FleetDriver:
     def _driven(self, drive: "_Drive") -> list[DriveRecord]:
         try:
             self._clocks.measure(drive.members)
+            for member in drive.members:
+                self._clocks.moved_ns(member)  # before this drive: it has the new offset
             drive.open(max(self._clocks.offset(member).bound_ns for member in drive.members), self._drain_s)
-            if self._pids is not None and self._one_machine:
-                self._pids |= drive.pids
+            self._count(drive.pids)
             drive.begin({member.name: self._clocks.offset(member) for member in drive.members})
             drive.follow()
         except BaseException:
             drive.abandon()
-            if self._pids is not None:
-                self._pids -= drive.pids
+            self._count(set())
             raise
         with suppress(AgentLost, AgentFailed):  # all of the trial is here; the next one finds out
             self._clocks.measure(drive.members)
+        for member in drive.members:
+            self._require_steady(member)
         records = drive.records({member.name: self._clocks.offset(member, drive.begin_ns) for member in drive.members})
         drains_s = [one.drained_s - one.end_s for record in records for one in record.slices]
         self._drain_s = max(drains_s, default=self._drain_s)
         return records
+
+    def _count(self, pids: set[int]) -> None:
+        """Engines on this machine are part of what makes the load; those of earlier drives are no more."""
+        self._pids -= self._own_pids
+        self._own_pids = pids if self._one_machine else set()
+        self._pids |= self._own_pids
+
+    def _require_steady(self, member: Member) -> None:
+        """Raises AgentFailed where nobody knows when it began."""
+        moved_ns = self._clocks.moved_ns(member)
+        if moved_ns:
+            raise AgentFailed(
+                member.name,
+                f"its monotonic clock moved by {moved_ns / 1e6:.3g} ms in this trial: "
+                "its machine was suspended, or its clock is slewed faster than NTP does",
+            )
 
     def _hear(self, name: str, message: object) -> None:
         drive = self._current
@@ -348,14 +376,19 @@ class _Drive:
         within_s = OPENING_S + max(plan.timeouts.connect_ms for plan in share.plans) / 1e3
         work, member = {"plans": [plan.model_dump(mode="json") for plan in share.plans], "rounds": rounds}, share.member
         try:
-            answer = self.cluster.call(
-                member, on_agent.open_drive, self.name, work, LEASE_S, within_s, timeout_s=within_s + ANSWER_S
+            work["files"] = tls_files.read(share.plans)
+            answer = _Said.model_validate(
+                self.cluster.call(
+                    member, on_agent.open_drive, self.name, work, LEASE_S, within_s, timeout_s=within_s + ANSWER_S
+                )
             )
         except DriveFailed as problem:
             return problem
-        if answer["type"] != "opened":
-            return AgentFailed(member.name, f"{answer['why']}{self._hint(share)}")
-        share.pid, share.cpus = int(answer["pid"]), int(answer["cpus"])
+        except ValidationError:
+            return AgentFailed(member.name, NO_MESSAGE)
+        if answer.type != "opened":
+            return AgentFailed(member.name, f"{answer.why}{self._hint(share)}")
+        share.pid, share.cpus = answer.pid, answer.cpus
         return None
 
     def _hint(self, share: _Share) -> str:
@@ -370,7 +403,8 @@ class _Drive:
         return [share for share in self._shares.values() if share.records is None]
 
     def _may_report(self, share: _Share) -> bool:
-        return share.heard_s > 0 and time.monotonic() - share.heard_s < SILENT_S
+        there = share.heard_s > 0 and share.member.name not in self.cluster.lost()
+        return there and time.monotonic() - share.heard_s < SILENT_S
 
     def _send(self, share: _Share, function: Callable[..., object], *more: object) -> None:
         self.cluster.send(share.member, function, self.name, *more)
@@ -401,22 +435,23 @@ class _Drive:
             return
 
     def _take(self, name: str, line: object, came_s: float, *, to_user: bool) -> None:
-        message = _read(name, line)
         share = self._shares.get(name)
-        if share is None or message.get("drive") != self.name or share.records is not None:
+        if share is None or share.records is not None:
             return
-        share.heard_s = max(share.heard_s, came_s)
-        kind = message["type"]
-        if kind == "ended":
-            raise AgentLost(name, str(message["why"]))
-        if kind == "failed":
-            raise (LateOrder if message.get("late") else AgentFailed)(name, str(message["why"]))
-        if kind == "interval" and to_user:
-            number = int(message["number"])
-            self._hand_on(number, self._merged[number].take(name, read_interval(json.dumps(message["interval"]))))
-        elif kind == "records":
-            records = [read_record(json.dumps(record)) for record in message["records"]]
-            self._take_records(share, records, to_user=to_user)
+        said = _read(name, line)
+        if said.drive != self.name:
+            return
+        if said.number >= len(self._merged):
+            raise AgentFailed(name, NO_MESSAGE)
+        share.heard_s = 0.0 if said.type in ("ended", "failed") else max(share.heard_s, came_s)
+        if said.type == "ended":
+            raise AgentLost(name, said.why)
+        if said.type == "failed":
+            raise (LateOrder if said.late else AgentFailed)(name, said.why)
+        if said.interval is not None and to_user:
+            self._hand_on(said.number, self._merged[said.number].take(name, said.interval))
+        elif said.records is not None:
+            self._take_records(share, said.records, to_user=to_user)
 
     def _take_records(self, share: _Share, records: list[DriveRecord], *, to_user: bool) -> None:
         share.records = records
@@ -485,12 +520,30 @@ class _Drive:
         )
 
 
-def _read(name: str, line: object) -> dict[str, Any]:
-    """A line of an agent's engine. Raises DriveFailed where it is none."""
+class _Said(BaseModel):
+    """What an agent's engine says, or answers to its opening."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    type: str
+    drive: str = ""
+    why: str = ""
+    late: bool = False
+    pid: int = 0
+    cpus: int | None = None
+    number: int = Field(default=0, ge=0)
+    """Of the plan that an interval is of."""
+    interval: Interval | None = None
+    records: list[DriveRecord] | None = None
+
+
+def _read(name: str, line: object) -> _Said:
+    """A line of an agent's engine. Raises AgentFailed where it is none."""
     try:
-        message = json.loads(line) if isinstance(line, str) else None
-    except ValueError:
-        message = None
-    if not isinstance(message, dict) or "type" not in message:
-        raise DriveFailed(f"agent {name}: it wrote what is no message; install one version on all")
-    return message
+        said = _Said.model_validate_json(line if isinstance(line, str) else "")
+    except ValidationError:
+        said = None
+    missing = said is None or {"interval": said.interval, "records": said.records}.get(said.type, said) is None
+    if said is None or missing:
+        raise AgentFailed(name, NO_MESSAGE)
+    return said

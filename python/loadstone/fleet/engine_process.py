@@ -3,8 +3,9 @@
 It is run as `python -m loadstone.fleet.engine_process PARENT`, with the id of the process that starts it, and spoken to
 by lines of JSON. Orders on its input:
 
-    {"order": "drive", "drive": ID, "plans": [...], "rounds": ..., "lease_s": 5}   open the connections of a plan; of
-                                                                   several that take turns as `RoundsOptions` say
+    {"order": "drive", "drive": ID, "plans": [...], "rounds": ..., "lease_s": 5, "files": {NAME: TEXT}}
+                                                                   open the connections of a plan; of several that take
+                                                                   turns as `RoundsOptions` say. files: `tls_files.py`
     {"order": "begin", "drive": ID, "at_monotonic_ns": T}          let its load begin, by CLOCK_MONOTONIC
     {"order": "end_measure", "drive": ID, "at_monotonic_ns": T}    measure up to then, and drain
     {"order": "lease", "drive": ID, "lease_s": 5}                  go on for so long
@@ -27,10 +28,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loadstone import _engine
+from loadstone.fleet.tls_files import in_memory
 
 HEARTBEAT_S = 1.0
 IDLE_S = 30.0
@@ -118,6 +120,12 @@ def main() -> None:
 
 
 def _drive(order: Order, orders: Orders, output: Output) -> None:
+    with in_memory(order["plans"], order.get("files", {})) as names:
+        _driven(order, orders, output, names)
+
+
+def _driven(order: Order, orders: Orders, output: Output, names: Mapping[str, str]) -> None:
+    """`names`: of the user's files, by those that the plans have."""
     drive = str(order["drive"])
     try:
         engine = _made(order)
@@ -138,7 +146,10 @@ def _drive(order: Order, orders: Orders, output: Output) -> None:
         _follow(drive, engine, output)
         output.records(drive, _records(engine, len(order["plans"])))
     except (ValueError, ConnectionError, RuntimeError) as error:
-        output.say("failed", drive, why=str(error))
+        why = str(error)
+        for ours, theirs in names.items():
+            why = why.replace(ours, theirs)
+        output.say("failed", drive, why=why)
     finally:
         orders.drives("", None)
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.workspace import Workspace
-from loadstone.errors import DriveFailed
+from loadstone.errors import DriveFailed, Interrupted
 from loadstone.fleet.certificates import Credential, Part
 from loadstone.fleet.seam import Role
 from loadstone.fleet.spec import SshHost
@@ -33,6 +33,9 @@ from loadstone.terminal import plain
 LOOPBACK = "127.0.0.1"
 READY_S = 60.0
 """How long a part may take to log in, start and join."""
+LOOK_S = 0.2
+"""How soon it is noticed that a command is to stop while parts start."""
+INTERRUPTED = "interrupted before anything was measured"
 END_S = 5.0
 """How long a part whose output ended may take to end itself."""
 PROGRAM_VARIABLE = "LOADSTONE_FLEET_PROGRAM"
@@ -66,12 +69,14 @@ class Launched:
             os.close(reads)
             os.close(writes)
 
-    def await_ready(self, deadline: float) -> dict[str, Any]:
-        """What it says of itself once it is ready. Raises DriveFailed with its own reason if it never is."""
+    def await_ready(self, deadline: float, stopped: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """What it says of itself once it is ready. Raises DriveFailed with its reason if it never is; Interrupted."""
         heard, closed = b"", False
         while (left := deadline - time.monotonic()) > 0 and len(heard) < _LINE_MAX:
-            if not select.select([self._answers], [], [], left)[0]:
-                break
+            if stopped():
+                raise Interrupted(INTERRUPTED)
+            if not select.select([self._answers], [], [], min(left, LOOK_S))[0]:
+                continue
             received = os.read(self._answers, 4096)
             if not received:
                 closed = True
@@ -138,23 +143,28 @@ Launch = Callable[[str], Launched]
 """Starts the agent of this name, or starts it again. Raises DriveFailed."""
 
 
-def launch_local(number: int, scheduler: str, credential: Credential) -> tuple[dict[str, Launched], Launch]:
-    """Agents on this machine, by their names, and how one is started again. Raises DriveFailed; none is left then."""
+def launch_local(
+    number: int, scheduler: str, credential: Credential, stopped: Callable[[], bool] = lambda: False
+) -> tuple[dict[str, Launched], Launch]:
+    """Agents on this machine, by their names, and how one is started again.
+
+    Raises DriveFailed, and Interrupted once `stopped`; none is left then.
+    """
     names = [f"agent-{at}" for at in range(1, number + 1)]
 
     def launch(name: str) -> Launched:
         order = _member_order(name, "agent", scheduler, credential, (LOOPBACK, 0), None)
-        return _ready(Launched(f"agent {name}", _own("agent"), order))
+        return _ready(Launched(f"agent {name}", _own("agent"), order), stopped)
 
     return _all(names, launch), launch
 
 
 def launch_by_ssh(
-    hosts: Sequence[SshHost], scheduler: str, credential: Credential, role: Role = "agent"
+    hosts: Sequence[SshHost], scheduler: str, credential: Credential, stopped: Callable[[], bool] = lambda: False
 ) -> tuple[dict[str, Launched], Launch]:
     """An agent on each host, by the names of the hosts, and how one is started again.
 
-    Raises DriveFailed; none is left then.
+    Raises DriveFailed, and Interrupted once `stopped`; none is left then.
     """
     named: dict[str, SshHost] = {}
     for host in hosts:
@@ -164,7 +174,7 @@ def launch_by_ssh(
     def launch(name: str) -> Launched:
         for left in reversed(range(_TRIES)):
             try:
-                return _by_ssh(name, named[name], scheduler, credential, role)
+                return _by_ssh(name, named[name], scheduler, credential, stopped)
             except DriveFailed as error:
                 if not left or not any(words in str(error).lower() for words in _PORT_TAKEN):
                     raise
@@ -180,14 +190,14 @@ def close_all(launched: Sequence[Launched]) -> None:
             list(pool.map(Launched.close, launched))
 
 
-def _by_ssh(name: str, host: SshHost, scheduler: str, credential: Credential, role: Role) -> Launched:
+def _by_ssh(name: str, host: SshHost, scheduler: str, credential: Credential, stopped: Callable[[], bool]) -> Launched:
     back, there = _drawn_ports()
     here = free_port()
     order = _member_order(
-        name, role, f"tls://{LOOPBACK}:{back}", credential, (LOOPBACK, there), f"tls://{LOOPBACK}:{here}"
+        name, "agent", f"tls://{LOOPBACK}:{back}", credential, (LOOPBACK, there), f"tls://{LOOPBACK}:{here}"
     )
-    command = ssh_command(host, {here: there}, {back: int(scheduler.rpartition(":")[2])})
-    return _ready(Launched(f"agent {name} (by ssh)", command, order))
+    command = ssh_command(host, {here: there}, {back: scheduler.removeprefix("tls://")})
+    return _ready(Launched(f"agent {name} (by ssh)", command, order), stopped)
 
 
 def _drawn_ports() -> tuple[int, int]:
@@ -195,10 +205,10 @@ def _drawn_ports() -> tuple[int, int]:
     return back, there
 
 
-def ssh_command(host: SshHost, forward: Mapping[int, int], back: Mapping[int, int]) -> list[str]:
+def ssh_command(host: SshHost, forward: Mapping[int, int], back: Mapping[int, str]) -> list[str]:
     """A log-in without questions that ends when the link is dead for 15 s, with ports of loopback joined both ways.
 
-    `forward`: a port here to one there; `back`: a port there to one here.
+    `forward`: a port here to one there; `back`: a port there to an address here, as HOST:PORT.
     """
     options = {
         "BatchMode": "yes",
@@ -211,7 +221,7 @@ def ssh_command(host: SshHost, forward: Mapping[int, int], back: Mapping[int, in
     }
     words = ["ssh", "-T", *(f"-o{name}={value}" for name, value in options.items())]
     words += [f"-L{LOOPBACK}:{ours}:{LOOPBACK}:{theirs}" for ours, theirs in forward.items()]
-    words += [f"-R{LOOPBACK}:{theirs}:{LOOPBACK}:{ours}" for theirs, ours in back.items()]
+    words += [f"-R{LOOPBACK}:{theirs}:{ours}" for theirs, ours in back.items()]
     words += [] if host.port is None else [f"-p{host.port}"]
     words += [] if host.user is None else ["-l", host.user]
     return [*words, "--", host.host, _remote_program()]
@@ -242,9 +252,9 @@ def _proof(credential: Credential) -> dict[str, str]:
     return {"authority": credential.authority, "own": credential.own}
 
 
-def _ready(launched: Launched) -> Launched:
+def _ready(launched: Launched, stopped: Callable[[], bool]) -> Launched:
     try:
-        launched.await_ready(time.monotonic() + READY_S)
+        launched.await_ready(time.monotonic() + READY_S, stopped)
     except BaseException:
         launched.close()
         raise
