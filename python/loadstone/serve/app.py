@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from loadstone.errors import LoadstoneError
 from loadstone.language import _
-from loadstone.serve import comparing, experiments, history, languages, machine, reports, static_files
+from loadstone.serve import experiments, languages, live, machine, static_files
 from loadstone.serve.access import Access, Refused
 from loadstone.serve.pages import refusal
 from loadstone.serve.place import Place
@@ -20,9 +20,7 @@ ROUTES = (
     *experiments.routes,
     *languages.routes,
     *machine.routes,
-    *history.routes,
-    *comparing.routes,
-    *reports.routes,
+    *live.routes,
 )
 
 

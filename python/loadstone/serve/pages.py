@@ -1,5 +1,6 @@
 """How a page is written: one set of templates, which escape what others wrote, and one way to say what is wrong."""
 
+import math
 from functools import cache
 from typing import Any
 
@@ -10,8 +11,8 @@ from starlette.responses import HTMLResponse
 from loadstone import __version__
 from loadstone.language import language, speak_in_templates
 from loadstone.report import format as fmt
-from loadstone.report import summary
 from loadstone.secrecy.known_secrets import hide
+from loadstone.serve import narrowing
 from loadstone.serve.place import place_of
 from loadstone.serve.static_files import address_of
 from loadstone.terminal import visible
@@ -23,11 +24,7 @@ def page(request: Request, template: str, status: int = 200, **figures: Any) -> 
     Every template has `nonce` (each `<script>` and each element with `hx-` attributes says it: `nonce="{{ nonce }}"`,
     `hx-nonce="{{ nonce }}"`), `static(name)`, `here` (the page's path), `_`, and the report's filters.
     """
-    return HTMLResponse(part_of_page(request, template, **figures), status)
-
-
-def part_of_page(request: Request, template: str, **figures: Any) -> str:
-    """The text of a template, as `page` sends it."""
+    place = place_of(request)
     text = (
         templates()
         .get_template(template)
@@ -36,12 +33,12 @@ def part_of_page(request: Request, template: str, **figures: Any) -> str:
             nonce=request.state.nonce,
             language=language(),
             here=request.url.path,
-            only_run=place_of(request).only_run,
+            only_run=place.only_run,
             version=__version__,
             part=request.headers.get("hx-request") == "true",
         )
     )
-    return hide(text)
+    return HTMLResponse(hide(text), status)
 
 
 def refusal(request: Request, status: int, why: str) -> HTMLResponse:
@@ -63,7 +60,7 @@ def templates() -> jinja2.Environment:
     environment.globals["static"] = address_of
     environment.filters |= {
         "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "count": fmt.count, "rate": fmt.rate,
-        "duration": fmt.duration, "percent": fmt.percent, "seconds": fmt.seconds,
-        "number": fmt.number, "check_title": summary.check_title,
+        "duration": fmt.duration, "percent": fmt.percent, "seconds": fmt.seconds, "size": fmt.size,
+        "share": narrowing.share, "log1p": math.log1p,
     }  # fmt: skip
     return environment

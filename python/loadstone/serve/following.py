@@ -1,0 +1,213 @@
+"""Follows runs while they go on: one reader a run, however many pages show it.
+
+A run's `events.jsonl` is read from where the reader stopped, some of it at a time; lines that are torn, too long or not
+ours are passed over. Who comes late gets all that was told so far, thinned. The reader ends with the run, or some time
+after the last page went away.
+"""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadstone.bounds.beneath import open_file
+from loadstone.bounds.files import load_json
+from loadstone.machine.process_identity import boot_id, started
+from loadstone.record.run_files import EVENTS
+from loadstone.serve.told import Point, Told
+
+STREAMS_MAX = 60
+"""Pages that follow a run at the same time, of all runs together."""
+PAUSE_S = 0.4
+"""Between two readings."""
+READ_BYTES = 1024 * 1024
+"""At most so much is read at once, and so long is the longest line that is looked at."""
+LONGEST_BYTES = 128 * 1024 * 1024
+"""A file that is longer is not one that loadstone wrote."""
+LINGERS_S = 30.0
+"""So long a reader goes on after the last page went away: a reload does not begin anew."""
+KEEP_ALIVE_S = 10.0
+SILENT_S = 15.0
+"""A process of another machine is taken for gone where its file says nothing for so long."""
+
+
+class TooMany(Exception):
+    """There are as many streams as there may be."""
+
+
+class Tail:
+    """Reads the lines that a file gained. Not for several threads at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self._rest = b""
+        self._skips = False
+        """Whether the line that is read is too long, and passed over."""
+        self.grew_s = time.monotonic()
+
+    def read(self) -> tuple[list[dict[str, object]], bool]:
+        """Lines that are whole and hold an object of this format; whether there is more to read now.
+
+        Raises:
+            OSError: the file is gone, or a link; it may be there again later.
+        """
+        with os.fdopen(open_file(self._path), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < self._offset:  # a half-written last line was cut away
+                self._offset, self._rest = size, b""
+            file.seek(self._offset)
+            data = file.read(READ_BYTES) if self._offset < LONGEST_BYTES else b""
+        if data:
+            self.grew_s = time.monotonic()
+        self._offset += len(data)
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        if self._skips and whole:
+            whole, self._skips = whole[1:], False
+        if len(self._rest) > READ_BYTES:
+            self._rest, self._skips = b"", True
+        if self._skips:
+            self._rest = b""
+        return [line for text in whole if (line := _line(text)) is not None], self._offset < min(size, LONGEST_BYTES)
+
+
+def _line(text: bytes) -> dict[str, object] | None:
+    try:
+        line = load_json(text)
+    except ValueError:
+        return None
+    return line if isinstance(line, dict) and line.get("format") == 1 else None
+
+
+@dataclass
+class Following:
+    """A run that is followed, with all that it told so far."""
+
+    folder: Path
+    told: Told = field(default_factory=Told)
+    fate: str = "running"
+    """running; ended: by its own word; killed: its process is gone without one; vanished: the folder is gone."""
+    viewers: int = 0
+    caught_up: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once all is read that was there."""
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _pieces: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
+    _task: "asyncio.Task[None] | None" = None
+    _left_s: float = 0.0
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.fate != "running"
+
+    def piece(self, name: str, language: str, render: Callable[[], str]) -> str:
+        """A piece of the page, made once for all who look at it."""
+        revision = self.told.changed[name]
+        known = self._pieces.get((name, language))
+        if known is None or known[0] != revision:
+            known = self._pieces[name, language] = revision, render()
+        return known[1]
+
+    async def changes(self) -> AsyncIterator[bool]:
+        """At each change, and now and then without one (False). Ends with the run, after its last change."""
+        self.viewers += 1
+        try:
+            while not self.over:
+                async with self._changed:
+                    try:
+                        await asyncio.wait_for(self._changed.wait(), KEEP_ALIVE_S)
+                        changed = True
+                    except TimeoutError:
+                        changed = False
+                yield changed
+        finally:
+            self.viewers -= 1
+            self._left_s = time.monotonic()
+
+    def begin(self) -> None:
+        """Read, until the run ends or nobody looks any more."""
+        if self._task is None or self._task.done():
+            self._left_s = time.monotonic()
+            self._task = asyncio.get_running_loop().create_task(self._follow())
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing reads any more."""
+        return self._task is None or self._task.done()
+
+    async def _follow(self) -> None:
+        tail = Tail(self.folder / EVENTS)
+        while not self.over:
+            more = False
+            try:
+                lines, more = await asyncio.to_thread(tail.read)
+            except OSError:
+                lines = []
+                if not await asyncio.to_thread(self.folder.is_dir):
+                    self.fate = "vanished"
+            for line in lines:
+                self.told.take(line)
+            if not more and self.fate == "running":
+                self.fate = await asyncio.to_thread(fate_of, self.told, tail)
+                self.caught_up.set()
+            if (lines and self.caught_up.is_set()) or self.over:
+                for piece in ("head", "actions"):
+                    self.told.changed[piece] += self.over
+                async with self._changed:
+                    self._changed.notify_all()
+            if not self.viewers and time.monotonic() - self._left_s > LINGERS_S:
+                return
+            if not more and not self.over:
+                await asyncio.sleep(PAUSE_S)
+        self.caught_up.set()
+
+
+def fate_of(told: Told, tail: Tail) -> str:
+    """Whether the process that wrote last is there, or how the run ended."""
+    if told.ended is not None:
+        return "ended"
+    pid, ticks, boot = (told.began.get(key) for key in ("pid", "pid_started_ticks", "boot"))
+    if not pid:  # it did not begin yet, or is a version's that told nothing
+        return "running" if time.monotonic() - tail.grew_s < SILENT_S else "killed"
+    if boot == boot_id():
+        return "running" if started(int(pid)) == ticks else "killed"
+    return "running" if time.monotonic() - tail.grew_s < SILENT_S else "killed"
+
+
+class Followers:
+    """All runs that are followed by one server of pages."""
+
+    def __init__(self) -> None:
+        self._runs: dict[Path, Following] = {}
+        self._streams = 0
+
+    async def of(self, folder: Path) -> Following:
+        """The run of a folder, read up to now."""
+        for path in [path for path, one in self._runs.items() if one.idle and not one.viewers]:
+            del self._runs[path]
+        run = self._runs.get(folder)
+        if run is None:
+            run = self._runs[folder] = Following(folder)
+        run.begin()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(run.caught_up.wait(), 20)
+        return run
+
+    def enter(self) -> None:
+        """A page more follows. Raises TooMany."""
+        if self._streams >= STREAMS_MAX:
+            raise TooMany
+        self._streams += 1
+
+    def leave(self) -> None:
+        """A page went away."""
+        self._streams -= 1
+
+
+def series(points: list[Point]) -> str:
+    """Moments of the time axis for the page's script: `[[unix_s, {what: {whose: value}}], ...]`."""
+    return json.dumps([[round(point.unix_s, 2), point.figures] for point in points], separators=(",", ":"))

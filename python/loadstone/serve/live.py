@@ -1,0 +1,179 @@
+"""The page of a run that goes on: what it found so far comes first, then what is measured now."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from loadstone.errors import Interrupted
+from loadstone.language import _, language, speaking
+from loadstone.report import format as fmt
+from loadstone.secrecy.known_secrets import hide
+from loadstone.serve import narrowing
+from loadstone.serve.following import Followers, Following, TooMany, series
+from loadstone.serve.pages import page, refusal, templates
+from loadstone.serve.run_folders import folder_of
+from loadstone.serve.told import Compared, Told
+
+COST_ROWS_MAX = 60
+
+
+def followers_of(request: Request) -> Followers:
+    """The runs that this server follows."""
+    state = request.app.state
+    if not hasattr(state, "followers"):
+        state.followers = Followers()
+    found = state.followers
+    assert isinstance(found, Followers)
+    return found
+
+
+async def live(request: Request) -> Response:
+    """The page, with all that is known now: it can be read without scripts."""
+    run = await followers_of(request).of(folder_of(request))
+    return page(request, "live.html", name=run.folder.name, **figures(run))
+
+
+async def stream(request: Request) -> Response:
+    """What changes, as server-sent events: pieces of the page, and figures for the pictures."""
+    followers = followers_of(request)
+    folder = folder_of(request)
+    try:
+        followers.enter()
+    except TooMany:
+        return refusal(request, 503, _("Too many pages follow runs here; close some, and reload this one."))
+    try:
+        run = await followers.of(folder)
+    except BaseException:
+        followers.leave()
+        raise
+    return StreamingResponse(_events(run, followers, language()), media_type="text/event-stream")
+
+
+async def _events(run: Following, followers: Followers, spoken: str) -> AsyncIterator[bytes]:
+    told, seen = run.told, dict.fromkeys(Told.PIECES, -1)
+    said = told.said
+    try:
+        yield _event(series(told.points), "series")
+        sent, thinned = len(told.points), told.thinned
+        yield _pieces(run, spoken, seen)
+        async for changed in run.changes():
+            if not changed:
+                yield b": still there\n\n"
+                continue
+            if told.thinned != thinned:
+                yield _event(series(told.points), "series")
+            elif len(told.points) > sent:
+                yield _event(series(told.points[sent:]), "more")
+            sent, thinned = len(told.points), told.thinned
+            yield _pieces(run, spoken, seen, told.said if told.said != said else "")
+            said = told.said
+        yield _pieces(run, spoken, seen, _ended(run, spoken))
+        yield _event("", "over")
+    finally:
+        followers.leave()
+
+
+def _pieces(run: Following, spoken: str, seen: dict[str, int], said: str = "") -> bytes:
+    """The pieces that changed, as htmx puts them into their places; `said` is read out to who does not see."""
+    parts = []
+    for name in Told.PIECES:
+        if seen[name] != run.told.changed[name]:
+            seen[name] = run.told.changed[name]
+            html = run.piece(name, spoken, partial(_render, run, name, spoken))
+            parts.append(f'<hx-partial hx-target="#live-{name}" hx-swap="innerHTML">{html}</hx-partial>')
+    if said:
+        text = hide(str(templates().from_string("{{ said }}").render(said=said)))
+        parts.append(f'<hx-partial hx-target="#live-said" hx-swap="innerHTML">{text}</hx-partial>')
+    return _event("".join(parts)) if parts else b""
+
+
+def _ended(run: Following, spoken: str) -> str:
+    with speaking(spoken):
+        return ending(run)
+
+
+def _render(run: Following, name: str, spoken: str) -> str:
+    with speaking(spoken):
+        module: Any = templates().get_template("live_pieces.html").module
+        return hide(str(getattr(module, name)(**figures(run, name))))
+
+
+def _event(data: str, name: str = "") -> bytes:
+    head = f"event: {name}\n" if name else ""
+    return "".join([head, *(f"data: {line}\n" for line in data.split("\n")), "\n"]).encode()
+
+
+def figures(run: Following, piece: str = "") -> dict[str, Any]:
+    """What the page, or a piece of it, is made of."""
+    told = run.told
+    found: dict[str, dict[str, Any]] = {
+        "head": {
+            "told": told,
+            "fate": run.fate,
+            "state": state_text(run),
+            "left": left_text(told),
+            "kind": state_of(run),
+        },
+        "actions": {"name": run.folder.name, "over": run.over, "told": told},
+        "answers": {"groups": [_group(group) for group in told.groups.values()], "steps": list(told.steps)},
+        "conditions": {"told": told},
+        "costs": {"costs": dict(list(told.costs.items())[-COST_ROWS_MAX:]), "parts": _parts_with_cost(told)},
+        "log": {"log": list(told.log)},
+    }  # fmt: skip
+    return found[piece] if piece else {"pieces": found, "ending": ending(run) if run.over else ""}
+
+
+def state_of(run: Following) -> str:
+    """The state as a word of the program."""
+    return run.told.state if run.fate in ("running", "ended") else run.fate
+
+
+def state_text(run: Following) -> str:
+    """The state in words."""
+    status = (run.told.ended or {}).get("status")
+    ended = _("ended with status {status}", status=int(status)) if status else _("ended")
+    return {
+        "preparing": _("preparing"),
+        "running": _("running"),
+        "stopping": _("stopping: what is finished is kept"),
+        "reporting": _("writing the report"),
+        "ended": _("interrupted") if status == Interrupted.exit_status else ended,
+        "killed": _("killed: its process is gone"),
+        "vanished": _("gone: its folder was removed"),
+    }[state_of(run)]
+
+
+def ending(run: Following) -> str:
+    """How the run ended, in a sentence."""
+    why = (run.told.ended or {}).get("why", "")
+    return f"{state_text(run)}: {why}" if why else state_text(run)
+
+
+def left_text(told: Told) -> str:
+    """How long it still takes; empty where that is not known, or over."""
+    left_s = told.now["left_s"]
+    if left_s is None or told.state != "running":
+        return ""
+    text = fmt.rough_time(left_s)
+    return _("at most {time} left", time=text) if told.now["at_most"] else _("about {time} left", time=text)
+
+
+def _group(group: Compared) -> dict[str, Any]:
+    names = list(dict.fromkeys([*group.looks, *group.pairs])) if group.looks else group.pairs
+    pairs = []
+    for name in names:
+        looks = group.looks.get(name, [])
+        newest = looks[-1] if looks else None
+        pairs.append({"name": name, "looks": looks, "newest": newest, "picture": narrowing.narrowing(group, looks)})
+    return {"group": group, "pairs": pairs}
+
+
+def _parts_with_cost(told: Told) -> list[str]:
+    return list(dict.fromkeys(part for parts in told.costs.values() for part in parts))
+
+
+routes = (Route("/runs/{name}", live), Route("/runs/{name}/stream", stream))
