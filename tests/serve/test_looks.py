@@ -1,0 +1,111 @@
+"""What every page is for its readers: by axe-core in a real Chromium, at three widths, light and dark.
+
+`axe.min.js` is axe-core 4.14.1 (MPL 2.0, LICENSE.axe) as npm has it; it is for tests alone.
+"""
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from selenium import webdriver
+from tests.browsers import screen
+from tests.serve.conftest import Pages, serving
+from tests.serve.live_runs import tell_of_comparisons
+
+from loadstone.record.run_files import EVENTS, PLAN
+
+AXE = (Path(__file__).parent / "axe.min.js").read_text()
+AXE_SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+LOOKS = [(width, scheme) for width in (360, 768, 1440) for scheme in ("light", "dark")]
+RUN = "20261126T125116Z-json"
+LINK = re.compile(r'href="(/(?!static|language)[^"#]*)"')
+PAGES_MAX = 24
+
+
+def test_axe_is_as_published() -> None:
+    assert hashlib.sha256(AXE.encode()).hexdigest() == AXE_SHA256
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    folder = tmp_path_factory.mktemp("looks")
+    run = folder / "runs" / RUN
+    run.mkdir(parents=True)
+    (run / PLAN).write_text("{}")
+    tell_of_comparisons(run / EVENTS, os.getpid())
+    with serving(folder) as found:
+        yield found
+
+
+def addresses(pages: Pages) -> list[str]:
+    """A page of each kind, found by following links from the first; the run's own first."""
+    found, waiting = {f"/runs/{RUN}": f"/runs/{RUN}"}, ["/"]
+    while waiting and len(found) < PAGES_MAX:
+        address = waiting.pop(0)
+        kind = re.sub(r"(?<=^/)(experiments|own|runs|edit|starts)/[^/]+", r"\1/*", urlsplit(address).path)
+        if kind in found:
+            continue
+        answer = pages.client.get(address)
+        if answer.status_code == 200 and answer.headers["content-type"].startswith("text/html"):
+            found[kind] = address
+            waiting += LINK.findall(answer.text)
+    return list(found.values())
+
+
+def violations(browser: webdriver.Chrome) -> list[str]:
+    """What axe-core finds, a line each."""
+    browser.execute_script(AXE)
+    found = browser.execute_async_script(
+        "const done = arguments[1];"
+        "axe.run({runOnly: arguments[0], resultTypes: ['violations']}).then(r => done(JSON.stringify(r.violations)))",
+        RULES,
+    )
+    return [f"{one['id']}: {node['target']} {node['html'][:160]}" for one in json.loads(found) for node in one["nodes"]]
+
+
+def test_every_page_is_for_everybody(pages: Pages, browser: webdriver.Chrome) -> None:
+    browser.get(pages.entry)
+    browser.get_log("browser")
+    wrong = []
+    for address in addresses(pages):
+        browser.get(pages.base + address)
+        for width, scheme in LOOKS:
+            screen(browser, width, scheme)
+            time.sleep(0.1)  # the page's pictures follow the width
+            wrong += [f"{address} {width} {scheme}: {one}" for one in violations(browser)]
+            if (wide := browser.execute_script("return document.documentElement.scrollWidth")) > width:
+                wrong.append(f"{address} {width} {scheme}: {wide} pixels wide")
+        wrong += [f"{address}: {one['message']}" for one in browser.get_log("browser") if one["level"] == "SEVERE"]
+    assert wrong == []
+
+
+def test_the_live_page_shows_what_falls_while_it_is_open(pages: Pages, browser: webdriver.Chrome) -> None:
+    screen(browser, 1440)
+    browser.get(pages.entry)
+    browser.get(f"{pages.base}/runs/{RUN}")
+    events = pages.runs / RUN / EVENTS
+    until(browser, "return document.querySelectorAll('#charts canvas').length >= 4")
+    assert browser.execute_script("return document.querySelectorAll('.narrowing .newest').length") == 2
+    before = browser.execute_script("return document.querySelectorAll('.pair.faster').length")
+    tell_of_comparisons(events, os.getpid(), rounds=48, kind="faster", said="b FASTER by 30 %")
+    until(browser, f"return document.querySelectorAll('.pair.faster').length === {before + 2}")
+    assert "b FASTER by 30 %" in browser.execute_script("return document.getElementById('live-said').textContent")
+    tables = browser.execute_script("return [...document.querySelectorAll('#charts tbody th')].map(e => e.textContent)")
+    assert {"set <b>", "redis", "set <b> · redis"} <= set(tables)
+    assert browser.execute_script("return document.querySelectorAll('#live b:not(.state b)').length") == 0
+    assert [one["message"] for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+def until(browser: webdriver.Chrome, condition: str) -> None:
+    """Waits until a script's answer is true."""
+    end = time.monotonic() + 20
+    while not browser.execute_script(condition):
+        assert time.monotonic() < end, f"never: {condition}"
+        time.sleep(0.1)
