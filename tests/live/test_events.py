@@ -166,3 +166,18 @@ def test_how_a_run_ended_is_its_last_line(error: BaseException, status: int, tmp
     assert lines(tmp_path)[-1]["status"] == status
     events.ended(0)
     assert lines(tmp_path)[-1]["status"] == status
+
+
+def test_all_that_take_turns_stand_in_one_line(progress: RunProgress, clock: Clock, tmp_path: Path) -> None:
+    progress.events.open(LineFile(tmp_path / EVENTS))
+    progress.trial("table b01", "table", "round 1")
+    clock.now += 1
+    progress.live(second(1), "a")
+    sample(progress, clock)  # in the middle of what comes at once
+    progress.live(second(1), "b")
+    clock.now += 1
+    sample(progress, clock)
+    progress.live(second(1), "a")  # the last of its block, in the second of a line
+    progress.trial("storage b01", "storage", "round 1")
+    found = [(line["group"], sorted(line["conditions"])) for line in lines(tmp_path, "now")]
+    assert [one for one in found if one[1]] == [("table", ["a", "b"]), ("table", ["a"])]

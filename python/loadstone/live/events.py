@@ -46,6 +46,7 @@ _SHOWN = {CPU: "cpus", MEMORY: "rss_bytes", HELD: "held"} | dict.fromkeys(CONNEC
 
 _PLACE = re.compile(r"[\s-]*b?\d[\d-]*$")
 """What follows the group in a trial's name: `storage b01`, `b01-007`, `saturation-001`."""
+_BURST_S = 0.2
 _WARMS = re.compile(r"\bb00\b")
 
 
@@ -121,6 +122,9 @@ class RunEvents:
         self._totals: dict[tuple[str, str], Totals] = {}
         self._new: dict[str, Totals] = {}
         """Conditions with figures that no line has yet."""
+        self._live_s = float("-inf")
+        """When the newest of them came: all that take turns come at once, and stand in one line."""
+        self._held = False
         self._parts: dict[str, dict[str, Sample]] = {}
         self._agents: dict[str, Mapping[str, Any]] = {}
         self._longer: Counter[str] = Counter()
@@ -188,10 +192,11 @@ class RunEvents:
 
     def trial(self, name: str, label: str, place: str) -> None:
         """A trial begins, or other conditions take turns."""
+        if self._new:  # what the ones before did at their end
+            self._write_now(always=True)
         self._state = "running" if self._state == "preparing" else self._state
         self._group = _PLACE.sub("", name)
         self._now |= {"trial": name, "group": self._group, "label": label, "place": place, "step": ""}
-        self._new.clear()
         self._write_now()
 
     def place(self, place: str) -> None:
@@ -216,6 +221,7 @@ class RunEvents:
             totals = self._totals.setdefault(key, Totals())
             totals.add(figures, warms=bool(_WARMS.search(self._now.get("trial", ""))))
             self._new[label] = totals
+            self._live_s = self._clock()
         self._now["generator_cpus"] = _short(figures.generator_cpu, 3)
         if self._clock() - self._written_s > 2 * PAUSE_S:  # else with the next samples: then all that take turns are in
             self._write_now()
@@ -267,13 +273,14 @@ class RunEvents:
             pause_s = PAUSE_S * max(1.0, self._bytes / FULL_BYTES)
             if always or self._clock() - self._written_s > 0.9 * pause_s:  # samples come a little early, or late
                 self._written_s = self._clock()
-                self._write("now", **self._line_now())
+                self._held = not (always or self._held) and self._clock() - self._live_s < _BURST_S
+                self._write("now", **self._line_now(self._held))
         finally:
             self._writing.release()
 
-    def _line_now(self) -> dict[str, Any]:
+    def _line_now(self, held: bool) -> dict[str, Any]:
         left_s = None if self._left is None else max(0.0, self._left[0] - (self._clock() - self._left[1]))
-        new, self._new = self._new, {}
+        new, self._new = ({}, self._new) if held else (self._new, {})
         return {
             "state": "stopping" if self.stopping and self._state == "running" else self._state,
             **self._now,

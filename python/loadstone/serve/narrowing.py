@@ -101,7 +101,9 @@ def narrowing(group: Compared, looks: Sequence[Judged]) -> Narrowing:
 
 
 def share(log_ratio: float) -> str:
-    """`+12 %`, of a log ratio."""
+    """`+12 %`, of a log ratio; from ten times on `×10`."""
+    if log_ratio >= math.log(9.999):
+        return f"×{math.exp(log_ratio):,.4g}"
     return f"{100 * math.expm1(log_ratio):+.3g} %".replace("-", "−")
 
 

@@ -158,6 +158,8 @@ class Told:
         self.changed: dict[str, int] = dict.fromkeys(self.PIECES, 0)
         self.said = ""
         """What a screen reader says: the last change that matters."""
+        self._group = ""
+        """That the conditions are of."""
         self._waiting: list[Point] = []
 
     @property
@@ -217,12 +219,11 @@ class Told:
         self._change(*self.PIECES)
 
     def _take_now(self, unix_s: float, line: Mapping[str, Any]) -> None:
-        before = self.now
         self.now = _now(unix_s, line)
-        if self.now["group"] != before["group"]:
-            self.conditions.clear()
-            self._change("conditions")
         new = {label: _figures(one) for label, one in mapping(line.get("conditions"), CONDITIONS_MAX).items()}
+        if new and self.now["group"] != self._group:
+            self._group = self.now["group"]
+            self.conditions.clear()
         for label, figures in new.items():
             if label in self.conditions or len(self.conditions) < CONDITIONS_MAX:
                 self.conditions[label] = figures
