@@ -1,6 +1,6 @@
 """`loadstone compare`: two conditions of a run, or two runs, from their folders alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from loadstone.analyse.ad_hoc import compare_pairs, pairs_between
 from loadstone.analyse.between_runs import (
     ComparedBy,
     JudgedRun,
+    Match,
     compare_runs,
     costs_not_compared,
     differences,
@@ -24,6 +25,7 @@ from loadstone.analyse.objectives import (
     parse_objective,
     require_relative,
 )
+from loadstone.analyse.overlaid import Overlaid, overlaid, with_curves
 from loadstone.errors import UserError
 from loadstone.judge.compare.exploration import METRICS as EXPLORED_METRICS
 from loadstone.judge.validity.checks import judge_trial
@@ -57,11 +59,9 @@ class CompareOutcome:
 
 def compare(options: CompareOptions, console: Console) -> CompareOutcome:
     """Compare, print the outcome on the console, and hold it against the objectives. Raises UserError."""
-    _require_sensible(options)
     objectives = [parse_objective(text) for text in options.fail_if]
     require_relative(objectives)
-    by = ComparedBy(_metric(options.metric), _margin(options.margin), EXPLORED_METRICS)
-    report = _two_runs(options, by) if len(options.runs) == 2 else _one_run(options, by)
+    report = compared(options)
     report = report.model_copy(
         update={
             "objectives": [objective.text for objective in objectives],
@@ -70,6 +70,37 @@ def compare(options: CompareOptions, console: Console) -> CompareOutcome:
     )
     show(report, console)
     return CompareOutcome(_status(report, objectives), to_json(report))
+
+
+def compared(options: CompareOptions) -> CompareReport:
+    """What is compared, and what the data allow to say; objectives are left aside. Raises UserError."""
+    _require_sensible(options)
+    by = _by(options)
+    return _two_runs(options, by).report if len(options.runs) == 2 else _one_run(options, by)
+
+
+@dataclass(frozen=True)
+class LaidOver:
+    """Two runs compared, and laid over each other."""
+
+    report: CompareReport
+    places: list[Overlaid]
+    """The conditions that both have, with their rates; in the order of the report's comparisons."""
+    curves_of: Callable[[int], Overlaid]
+    """The same of one of them, with its latency curves."""
+
+
+def laid_over(options: CompareOptions) -> LaidOver:
+    """Two runs, as `compared` judges them, with what is needed to draw them. Raises UserError."""
+    _require_sensible(options)
+    found = _two_runs(options, _by(options))
+    a, b = found.runs
+    places = overlaid(a, found.matches, run_names(*options.runs))
+    return LaidOver(found.report, places, lambda number: with_curves(places[number], found.matches[number], a, b))
+
+
+def _by(options: CompareOptions) -> ComparedBy:
+    return ComparedBy(_metric(options.metric), _margin(options.margin), EXPLORED_METRICS)
 
 
 def _status(report: CompareReport, objectives: Sequence[Objective]) -> int:
@@ -202,7 +233,14 @@ def _levels(experiment: Experiment, option: str, text: str) -> dict[str, Level]:
     return levels
 
 
-def _two_runs(options: CompareOptions, by: ComparedBy) -> CompareReport:
+@dataclass(frozen=True)
+class _TwoRuns:
+    report: CompareReport
+    runs: tuple[JudgedRun, JudgedRun]
+    matches: list[Match]
+
+
+def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
     a, b = (_judged(path) for path in options.runs)
     matches = match_runs(a, b)
     names = run_names(*options.runs)
@@ -223,7 +261,8 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> CompareReport:
     ]
     why = costs_not_compared(a.run, b.run, [(match.a[0], match.b[0]) for match in matches], names)
     comparisons = compare_runs(a, b, matches, replace(by, across=bool(unlike), costs=why is None), names)
-    return _report("two runs", named, unlike, [*notes, *([] if why is None else [why])], comparisons)
+    report = _report("two runs", named, unlike, [*notes, *([] if why is None else [why])], comparisons)
+    return _TwoRuns(report, (a, b), matches)
 
 
 def _notes(judged: JudgedRun, matches: int) -> list[Message]:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from loadstone.history.row import RunRow
+from loadstone.language import LANGUAGES, _, speaking
 from loadstone.message import Message
 from loadstone.report.text.sentences import text
 
@@ -21,12 +22,13 @@ def line_of(row: RunRow) -> tuple[RunRow, Line]:
 
 def state_of(row: RunRow) -> str:
     if row.running:
-        return "running"
+        return _("running")
     if row.why:
         return row.why
     if row.state == "part":
-        return f"{row.trials_done} of {'?' if row.trials_planned is None else row.trials_planned} trials"
-    return row.state
+        planned = "?" if row.trials_planned is None else row.trials_planned
+        return _("{done} of {planned} trials", done=row.trials_done, planned=planned)
+    return _("complete") if row.state == "complete" else _("not ended")
 
 
 def headline_of(row: RunRow) -> str:
@@ -41,5 +43,9 @@ def headline_of(row: RunRow) -> str:
 
 
 def words_of(row: RunRow) -> str:
-    """What is searched beside the row's own words."""
-    return headline_of(row)
+    """What is searched beside the row's own words: the headline, in every language."""
+    said = []
+    for name in LANGUAGES:
+        with speaking(name):
+            said.append(headline_of(row))
+    return " ".join(dict.fromkeys(said))

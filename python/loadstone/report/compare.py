@@ -91,12 +91,12 @@ def show(report: CompareReport, console: Console) -> None:
 
 def markdown(report: CompareReport) -> str:
     """The same as Markdown, for a comment or a wiki."""
-    lines = [f"**{_TITLES[report.kind]}**", "", *(f"- {fmt.plain(line)}" for line in _runs(report))]
+    lines = [f"**{_TITLES[report.kind]}**", "", *(f"- {fmt.plain(line)}" for line in run_lines(report))]
     lines += [f"- across: {fmt.sentence(difference)}" for difference in report.differences]
     if telling(report):
-        lines += ["", f"| {' | '.join(_headers(report))} |", "|---|---:|---:|---:|---|"]
-        cells = [_cells(one, report) for one in telling(report)]
-        lines += [f"| {' | '.join(map(_cell, row))} |" for row in cells]
+        lines += ["", f"| {' | '.join(headers(report))} |", "|---|---:|---:|---:|---|"]
+        rows = [cells(one, report) for one in telling(report)]
+        lines += [f"| {' | '.join(map(_cell, row))} |" for row in rows]
     lines += [f"\n{_cell(line)}" for _, line in cost_lines(report)]
     lines += [f"\n{_cell(line)}" for line in folded(report)]
     for title, found in (
@@ -232,10 +232,11 @@ def _visible(undecided: Sequence[Comparison]) -> list[str]:
 
 def _head(report: CompareReport) -> Iterator[str]:
     yield _TITLES[report.kind]
-    yield from map(fmt.plain, _runs(report))
+    yield from map(fmt.plain, run_lines(report))
 
 
-def _runs(report: CompareReport) -> Iterator[str]:
+def run_lines(report: CompareReport) -> Iterator[str]:
+    """A line for each run that is compared."""
     for run in report.runs:
         trials = "1 trial" if run.trials == 1 else f"{fmt.count(run.trials)} trials"
         quick = ", quick" if run.quick else ""
@@ -244,20 +245,22 @@ def _runs(report: CompareReport) -> Iterator[str]:
 
 def _table(report: CompareReport) -> Table:
     grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    for header in _headers(report):
+    for header in headers(report):
         right = header not in ("condition", "verdict")
         grid.add_column(header, justify="right" if right else "left", no_wrap=right, overflow="fold")
     for one in telling(report):
-        *cells, verdict = _cells(one, report)
-        grid.add_row(*map(Text, cells), Text(verdict, style=_STYLES.get(one.primary.kind, "")))
+        *figures, verdict = cells(one, report)
+        grid.add_row(*map(Text, figures), Text(verdict, style=_STYLES.get(one.primary.kind, "")))
     return grid
 
 
-def _headers(report: CompareReport) -> tuple[str, ...]:
+def headers(report: CompareReport) -> tuple[str, ...]:
+    """Over the columns of `cells`."""
     return ("condition", *verdicts.side_headings(telling(report)), "verdict")
 
 
-def _cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, str]:
+def cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, str]:
+    """The line of a comparison: where, both typical figures, their ratio, the verdict."""
     primary = one.primary
     return (
         fmt.plain(one.place) if one.place and verdicts.common_sides(telling(report)) else _name(one),
@@ -271,6 +274,16 @@ def _cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, 
 def _name(one: Comparison) -> str:
     """Where the pair was compared; with its two sides unless they are two runs."""
     return fmt.plain(one.place) or "all" if one.between == "run" else verdicts.title(one)
+
+
+def title(report: CompareReport) -> str:
+    """What was compared, and what that means."""
+    return _TITLES[report.kind]
+
+
+def place_of(one: Comparison) -> str:
+    """What the line of a comparison is called."""
+    return _name(one)
 
 
 def _cell(text: str) -> str:

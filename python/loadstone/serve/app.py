@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from loadstone.errors import LoadstoneError
 from loadstone.language import _
-from loadstone.serve import experiments, languages, live, machine, static_files
+from loadstone.serve import comparing, experiments, history, languages, live, machine, reports, static_files
 from loadstone.serve.access import Access, Refused
 from loadstone.serve.pages import refusal
 from loadstone.serve.place import Place
@@ -21,6 +21,9 @@ ROUTES = (
     *languages.routes,
     *machine.routes,
     *live.routes,
+    *history.routes,
+    *comparing.routes,
+    *reports.routes,
 )
 
 

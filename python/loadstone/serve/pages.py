@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 from loadstone import __version__
 from loadstone.language import language, speak_in_templates
 from loadstone.report import format as fmt
+from loadstone.report import summary
 from loadstone.secrecy.known_secrets import hide
 from loadstone.serve import narrowing
 from loadstone.serve.place import place_of
@@ -24,7 +25,11 @@ def page(request: Request, template: str, status: int = 200, **figures: Any) -> 
     Every template has `nonce` (each `<script>` and each element with `hx-` attributes says it: `nonce="{{ nonce }}"`,
     `hx-nonce="{{ nonce }}"`), `static(name)`, `here` (the page's path), `_`, and the report's filters.
     """
-    place = place_of(request)
+    return HTMLResponse(part_of_page(request, template, **figures), status)
+
+
+def part_of_page(request: Request, template: str, **figures: Any) -> str:
+    """The text of a template, as `page` sends it."""
     text = (
         templates()
         .get_template(template)
@@ -33,12 +38,12 @@ def page(request: Request, template: str, status: int = 200, **figures: Any) -> 
             nonce=request.state.nonce,
             language=language(),
             here=request.url.path,
-            only_run=place.only_run,
+            only_run=place_of(request).only_run,
             version=__version__,
             part=request.headers.get("hx-request") == "true",
         )
     )
-    return HTMLResponse(hide(text), status)
+    return hide(text)
 
 
 def refusal(request: Request, status: int, why: str) -> HTMLResponse:
@@ -61,6 +66,6 @@ def templates() -> jinja2.Environment:
     environment.filters |= {
         "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "count": fmt.count, "rate": fmt.rate,
         "duration": fmt.duration, "percent": fmt.percent, "seconds": fmt.seconds, "size": fmt.size,
-        "share": narrowing.share, "log1p": math.log1p,
+        "share": narrowing.share, "log1p": math.log1p, "number": fmt.number, "check_title": summary.check_title,
     }  # fmt: skip
     return environment

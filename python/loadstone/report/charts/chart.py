@@ -20,8 +20,9 @@ _NAME_MAX = 100
 NOT_DRAWN = "This picture could not be drawn."
 Values = list[dict[str, Any]]
 Kind = Literal[
-    "effects", "forest", "blocks", "cost", "rps", "latency", "timeline", "checks", "saturation", "ramp", "capacity"
-]
+    "effects", "forest", "blocks", "cost", "rps", "latency", "timeline", "checks", "saturation", "ramp", "capacity",
+    "two-rates", "two-latencies", "over-runs",
+]  # fmt: skip
 _VEGA_LITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
 _TITLE_PX = 30
 """Height of a title above a picture."""

@@ -2,12 +2,16 @@
 
 import base64
 import hashlib
+import re
+import secrets
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
 from loadstone.message import Message
@@ -50,8 +54,57 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     """`report.html`, whole in one file."""
     template = _templates().get_template("report.html.j2")
     style, script = _source("report.css") + _dark_pictures(), _source("report.js")
-    text = template.render(**page(analysis), style=style, script=script, policy=_policy(script))
+    text = template.render(**page(analysis), style=style, script=script, policy=_policy(script), bar="", trial_pages="")
     return {"report.html": text.encode()}
+
+
+@dataclass(frozen=True)
+class Hosted:
+    """What a server of pages puts around a report that it shows."""
+
+    bar: Markup
+    """Above the report."""
+    style: str
+    """Of the bar."""
+    trials: str
+    """The address below which each trial has a page of its own, `.../trials/`."""
+
+
+def render_hosted(analysis: Analysis, hosted: Hosted) -> tuple[bytes, str]:
+    """The same page within a server's, and its policy, under which nothing of it may be styled but by its own sheet.
+
+    So what the file says in attributes of style stands in the sheet.
+    """
+    style, script = _source("report.css") + _dark_pictures() + hosted.style, _source("report.js")
+    stylesheet, policy_said = (secrets.token_hex(16) for _ in range(2))
+    text = (
+        _templates()
+        .get_template("report.html.j2")
+        .render(
+            **page(analysis),
+            style=stylesheet,
+            script=script,
+            policy=policy_said,
+            bar=hosted.bar,
+            trial_pages=hosted.trials,
+        )
+    )
+    said: dict[str, int] = {}
+
+    def named(found: re.Match[str]) -> str:
+        return f' data-styled="{said.setdefault(found[1], len(said))}"'
+
+    text = _STYLED.sub(named, text)
+    style += "".join(f'[data-styled="{number}"]{{{rule}}}' for rule, number in said.items())
+    policy = (
+        f"default-src 'none'; img-src data:; style-src 'sha256-{_digest(style)}'; "
+        f"script-src 'sha256-{_digest(script)}'; form-action 'self'; base-uri 'none'"
+    )
+    return text.replace(stylesheet, style, 1).replace(policy_said, policy, 1).encode(), policy
+
+
+_STYLED = re.compile(r' style="((?:--bar|flex-grow):[\d.e+-]+)"')
+"""What the templates say in attributes of style."""
 
 
 @cache
@@ -94,8 +147,11 @@ _PAINTED = ("fill", "stroke")
 
 def _policy(script: str) -> str:
     """The page's content security policy: only its own script runs, and nothing is fetched from anywhere."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    return f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{_digest(script)}'"
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def page(analysis: Analysis) -> dict[str, Any]:
