@@ -15,6 +15,7 @@ from loadstone.analyse.between_runs import (
     costs_not_compared,
     differences,
     match_runs,
+    slices_unlike,
 )
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.model import Comparison
@@ -244,7 +245,8 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
     a, b = (_judged(path) for path in options.runs)
     matches = match_runs(a, b)
     names = run_names(*options.runs)
-    unlike = differences(a.run, b.run, [(match.a[0], match.b[0]) for match in matches], names)
+    matched = [(match.a[0], match.b[0]) for match in matches]
+    unlike = differences(a.run, b.run, matched, names)
     if unlike and not options.across:
         more = f", and {len(unlike) - _NAMED} more" if len(unlike) > _NAMED else ""
         raise UserError(
@@ -259,7 +261,8 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
     notes = [
         message("note_of_run", run=name, note=note) for name, judged in named for note in _notes(judged, len(matches))
     ]
-    why = costs_not_compared(a.run, b.run, [(match.a[0], match.b[0]) for match in matches], names)
+    notes = [*slices_unlike(a.run, b.run, matched, names), *notes]
+    why = costs_not_compared(a.run, b.run, matched, names)
     comparisons = compare_runs(a, b, matches, replace(by, across=bool(unlike), costs=why is None), names)
     report = _report("two runs", named, unlike, [*notes, *([] if why is None else [why])], comparisons)
     return _TwoRuns(report, (a, b), matches)

@@ -5,7 +5,7 @@ The method and what it costs stand in `judge/statistics/two_sample.py`.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -45,6 +45,8 @@ _PLACEMENT = ("server_cpus", "generator_cpus", "shared")
 _SERVER = ("software", "version", "mode", "modules", "settings", "network")
 _PLAN_APART = {"seed": True, "endpoints": True, "cpus": True, "start_at_unix_ns": True}
 """What differs from trial to trial, or is known from the placement."""
+_MEASURED_FOR = {"interval_s": True, "phases": {"measure_s", "measure_max_s", "warm_up_s"}}
+"""What follows from the length of slices."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ def costs_not_compared(
     """
     found = [
         _said(one, names)
-        for one in (*_environment(a.environment, b.environment), *_loads(matched))
+        for one in (*_environment(a.environment, b.environment), *_loads(matched, _settled_apart(a, b, matched)))
         if not one.what.startswith("server ") or one.what.endswith(": network")
     ]
     if _on_other_machines(a, b):
@@ -385,7 +387,44 @@ def differences(
     found = [_said(one, names) for one in _experiment(a, b)]
     if _on_other_machines(a, b):
         found.append(message("run_machines_differ", a_name=names[0], b_name=names[1]))
-    return [*found, *(_said(one, names) for one in (*_environment(a.environment, b.environment), *_loads(matched)))]
+    loads = _loads(matched, _settled_apart(a, b, matched))
+    return [*found, *(_said(one, names) for one in (*_environment(a.environment, b.environment), *loads))]
+
+
+def slices_unlike(
+    a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: _Names = _NAMES
+) -> list[Message]:
+    """A sentence for each group that both runs measured in slices of unlike lengths, because those of one were made
+    longer by itself: the load is the same, and how long a slice lasts is no part of it, see `_settled_apart`."""
+    found = []
+    for group in sorted(_settled_apart(a, b, matched)):
+        one, other = _slice_s(a, group), _slice_s(b, group)
+        found.append(message("slices_of_runs_unlike", group=group, names=list(names), slices_s=[one, other]))
+    return found
+
+
+def _settled_apart(a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]]) -> set[str]:
+    """The groups that both runs measured in slices, of unlike lengths since something carried over in one of them, and
+    of which the last look of neither found that any more.
+
+    Slices are made longer until nothing of one condition reaches into the next one's figures. So what is left at the
+    end are figures of the conditions alone, in both runs. Where something still carries over, or the other run
+    measured whole trials (each begins anew), the lengths decide what is measured, and the runs are refused.
+    """
+    groups = {one.group for one, other in matched if one.stage != other.stage and one.group == other.group}
+    return {group for group in groups if all(_is_settled(run, group) for run in (a, b))}
+
+
+def _is_settled(run: Run, group: str) -> bool:
+    looks = [look for look in run.looks if look.group == group]
+    carried = not looks or looks[-1].carried is not None or any(one.check == "carry_over" for one in looks[-1].verdicts)
+    return not carried and _slice_s(run, group) is not None
+
+
+def _slice_s(run: Run, group: str) -> float | None:
+    """Length of the slices that count; None where whole trials do."""
+    rounds = next((one.rounds for one in run.plan.groups if one.name == group), None)
+    return None if rounds is None else rounds.slice_s
 
 
 def _said(one: _Difference, names: tuple[str, str]) -> Message:
@@ -424,11 +463,13 @@ def _environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[_Differ
             yield from _values(f"server {name}: {key}", _at(servers_a, name, key), _at(servers_b, name, key))
 
 
-def _loads(matched: Sequence[tuple[TrialRecord, TrialRecord]]) -> Iterator[_Difference]:
-    """Each difference once, with the number of conditions that have it."""
+def _loads(matched: Sequence[tuple[TrialRecord, TrialRecord]], settled_apart: Collection[str]) -> Iterator[_Difference]:
+    """Each difference once, with the number of conditions that have it; of groups that are `settled_apart` without how
+    long they were measured."""
     found: list[_Difference] = []
     for a, b in matched:
-        for one in _values("load:", _load(a), _load(b)):
+        left = _MEASURED_FOR if a.group in settled_apart else {}
+        for one in _values("load:", _load(a, left), _load(b, left)):
             same = next((place for place, other in enumerate(found) if _is_same(one, other)), None)
             if same is None:
                 found.append(one)
@@ -441,11 +482,11 @@ def _is_same(one: _Difference, other: _Difference) -> bool:
     return (one.what, one.a, one.b) == (other.what, other.a, other.b)
 
 
-def _load(trial: TrialRecord) -> dict[str, Any]:
-    """The plan that the driver was given, without what differs from trial to trial; what an older run did not know
-    of is as it is by default. Empty where the trial's facts were damaged."""
+def _load(trial: TrialRecord, left: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan that the driver was given, without what differs from trial to trial and what is `left` out; what an
+    older run did not know of is as it is by default. Empty where the trial's facts were damaged."""
     plan = trial.facts.plan
-    return {} if plan is None else plan.model_dump(mode="json", exclude={**_PLAN_APART, "keys": {"prefix"}})
+    return {} if plan is None else plan.model_dump(mode="json", exclude={**_PLAN_APART, "keys": {"prefix"}, **left})
 
 
 def _values(name: str, a: Any, b: Any) -> Iterator[_Difference]:

@@ -273,6 +273,15 @@ def _lengthened(slice_s: float | None, why: str) -> str:
     return f"{to}: {why}."
 
 
+def _slices_of_runs(group: str, names: Sequence[str], slices_s: Sequence[float]) -> str:
+    longer, shorter = (0, 1) if slices_s[0] > slices_s[1] else (1, 0)
+    return (
+        f"{group}: {names[longer]} was measured in slices of {slice_text(slices_s[longer])}, {names[shorter]} of "
+        f"{slice_text(slices_s[shorter])}: slices get longer where something carries over, and at the end nothing was "
+        "found to in either."
+    )
+
+
 def _goes_on_longer(slice_s: float | None, why: str) -> str:
     what = "whole trials" if slice_s is None else f"slices of {slice_text(slice_s)}"
     return f"{what} from now on: {why}"
@@ -299,6 +308,7 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
         "It stopped because something reached from one slice into the next, and there was no time for longer ones."
     ),
     "slices_lengthened": _lengthened,
+    "slices_of_runs_unlike": _slices_of_runs,
     "goes_on_longer": _goes_on_longer,
     "ended_interrupted": "It stopped because the run was interrupted.",
     "ended_going_on": "It was still going on when the run ended.",
