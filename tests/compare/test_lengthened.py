@@ -1,7 +1,6 @@
 """Two runs of which one made its slices longer: how long a slice lasts is no load."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tests.frozen_runs import unpacked

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from tests.browsers import screen
 from tests.frozen_runs import unpacked
 from tests.serve.conftest import Pages, serving
 
@@ -109,6 +110,15 @@ def test_two_runs_are_compared_in_the_words_of_the_command(pages: Pages) -> None
     assert "--margin x: must be a share" in margin
 
 
+def test_a_figure_over_runs(pages: Pages) -> None:
+    text = unescape(pages.client.get("/figures", params={"experiment": "redis"}).text)
+    assert text.count("<h3>Line ") == 1
+    assert all(f'href="/runs/{name}/report"' in text for name in (A, B))
+    assert text.count("<svg") == 1
+    for odd in ({}, {"experiment": "nowhere"}, {"experiment": "redis", "place": "x", "metric": "y"}):
+        assert pages.client.get("/figures", params=odd).status_code == 200
+
+
 def test_a_report_and_its_downloads(pages: Pages) -> None:
     answer = pages.client.get(f"/runs/{A}/report")
     policy = answer.headers["content-security-policy"]
@@ -135,6 +145,7 @@ def test_a_report_and_its_downloads(pages: Pages) -> None:
 
 
 def test_the_way_from_the_list_to_a_trial_in_a_browser(pages: Pages, browser: webdriver.Chrome) -> None:
+    screen(browser, 1100)
     browser.get(pages.entry)
     browser.get_log("browser")
     browser.get(f"{pages.base}/runs")

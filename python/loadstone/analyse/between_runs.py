@@ -5,7 +5,7 @@ The method and what it costs stand in `judge/statistics/two_sample.py`.
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -27,7 +27,7 @@ from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.statistics.two_sample import two_sample
 from loadstone.judge.validity.bounds import bound_over
 from loadstone.judge.validity.checks import BOUNDS, failed_checks, forbidding
-from loadstone.judge.verdict import Bound, Verdict
+from loadstone.judge.verdict import Bound, Piece, Verdict
 from loadstone.message import Message, message
 from loadstone.plan.group import PairDesign
 from loadstone.plan.labels import label_of
@@ -45,7 +45,7 @@ _PLACEMENT = ("server_cpus", "generator_cpus", "shared")
 _SERVER = ("software", "version", "mode", "modules", "settings", "network")
 _PLAN_APART = {"seed": True, "endpoints": True, "cpus": True, "start_at_unix_ns": True}
 """What differs from trial to trial, or is known from the placement."""
-_MEASURED_FOR = {"interval_s": True, "phases": {"measure_s", "measure_max_s", "warm_up_s"}}
+_MEASURED_FOR = ("interval_s", "measure_s", "measure_max_s", "warm_up_s")
 """What follows from the length of slices."""
 
 
@@ -215,7 +215,7 @@ def costs_not_compared(
     """
     found = [
         _said(one, names)
-        for one in (*_environment(a.environment, b.environment), *_loads(matched, _settled_apart(a, b, matched)))
+        for one in (*_environment(a.environment, b.environment), *_loads(_driven(a, b, matched)))
         if not one.what.startswith("server ") or one.what.endswith(": network")
     ]
     if _on_other_machines(a, b):
@@ -384,35 +384,85 @@ def differences(
     `matched` holds a trial of each run for every condition that is compared: their loads are compared as the driver
     was given them. `names`: what the runs are called.
     """
+    return unlike(surroundings_of(a), surroundings_of(b), _driven(a, b, matched), names)
+
+
+class Surroundings(Piece):
+    """What of a run must be the same in another one for their figures to be compared, beside the load."""
+
+    experiment: str
+    quick: bool
+    as_published: bool
+    environment: dict[str, Any]
+    """Of `environment.json` what is compared."""
+
+
+class Driven(Piece):
+    """The load of a condition, as its driver was given it."""
+
+    group: str
+    stage: int
+    settled: bool
+    """It was measured in slices, and at the group's last look nothing carried over from one into the next."""
+    load: dict[str, Any]
+
+
+def surroundings_of(run: Run) -> Surroundings:
+    """Those of a run."""
+    compared = {"machine": _MACHINE, "kernel": _KERNEL, "versions": _VERSIONS, "placement": _PLACEMENT}
+    environment: dict[str, Any] = {
+        part: {key: _at(run.environment, part, key) for key in keys} for part, keys in compared.items()
+    }
+    servers = _mapping(run.environment.get("servers"))
+    environment["servers"] = {name: {key: _at(servers, name, key) for key in _SERVER} for name in servers}
+    return Surroundings(
+        experiment=run.experiment.name,
+        quick=bool(run.plan.quick),
+        as_published=bool(run.plan.as_published),
+        environment=environment,
+    )
+
+
+def driven_by(run: Run, trial: TrialRecord) -> Driven:
+    """The load of a trial."""
+    return Driven(group=trial.group, stage=trial.stage, settled=_is_settled(run, trial.group), load=_load(trial))
+
+
+def unlike(
+    a: Surroundings, b: Surroundings, driven: Sequence[tuple[Driven, Driven]], names: _Names = _NAMES
+) -> list[Message]:
+    """Where two runs differ, one clause each: `differences` of what was kept of them."""
     found = [_said(one, names) for one in _experiment(a, b)]
-    if _on_other_machines(a, b):
+    if _at(a.environment, "machine", "machine_id") != _at(b.environment, "machine", "machine_id"):
         found.append(message("run_machines_differ", a_name=names[0], b_name=names[1]))
-    loads = _loads(matched, _settled_apart(a, b, matched))
-    return [*found, *(_said(one, names) for one in (*_environment(a.environment, b.environment), *loads))]
+    return [*found, *(_said(one, names) for one in (*_environment(a.environment, b.environment), *_loads(driven)))]
+
+
+def _driven(a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]]) -> list[tuple[Driven, Driven]]:
+    return [(driven_by(a, one), driven_by(b, other)) for one, other in matched]
 
 
 def slices_unlike(
     a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: _Names = _NAMES
 ) -> list[Message]:
     """A sentence for each group that both runs measured in slices of unlike lengths, because those of one were made
-    longer by itself: the load is the same, and how long a slice lasts is no part of it, see `_settled_apart`."""
+    longer by itself: the load is the same, and how long a slice lasts is no part of it, see `_are_settled_apart`."""
     found = []
-    for group in sorted(_settled_apart(a, b, matched)):
-        one, other = _slice_s(a, group), _slice_s(b, group)
-        found.append(message("slices_of_runs_unlike", group=group, names=list(names), slices_s=[one, other]))
+    for group in sorted({one.group for one, other in _driven(a, b, matched) if _are_settled_apart(one, other)}):
+        lengths_s = [_slice_s(a, group), _slice_s(b, group)]
+        found.append(message("slices_of_runs_unlike", group=group, names=list(names), slices_s=lengths_s))
     return found
 
 
-def _settled_apart(a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]]) -> set[str]:
-    """The groups that both runs measured in slices, of unlike lengths since something carried over in one of them, and
-    of which the last look of neither found that any more.
+def _are_settled_apart(a: Driven, b: Driven) -> bool:
+    """Whether both were measured in slices, of unlike lengths since something carried over in one of them, and the last
+    look of neither found that any more.
 
     Slices are made longer until nothing of one condition reaches into the next one's figures. So what is left at the
     end are figures of the conditions alone, in both runs. Where something still carries over, or the other run
     measured whole trials (each begins anew), the lengths decide what is measured, and the runs are refused.
     """
-    groups = {one.group for one, other in matched if one.stage != other.stage and one.group == other.group}
-    return {group for group in groups if all(_is_settled(run, group) for run in (a, b))}
+    return a.group == b.group and a.stage != b.stage and a.settled and b.settled
 
 
 def _is_settled(run: Run, group: str) -> bool:
@@ -439,13 +489,13 @@ def _said(one: _Difference, names: tuple[str, str]) -> Message:
     )
 
 
-def _experiment(a: Run, b: Run) -> Iterator[_Difference]:
-    if a.experiment.name != b.experiment.name:
-        yield _Difference("experiment", a.experiment.name, b.experiment.name)
+def _experiment(a: Surroundings, b: Surroundings) -> Iterator[_Difference]:
+    if a.experiment != b.experiment:
+        yield _Difference("experiment", a.experiment, b.experiment)
     for name, word in (("quick", "--quick"), ("as_published", "--as-published")):
-        one, other = getattr(a.plan, name), getattr(b.plan, name)
+        one, other = getattr(a, name), getattr(b, name)
         if one != other:
-            yield _Difference(word, bool(one), bool(other))
+            yield _Difference(word, one, other)
 
 
 def _environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[_Difference]:
@@ -463,13 +513,12 @@ def _environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[_Differ
             yield from _values(f"server {name}: {key}", _at(servers_a, name, key), _at(servers_b, name, key))
 
 
-def _loads(matched: Sequence[tuple[TrialRecord, TrialRecord]], settled_apart: Collection[str]) -> Iterator[_Difference]:
-    """Each difference once, with the number of conditions that have it; of groups that are `settled_apart` without how
-    long they were measured."""
+def _loads(driven: Sequence[tuple[Driven, Driven]]) -> Iterator[_Difference]:
+    """Each difference once, with the number of conditions that have it."""
     found: list[_Difference] = []
-    for a, b in matched:
-        left = _MEASURED_FOR if a.group in settled_apart else {}
-        for one in _values("load:", _load(a, left), _load(b, left)):
+    for a, b in driven:
+        apart = _are_settled_apart(a, b)
+        for one in _values("load:", *(_without_lengths(side.load) if apart else side.load for side in (a, b))):
             same = next((place for place, other in enumerate(found) if _is_same(one, other)), None)
             if same is None:
                 found.append(one)
@@ -478,15 +527,20 @@ def _loads(matched: Sequence[tuple[TrialRecord, TrialRecord]], settled_apart: Co
     yield from found
 
 
+def _without_lengths(load: Mapping[str, Any]) -> dict[str, Any]:
+    phases = {key: value for key, value in _mapping(load.get("phases")).items() if key not in _MEASURED_FOR}
+    return {**{key: value for key, value in load.items() if key not in _MEASURED_FOR}, "phases": phases}
+
+
 def _is_same(one: _Difference, other: _Difference) -> bool:
     return (one.what, one.a, one.b) == (other.what, other.a, other.b)
 
 
-def _load(trial: TrialRecord, left: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan that the driver was given, without what differs from trial to trial and what is `left` out; what an
-    older run did not know of is as it is by default. Empty where the trial's facts were damaged."""
+def _load(trial: TrialRecord) -> dict[str, Any]:
+    """The plan that the driver was given, without what differs from trial to trial; what an older run did not know
+    of is as it is by default. Empty where the trial's facts were damaged."""
     plan = trial.facts.plan
-    return {} if plan is None else plan.model_dump(mode="json", exclude={**_PLAN_APART, "keys": {"prefix"}, **left})
+    return {} if plan is None else plan.model_dump(mode="json", exclude={**_PLAN_APART, "keys": {"prefix"}})
 
 
 def _values(name: str, a: Any, b: Any) -> Iterator[_Difference]:

@@ -27,7 +27,7 @@ from loadstone.record.run_files import ARCHIVE, run_folders
 
 T = TypeVar("T")
 _APPLICATION = 0x6C647374
-VERSION = 1
+VERSION = 2
 """Of what a line of the index holds; another one makes it anew."""
 _TABLES = f"""
 PRAGMA application_id = {_APPLICATION};
@@ -38,6 +38,7 @@ CREATE TABLE runs (
   number INTEGER NOT NULL, running INTEGER NOT NULL, experiment TEXT NOT NULL, kinds TEXT NOT NULL, tags TEXT NOT NULL,
   words TEXT NOT NULL, line TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE figures (place TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, figures TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX newest ON runs (archived, began DESC, number DESC);
 """
 _BATCH = 50
@@ -116,6 +117,28 @@ class Index:
         with self._one:
             return self._anew_if_broken(counted)
 
+    def kept_figures(self, place: str, now: str) -> str | None:
+        """What was kept of a run's figures, if its folder is as it was then (`row.fingerprint`)."""
+
+        def kept() -> str | None:
+            with self._connected() as base:
+                found = base.execute("SELECT fingerprint, figures FROM figures WHERE place = ?", (place,)).fetchone()
+                return str(found[1]) if found is not None and found[0] == now else None
+
+        with self._one:
+            return self._anew_if_broken(kept)
+
+    def keep_figures(self, place: str, now: str, figures: str) -> None:
+        """Keep what took long to compute of a run."""
+
+        def keep() -> None:
+            with self._connected() as base:
+                base.execute("INSERT OR REPLACE INTO figures VALUES (?, ?, ?)", (place, now, figures))
+                base.commit()
+
+        with self._one:
+            self._anew_if_broken(keep)
+
     def forget(self) -> None:
         """Have everything read again."""
         with self._one:
@@ -134,6 +157,7 @@ class Index:
             known = dict(base.execute("SELECT place, fingerprint FROM runs"))
             for place in known.keys() - folders.keys():
                 base.execute("DELETE FROM runs WHERE place = ?", (place,))
+                base.execute("DELETE FROM figures WHERE place = ?", (place,))
             running = {row[0] for row in base.execute("SELECT place FROM runs WHERE running")}
             changed = []
             for place, path in folders.items():

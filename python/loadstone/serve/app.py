@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from loadstone.errors import LoadstoneError
 from loadstone.language import _
-from loadstone.serve import comparing, experiments, history, languages, live, machine, reports, static_files
+from loadstone.serve import comparing, experiments, figures, history, languages, live, machine, reports, static_files
 from loadstone.serve.access import Access, Refused
 from loadstone.serve.pages import refusal
 from loadstone.serve.place import Place
@@ -23,6 +23,7 @@ ROUTES = (
     *live.routes,
     *history.routes,
     *comparing.routes,
+    *figures.routes,
     *reports.routes,
 )
 

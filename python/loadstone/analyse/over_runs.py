@@ -1,0 +1,208 @@
+"""A figure over many runs: a line for all that are of the same thing, and never one over unlike machines or versions.
+
+What is alike is decided as for `loadstone compare` (`between_runs.unlike`). Intervals are each run's own: they hold
+what differed within it, and not what the machine may have done between two of them.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from loadstone.analyse.between_runs import Driven, Surroundings, driven_by, surroundings_of, unlike
+from loadstone.analyse.model import Analysis, Comparison, Row
+from loadstone.judge.verdict import COST, Piece
+from loadstone.message import Message
+from loadstone.record.reading import Run
+from loadstone.record.trial import TrialRecord
+from loadstone.spec.levels import identity
+
+RATIO = "ratio"
+"""The metric of a declared comparison: how many times as much B is as A."""
+GOODPUT, AT_RATE = "goodput_per_s", "response_ns"
+_QUANTILES = ("p50", "p99", "p999")
+_NAMED = 4
+"""So many differences between two lines are named."""
+
+
+class Figure(Piece):
+    """A figure of one run with its 95 % interval; None where it has none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class PlaceFigures(Piece):
+    """The figures of one condition, or of one declared pair."""
+
+    key: str
+    """The same in every run that has it."""
+    label: str
+    driven: list[Driven]
+    """The load of the condition; of a pair of both."""
+    figures: dict[str, Figure]
+    """Metric -> figure: `goodput_per_s`, `response_ns.p99` at the fixed rate, `cpu_ns.PART`; of a pair `ratio`."""
+
+
+class RunFigures(Piece):
+    """All figures of one run that a line may be drawn through, and what must be alike for that."""
+
+    run: str
+    began_unix_s: float
+    surroundings: Surroundings
+    places: list[PlaceFigures]
+
+
+class Point(Piece):
+    """A run on a line."""
+
+    run: str
+    began_unix_s: float
+    figure: Figure
+
+
+class Line(Piece):
+    """Runs of the same thing, the oldest first."""
+
+    name: str
+    """`A` is the line of the newest run."""
+    points: list[Point]
+    unlike: list[Message]
+    """In what it differs from line A: the first few."""
+    more: int = 0
+    """Differences that are not named."""
+
+
+class OverRuns(Piece):
+    """A figure of one condition over runs."""
+
+    label: str
+    metric: str
+    lines: list[Line]
+    without: list[str]
+    """Runs that do not have this figure."""
+
+
+def figures_of(run: Run, analysis: Analysis, began_unix_s: float) -> RunFigures:
+    """The figures of a run, of its tables' rows and declared comparisons. Rows that are invalid have none."""
+    trials = {trial.trial: trial for trial in run.trials}
+    rows = (_of_row(run, row, trials) for table in analysis.tables for row in table.rows)
+    pairs = (_of_pair(run, pair, trials) for family in analysis.families for pair in family.comparisons)
+    found: dict[str, PlaceFigures] = {}
+    for place in (*rows, *pairs):
+        if place is not None:
+            found.setdefault(place.key, place)
+    return RunFigures(
+        run=run.path.name,
+        began_unix_s=began_unix_s,
+        surroundings=surroundings_of(run),
+        places=list(found.values()),
+    )
+
+
+def _of_row(run: Run, row: Row, trials: dict[str, TrialRecord]) -> PlaceFigures | None:
+    first = next((trials[name] for name in row.trials if name in trials), None)
+    figures = dict(_figures_of_row(row)) if row.verdict in ("valid", "suspect") else {}
+    if first is None or not figures:
+        return None
+    key = f"condition {identity(row.condition)}"
+    return PlaceFigures(key=key, label=row.label or "all", driven=[driven_by(run, first)], figures=figures)
+
+
+def _figures_of_row(row: Row) -> Iterator[tuple[str, Figure]]:
+    if row.goodput_per_s is not None:
+        low, high = row.interval(GOODPUT) or (None, None)
+        yield GOODPUT, Figure(value=row.goodput_per_s, low=low, high=high)
+    at_rate = row.at_fixed_rate
+    if at_rate is not None and at_rate.response_ns is not None:
+        for name in _QUANTILES:
+            value = getattr(at_rate.response_ns, name)
+            if value is not None and name not in at_rate.unsettled:
+                low, high = at_rate.response_interval_ns.get(name, (None, None))
+                yield f"{AT_RATE}.{name}", Figure(value=value, low=low, high=high)
+    for part, cost in row.costs.items():
+        yield f"{COST}{part}", Figure(value=cost.ns, low=cost.low_ns, high=cost.high_ns)
+
+
+def _of_pair(run: Run, pair: Comparison, trials: dict[str, TrialRecord]) -> PlaceFigures | None:
+    verdict = pair.primary
+    point = next((one for one in verdict.points if one.used and {one.trial_a, one.trial_b} <= trials.keys()), None)
+    if verdict.kind == "invalid" or verdict.estimate is None or point is None:
+        return None
+    low, high = (None if end is None else math.exp(end) for end in (verdict.low, verdict.high))
+    sides = ", ".join(filter(None, (f"{verdict.b.name} against {verdict.a.name}", pair.place)))
+    return PlaceFigures(
+        key=f"pair {pair.name} {identity(verdict.a.condition)} {identity(verdict.b.condition)} {verdict.metric}",
+        label=f"{pair.name}: {sides}",
+        driven=[driven_by(run, trials[name]) for name in (point.trial_a, point.trial_b)],
+        figures={RATIO: Figure(value=math.exp(verdict.estimate), low=low, high=high)},
+    )
+
+
+def places_of(runs: Sequence[RunFigures]) -> dict[str, str]:
+    """The conditions and pairs of these runs, key -> label: those that most of the runs have first."""
+    numbers: dict[str, int] = {}
+    labels: dict[str, str] = {}
+    for run in sorted(runs, key=lambda run: -run.began_unix_s):
+        for place in run.places:
+            numbers[place.key] = numbers.get(place.key, 0) + 1
+            labels.setdefault(place.key, place.label)
+    return {key: labels[key] for key in sorted(labels, key=lambda key: -numbers[key])}
+
+
+def metrics_of(runs: Sequence[RunFigures], key: str) -> list[str]:
+    """The metrics that any of these runs has of a condition or pair."""
+    return list(
+        dict.fromkeys(name for run in runs for place in run.places if place.key == key for name in place.figures)
+    )
+
+
+def over_runs(runs: Sequence[RunFigures], key: str, metric: str) -> OverRuns:
+    """One figure of a condition (or pair) over runs, in lines of runs that `loadstone compare` would compare.
+
+    A line goes on where the next run is like the newest one on it; runs in between that are unlike do not break it.
+    """
+    label = places_of(runs).get(key, "")
+    drawn: list[list[tuple[RunFigures, PlaceFigures]]] = []
+    without: list[str] = []
+    for run in sorted(runs, key=lambda run: (run.began_unix_s, run.run)):
+        place = next((one for one in run.places if one.key == key and metric in one.figures), None)
+        if place is None:
+            without.append(run.run)
+            continue
+        line = next((line for line in drawn if not _unlike(line[-1], (run, place))), None)
+        if line is None:
+            drawn.append([(run, place)])
+        else:
+            line.append((run, place))
+    drawn.sort(key=lambda line: -line[-1][0].began_unix_s)
+    lines = [_line(number, line, drawn[0], metric) for number, line in enumerate(drawn)]
+    return OverRuns(label=label, metric=metric, lines=lines, without=without)
+
+
+_Measured = tuple[RunFigures, PlaceFigures]
+
+
+def _unlike(one: _Measured, other: _Measured, names: tuple[str, str] = ("A", "B")) -> list[Message]:
+    driven = list(zip(one[1].driven, other[1].driven, strict=False))
+    return unlike(one[0].surroundings, other[0].surroundings, driven, names)
+
+
+def _line(number: int, line: Sequence[_Measured], newest: Sequence[_Measured], metric: str) -> Line:
+    name = _letters(number)
+    differences = _unlike(newest[-1], line[-1], ("A", name)) if number else []
+    return Line(
+        name=name,
+        points=[Point(run=run.run, began_unix_s=run.began_unix_s, figure=place.figures[metric]) for run, place in line],
+        unlike=differences[:_NAMED],
+        more=max(0, len(differences) - _NAMED),
+    )
+
+
+def _letters(number: int) -> str:
+    """A, B, ... Z, AA, AB."""
+    name = ""
+    number += 1
+    while number:
+        number, left = divmod(number - 1, 26)
+        name = chr(65 + left) + name
+    return name

@@ -1,0 +1,106 @@
+"""A figure over runs: a point and its interval each, and a line through those that are of the same thing."""
+
+import altair as alt
+
+from loadstone.analyse.over_runs import AT_RATE, RATIO, Line, OverRuns, Point
+from loadstone.report import format as fmt
+from loadstone.report.charts import theme
+from loadstone.report.charts.chart import TIP, Chart, Values, layer, make, named
+from loadstone.report.charts.theme import duration_axis, duration_scale
+from loadstone.report.text.english.figures import metric_text
+
+_LINES_MAX = len(theme.SERIES)
+_PADDING = 0.06
+"""Of the range of figures, above and below."""
+
+
+def over_runs_chart(found: OverRuns) -> Chart | None:
+    """The lines of a figure, the newest ones where there are many; None without a point."""
+    lines = found.lines[:_LINES_MAX]
+    values = [_value(line, point, found.metric) for line in lines for point in line.points]
+    if not values:
+        return None
+    names = [line.name for line in lines]
+    colours = alt.Scale(domain=names, range=list(theme.SERIES[: len(names)]))
+    base = named("points").encode(
+        x=alt.X("ms:T", scale=alt.Scale(type="utc"), axis=_time_axis(values)),
+        color=alt.Color("line:N", sort=names, scale=colours, title="line"),
+    )
+    y = _axis(values, found.metric)
+    path = base.mark_line(strokeWidth=1.5, opacity=0.7).encode(y=y)
+    spans = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    points = base.mark_point(filled=True, size=46, opacity=1, aria=True).encode(y=y, description=TIP)
+    left = len(found.lines) - len(lines)
+    return make(
+        "over-runs",
+        f"{figure_name(found.metric)} over runs",
+        "A bar is the 95 % interval of that run alone: two runs of the same thing may differ by some 4 % more. "
+        "A line joins runs of one machine, versions, settings and load."
+        + (f" {left} older lines are left out." if left else ""),
+        f"{figure_name(found.metric)} of {fmt.plain(found.label)}: "
+        + "; ".join(_spoken(line, found.metric) for line in lines),
+        layer(path, spans, points, width=theme.WIDTH - 120, height=280),
+        {"points": values},
+        condition=fmt.plain(found.label),
+    )
+
+
+def _time_axis(values: Values) -> alt.Axis:
+    days = (max(value["ms"] for value in values) - min(value["ms"] for value in values)) / 86_400_000
+    form = "%Y-%m-%d" if days > 3 else "%m-%d %H:%M"
+    return alt.Axis(title="began (UTC)", grid=False, labelOverlap=True, format=form, tickCount=8)
+
+
+def figure_name(metric: str) -> str:
+    """What a metric is called, `ratio` too."""
+    if metric == RATIO:
+        return "ratio, compared against reference"
+    return f"{metric_text(metric)}, at the rate that was held" if metric.startswith(AT_RATE) else metric_text(metric)
+
+
+def figure_text(metric: str, value: float | None) -> str:
+    """A figure of a metric for people."""
+    if value is None:
+        return fmt.NONE
+    if metric == RATIO:
+        return f"{value:.3g}"
+    return fmt.duration(value) if "_ns" in metric else fmt.rate(value)
+
+
+def interval_text(metric: str, point: Point) -> str:
+    """`41,200 [40,800, 41,600]`."""
+    figure = point.figure
+    value = figure_text(metric, figure.value)
+    if figure.low is None:
+        return value
+    high = "∞" if figure.high is None else figure_text(metric, figure.high)
+    return f"{value} [{figure_text(metric, figure.low)}, {high}]"
+
+
+def _value(line: Line, point: Point, metric: str) -> dict[str, object]:
+    figure = point.figure
+    return {
+        "line": line.name,
+        "ms": round(point.began_unix_s * 1000),
+        "value": figure.value,
+        "low": figure.value if figure.low is None else figure.low,
+        "high": figure.value if figure.high is None else figure.high,
+        "tip": fmt.plain(f"{point.run}\n{interval_text(metric, point)}"),
+    }
+
+
+def _axis(values: Values, metric: str) -> alt.Y:
+    ends = [float(value[name]) for value in values for name in ("low", "high")]
+    if "_ns" in metric:
+        lengths = [end for end in ends if end > 0]
+        axis = duration_axis(metric_text(metric), lengths, grid=True)
+        return alt.Y("value:Q", scale=duration_scale(lengths), axis=axis)
+    low, high = min(ends), max(ends)
+    room = _PADDING * (high - low or high)
+    scale = alt.Scale(domain=[low - room, high + room], zero=False, nice=True)
+    return alt.Y("value:Q", scale=scale, axis=alt.Axis(title=figure_name(metric), grid=True, tickCount=6))
+
+
+def _spoken(line: Line, metric: str) -> str:
+    first, last = (interval_text(metric, point) for point in (line.points[0], line.points[-1]))
+    return f"line {line.name}, {len(line.points)} runs, from {first} to {last}"

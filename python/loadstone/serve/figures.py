@@ -1,0 +1,76 @@
+"""A figure of one condition over all runs of an experiment, in lines of what is alike."""
+
+import time
+from datetime import UTC, datetime
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from loadstone.analyse.over_runs import metrics_of, over_runs, places_of
+from loadstone.history.figures import collect
+from loadstone.history.lines import words_of
+from loadstone.history.query import Query
+from loadstone.report import format as fmt
+from loadstone.report.charts.over_runs_chart import figure_name, interval_text, over_runs_chart
+from loadstone.serve.comparing import drawn
+from loadstone.serve.history import WAITS_S, index_of
+from loadstone.serve.pages import page
+from loadstone.serve.place import place_of
+
+RUNS_MAX = 100
+"""The newest runs of an experiment."""
+_COMPUTES_S = 3.0
+"""So long a page computes what is new; it is loaded again for the rest."""
+_LETTERS_MAX = 2_000
+
+
+def _figures(request: Request) -> Response:
+    place = place_of(request)
+    if place.only_run is not None:
+        raise HTTPException(404)
+    index = index_of(place.runs)
+    index.renew(time.monotonic() + WAITS_S, words_of)
+    experiments = [name for name, number in index.counts("experiment") if name and number > 1]
+    asked = {name: request.query_params.get(name, "")[:_LETTERS_MAX] for name in ("experiment", "place", "metric")}
+    experiment = asked["experiment"] or (experiments[0] if experiments else "")
+    rows = index.find(Query(experiment=experiment), RUNS_MAX).rows if experiment else ()
+    found = collect(index, [row for row in rows if row.state in ("complete", "part")], time.monotonic() + _COMPUTES_S)
+    places = places_of(found.runs)
+    key = asked["place"] if asked["place"] in places else next(iter(places), "")
+    metrics = metrics_of(found.runs, key)
+    metric = asked["metric"] if asked["metric"] in metrics else next(iter(metrics), "")
+    over = over_runs(found.runs, key, metric) if metric else None
+    return page(
+        request,
+        "figures.html",
+        experiments=experiments if experiment in experiments or not experiment else [experiment, *experiments],
+        experiment=experiment,
+        places=places,
+        key=key,
+        metrics=[(name, figure_name(name)) for name in metrics],
+        metric=metric,
+        left=found.left,
+        unread=found.unread,
+        over=over,
+        picture=None if over is None else drawn(over_runs_chart(over)),
+        lines=[] if over is None else [
+            {
+                "line": line,
+                "unlike": [fmt.sentence(one) for one in line.unlike],
+                "points": [
+                    (point.run, _time(point.began_unix_s), interval_text(over.metric, point))
+                    for point in reversed(line.points)
+                ],
+            }
+            for line in over.lines
+        ],
+    )  # fmt: skip
+
+
+def _time(unix_s: float) -> str:
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+routes = (Route("/figures", _figures, name="figures"),)
