@@ -118,17 +118,37 @@ def test_a_lost_agent_ends_the_trial_and_the_run_goes_on_without_it(how: str) ->
     script, why = LOST[how]
     for name, value in script.items():
         setattr(cluster.agents["agent-2"], name, value)
-    driver = fleet(cluster, note=notes.append)
+    lost_s: list[float] = []
+
+    def note(line: str) -> None:
+        notes.append(line)
+        lost_s.append(time.monotonic())
+
+    driver = fleet(cluster, note=note)
     with pytest.raises(AgentLost, match=why):
         drive_alone(driver, plan(phases=Phases(warm_up_s=1.0, measure_s=60.0)))
+    assert time.monotonic() - lost_s[0] >= 0.2, "whoever reads a server's counters next finds none of its load in them"
     assert all(cluster.agents[name].stopped.is_set() for name in ("agent-1", "agent-3")), "the others are stopped"
-    lost_s = time.monotonic()
     record = drive_alone(driver, plan())
-    assert time.monotonic() - lost_s >= 0.2, "not before the last lease of the lost one is over"
     assert [one.name for one in record.agents] == ["agent-1", "agent-3"]
     assert [one.share.of for (one,) in cluster.agents["agent-1"].plans if one.share] == [3, 2]
     assert len(notes) == 1
     assert why in notes[0]
+
+
+@pytest.mark.fault(
+    "the command's own link, or the scheduler, stands still", "that is the reason; no agent is blamed", area="fleet"
+)
+def test_where_no_agent_is_heard_none_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet_driver, "ALL_SILENT_S", 0.6)
+    cluster = ScriptedCluster(3)
+    for one in cluster.agents.values():
+        one.falls_silent = True
+    driver = fleet(cluster)
+    with pytest.raises(AgentLost, match="no agent is heard: the link to the scheduler, or the scheduler, stands still"):
+        drive_alone(driver, plan())
+    with pytest.raises(FleetGone, match=r"no agent is left \(no agent is heard"):
+        drive_alone(driver, plan())
 
 
 @pytest.mark.fault(

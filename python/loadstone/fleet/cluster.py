@@ -213,7 +213,7 @@ class DaskCluster:
         self._look_now()
         self._said.put(None)
         for thread in self._threads:
-            if thread.is_alive():
+            if thread.is_alive() and self._opened.done():  # else it may wait for a scheduler that is not there
                 thread.join(5.0)
         close_all(list(self._launched.values()))
         if self._scheduler is not None:
@@ -293,6 +293,8 @@ class DaskCluster:
         deadline = time.monotonic() + self._join_s
         needed = self._agents or (1 if self._token and not self._empty else 0)  # monitors alone may be listed
         while True:
+            if self._closing:
+                raise Interrupted(INTERRUPTED)
             workers = await self._workers(client)
             agents = sum(_role_of(info) == "agent" for info in workers.values())
             if (workers or self._empty) and agents >= needed and len(workers) >= len(self._launched):

@@ -35,6 +35,8 @@ LEASE_S = 5.0
 RENEWED_EVERY_S = 1.0
 SILENT_S = 3.5
 """Three heartbeats, and a half: so long without one, and an agent is lost."""
+ALL_SILENT_S = 2.5
+"""Agents that are silent for so long, all of them, are so for one reason: it is not that of the first one."""
 OPENING_S = 15.0
 """What opening takes at most beside the connections' own timeout: the engine's process may have to start first."""
 LEAD_S, LEAD_MAX_S = 0.3, 5.0
@@ -68,6 +70,10 @@ class Clocks(Protocol):
 
     def moved_ns(self, member: Member) -> int:
         """By how much a clock contradicted itself since this was asked last; 0: not at all."""
+
+
+class AllSilent(AgentLost):
+    """No agent is heard any more: with the name of the first, and the reason of all."""
 
 
 class LateOrder(AgentFailed):
@@ -105,8 +111,6 @@ class FleetDriver:
         self._agents = tuple(member for member in cluster.members if member.role == "agent")
         self._left_out: dict[str, str] = {}
         """Agents that were lost, and why."""
-        self._quiet_s = 0.0
-        """When the last load of a lost agent is over, by the monotonic clock."""
         self._lead_s = LEAD_S
         self._drain_s = 0.0
         """The longest drain of a slice in the last rounds."""
@@ -199,13 +203,14 @@ class FleetDriver:
             drive.heard.put((name, message, time.monotonic()))
 
     def _lose(self, lost: AgentLost) -> None:
-        self._left_out[lost.name] = lost.why
-        self._quiet_s = time.monotonic() + LEASE_S + RENEWED_EVERY_S
+        names = [member.name for member in self._agents] if isinstance(lost, AllSilent) else [lost.name]
+        self._left_out.update((name, lost.why) for name in names if name not in self._left_out)
         self._note(f"{lost}; this trial does not count")
+        # Its load ends with its lease: till then no counter of a server is read for the next trial, and no key removed.
+        time.sleep(LEASE_S + RENEWED_EVERY_S)
 
     def _ready(self) -> list[Member]:
-        """The agents that drive next, once none that was lost can make any load. Raises FleetGone, Interrupted."""
-        self._pause(self._quiet_s - time.monotonic())
+        """The agents that drive next. Raises FleetGone, Interrupted."""
         for name, why in self._cluster.lost().items():
             if any(name == member.name for member in self._agents) and name not in self._left_out:
                 self._left_out[name] = why
@@ -486,16 +491,19 @@ class _Drive:
         now_s = time.monotonic()
         stood_still_s = now_s - self._looked_s - 1.0
         self._looked_s = now_s
-        gone = self.cluster.lost()
-        for share in self._waiting():
+        gone, waiting = self.cluster.lost(), self._waiting()
+        for share in waiting:
             name = share.member.name
             if name in gone:
                 raise AgentLost(name, gone[name])
             if stood_still_s > 0:
                 share.heard_s += stood_still_s
-            silent_s = now_s - share.heard_s
-            if silent_s > SILENT_S:
-                why = f"not heard for {silent_s:.1f} s: its machine, its process or the link to it stands still"
+        silent_s = {share.member.name: now_s - share.heard_s for share in waiting}
+        for name, seconds in silent_s.items():
+            if seconds > SILENT_S and len(silent_s) > 1 and min(silent_s.values()) > ALL_SILENT_S:
+                raise AllSilent(name, "no agent is heard: the link to the scheduler, or the scheduler, stands still")
+            if seconds > SILENT_S:
+                why = f"not heard for {seconds:.1f} s: its machine, its process or the link to it stands still"
                 raise AgentLost(name, why)
 
     def _own(self, share: _Share, number: int) -> DriveRecord:
