@@ -23,7 +23,11 @@ from loadstone.spec.experiment import RATES, Experiment
 def describe_experiment(options: RunOptions) -> tuple[str, list[str]]:
     """What `loadstone show` prints: the experiment, and what a run of it does here, a line an act. Raises UserError."""
     experiment = requested_experiment(options)
-    run_plan = requested_plan(experiment, options, ())
+    return describe(experiment, requested_plan(experiment, options, ()), options)
+
+
+def describe(experiment: Experiment, run_plan: RunPlan, options: RunOptions) -> tuple[str, list[str]]:
+    """The same of an experiment that is planned already. Raises UserError."""
     from loadstone.conduct.confinement import (
         confined,  # only now: it takes time to load
         doubts,

@@ -1,10 +1,11 @@
 """What the commands that measure have in common: an experiment is checked, run, and its outcome shown."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
     from loadstone.analyse.objectives import Objective
     from loadstone.options import Results, RunOptions
     from loadstone.run import Outcome, Show
+
+
+_INSTEAD: list[Callable[["RunOptions"], NoReturn]] = []
+
+
+@contextmanager
+def instead_of_measuring(take: Callable[["RunOptions"], NoReturn]) -> Iterator[None]:
+    """Within, a command that would measure gives `take` what it would carry out; `take` leaves it by an error."""
+    _INSTEAD.append(take)
+    try:
+        yield
+    finally:
+        _INSTEAD.pop()
 
 
 def carried_out(
@@ -29,6 +43,8 @@ def carried_out(
 
     `formats` are those of the report; `show_result` shows the outcome in place of the usual ending.
     """
+    if _INSTEAD:
+        _INSTEAD[-1](options)
     from loadstone.prepare import prepare
 
     prepared = prepare(options)

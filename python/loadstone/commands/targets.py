@@ -176,17 +176,24 @@ def http_target(url: str, paths: Sequence[str], option: str = "URL") -> HttpTarg
     return HttpTarget(f"{base}{parts.path.rstrip('/')}", tuple(paths))
 
 
+_UNREAD = "the URL given"
+"""What a target is called whose URL, or a part of it beyond the login, is a reference to a secret."""
+
+
 def at(url: str) -> str:
     """`at HOST:PORT`, without a login; what is known where the URL is a reference to a secret."""
-    return "of the URL given" if REFERENCE.search(url) else f"at {address(url)}"
+    shown = address(url)
+    return f"of {shown}" if shown == _UNREAD else f"at {shown}"
 
 
 def address(url: str) -> str:
     """`HOST:PORT` and a path that is not empty, without a login and options."""
-    if REFERENCE.search(url):
-        return "the URL given"
+    scheme, is_url, rest = url.partition("://")
+    shown = f"{scheme}{is_url}{rest.rpartition('@')[2]}" if is_url else url
+    if REFERENCE.search(shown):
+        return _UNREAD
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(shown)
     except ValueError:
-        return "the URL given"
+        return _UNREAD
     return f"{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"

@@ -89,7 +89,7 @@ def wait_for_others(remark: Callable[[str], None], sleep: Callable[[float], None
     """Return when no other run measures here that would stop one of this user's; each is named once by `remark`."""
     named: set[tuple[int, int]] = set()
     waited_s = 0.0
-    while (other := _one_that_stops()) is not None:
+    while (other := run_that_stops()) is not None:
         if (other.uid, other.pid) not in named or waited_s % REMARK_S < WAIT_STEP_S:
             since = f"; {waited_s / 60:.0f} min so far" if waited_s >= REMARK_S else ""
             remark(f"--wait: another run measures on this machine: {other.label}; this one begins when it ends{since}")
@@ -98,12 +98,23 @@ def wait_for_others(remark: Callable[[str], None], sleep: Callable[[float], None
         waited_s += WAIT_STEP_S
 
 
-def _one_that_stops() -> OtherRun | None:
+def runs_measuring() -> list[OtherRun]:
+    """The other runs that measure on this machine now."""
     with contextlib.ExitStack() as held:
         places = _shared_folders()
         for place in places:
             held.callback(os.close, place)
-        return _stopping([other for place in places for other in _other_runs(place)])
+        return [other for place in places for other in _other_runs(place)]
+
+
+def run_that_stops() -> OtherRun | None:
+    """The run that keeps one of this user from measuring now."""
+    return _stopping(runs_measuring())
+
+
+def noted(folder: Path) -> str:
+    """A run's folder as `OtherRun.folder` has it."""
+    return printable(str(folder.absolute()))[:FOLDER_LETTERS_MAX]
 
 
 def _stopping(others: Sequence[OtherRun]) -> OtherRun | None:
@@ -162,8 +173,7 @@ def _leave_note(place: int, folder: Path) -> str | None:
     """Its name; None if there is no room for it."""
     pid = os.getpid()
     name = f"loadstone-{os.geteuid()}-{pid}-{secrets.token_hex(8)}.run"
-    shown = printable(str(folder.absolute()))[:FOLDER_LETTERS_MAX]
-    text = f"loadstone 1 {started(pid)} {boot_id()} {_process_space()} {shown}\n"
+    text = f"loadstone 1 {started(pid)} {boot_id()} {_process_space()} {noted(folder)}\n"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         fd = os.open(name, flags, 0o600, dir_fd=place)

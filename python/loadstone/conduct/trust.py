@@ -69,6 +69,32 @@ def require_trust(
     _require(experiment.source.label, digest, acts, look, trust=trust, of_folder=of_folder)
 
 
+def to_ask(
+    experiment: Experiment,
+    run_plan: RunPlan,
+    *,
+    of_folder: bool = False,
+    secret_files: Sequence[str] = (),
+    files_sent: Sequence[str] = (),
+) -> tuple[str, list[Act]]:
+    """What the user would be asked about, for who asks elsewhere than on a terminal, and the hash of the contents.
+
+    Raises UserError.
+    """
+    if not any(act.asks for act in acts_of(experiment, run_plan, secret_files)):
+        return "", []
+    digest = digest_of(experiment, run_plan)
+    known = _known(digest)
+    acts = sent_as_text(files_sent) + acts_of(experiment, run_plan, secret_files)
+    asking = [act for act in acts if act.asks]
+    return digest, [act for act in asking if (of_folder or not act.typed) and _mark(digest, act.line) not in known]
+
+
+def remember_answer(digest: str, acts: Sequence[Act]) -> None:
+    """The user read these acts and said yes, for contents of this hash alone: for others it is asked again."""
+    _remember(digest, _known(digest) | {_mark(digest, act.line) for act in acts})
+
+
 def require_trust_in_driver(path: Path, *, trust: bool) -> None:
     """The same of a client library's program by itself. Raises UserError."""
     digest = digest_of_driver(path)

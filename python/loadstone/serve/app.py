@@ -10,7 +10,19 @@ from starlette.types import ASGIApp
 
 from loadstone.errors import LoadstoneError
 from loadstone.language import _
-from loadstone.serve import comparing, experiments, figures, history, languages, live, machine, reports, static_files
+from loadstone.serve import (
+    actions,
+    beginning,
+    comparing,
+    experiments,
+    figures,
+    history,
+    languages,
+    live,
+    machine,
+    reports,
+    static_files,
+)
 from loadstone.serve.access import Access, Refused
 from loadstone.serve.pages import refusal
 from loadstone.serve.place import Place
@@ -19,6 +31,8 @@ ROUTES = (
     *static_files.routes,
     *experiments.routes,
     *languages.routes,
+    *beginning.routes,
+    *actions.routes,
     *machine.routes,
     *live.routes,
     *history.routes,

@@ -1,15 +1,214 @@
-"""The experiments that can be started: the built-in ones, and the user's own."""
+"""The experiments that can be started: built-in ones and the user's own, each with a form of what it varies."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from loadstone.conduct.machine_lock import runs_measuring
+from loadstone.errors import UserError
+from loadstone.init import TEMPLATE
+from loadstone.language import _
+from loadstone.runs import RUNS
+from loadstone.serve import described
+from loadstone.serve.beginning import begin, describe
+from loadstone.serve.command_lines import CommandLine, of_experiment, of_quick
+from loadstone.serve.described import ExperimentFacts
+from loadstone.serve.forms import Form, form_of
+from loadstone.serve.own_files import own_files, own_path, read_own, write_own
 from loadstone.serve.pages import page
-from loadstone.spec.built_in import questions
+from loadstone.serve.place import Place, as_typed, place_of
+from loadstone.spec.built_in import FOLDER, names, questions
+
+Make = Callable[[ExperimentFacts | None], CommandLine]
+"""Makes a command line, for an experiment of which these are the facts. Raises UserError."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """An experiment that a form is about."""
+
+    address: str
+    word: str
+    """As the command line names it."""
+    file: str = ""
+    """The user's own file; empty for a built-in experiment."""
 
 
 async def _list(request: Request) -> Response:
-    return page(request, "experiments.html", built_in=questions())
+    place = place_of(request)
+    return page(
+        request,
+        "experiments.html",
+        built_in=questions(),
+        own=await run_in_threadpool(own_files, place.experiments),
+        folder=as_typed(place.experiments, place.here),
+        measuring=await run_in_threadpool(_measuring, place),
+        form=Form(()),
+        error="",
+    )
 
 
-routes = (Route("/", _list, name="experiments"),)
+def _measuring(place: Place) -> list[tuple[str, str]]:
+    """The runs that measure here now: where each is shown, if it is one of these pages, and what it is called."""
+    shown = []
+    for run in runs_measuring():
+        folder = Path(run.folder)
+        shown.append((f"/runs/{folder.name}" if folder.parent == place.runs else "", run.label))
+    return shown
+
+
+async def _form(request: Request) -> Response:
+    asked = _asked(request)
+    found = await place_of(request).memory.apart.call(described.facts, asked.word)
+    return _form_page(request, asked, found, Form(()))
+
+
+def _form_page(request: Request, asked: _Asked, found: ExperimentFacts, form: Form, error: str = "") -> Response:
+    return page(
+        request, "experiment.html", 200 if not error else 400, asked=asked, facts=found, form=form, error=error,
+        filled=bool(form.all("sent")),
+    )  # fmt: skip
+
+
+async def _check(request: Request) -> Response:
+    """What a form would do now, as a part of its page."""
+    form = await form_of(request)
+    asked = _asked(request)
+    return await _told(request, lambda found: _command(request, asked, found, form), asked)
+
+
+async def _start(request: Request) -> Response:
+    form = await form_of(request)
+    asked = _asked(request)
+    found = await place_of(request).memory.apart.call(described.facts, asked.word)
+    try:
+        return await begin(request, _command(request, asked, found, form))
+    except UserError as error:
+        return _form_page(request, asked, found, form, str(error))
+
+
+async def _told(request: Request, make: Make, asked: _Asked | None) -> Response:
+    """What a command line would do, or what is wrong with it."""
+    place = place_of(request)
+    try:
+        found = None if asked is None else await place.memory.apart.call(described.facts, asked.word)
+        command = make(found)
+        return page(request, "told.html", command=command, told=await describe(place, command), error="")
+    except UserError as error:
+        return page(request, "told.html", command=None, told=None, error=str(error))
+
+
+def _command(request: Request, asked: _Asked, found: ExperimentFacts | None, form: Form) -> CommandLine:
+    """Raises UserError."""
+    assert found is not None
+    place = place_of(request)
+    factors = {one.name: [level.text for level in one.levels] for one in found.factors}
+    usual = {one.name: [level.text for level in one.levels if level.on] for one in found.factors}
+    settings = [*found.settings, *([found.users] if found.users else [])]
+    values = {one.path: one.value for one in settings}
+    made = of_experiment(asked.word, form, factors, usual, values)
+    return _placed(place, made)
+
+
+def _placed(place: Place, command: CommandLine, *, always: bool = False) -> CommandLine:
+    """The command with its passwords, and with the folder of the runs where it would take another one."""
+    if always or place.runs != place.here / RUNS:
+        command = command.adding("--out", as_typed(place.runs, place.here))
+    return place.memory.with_variables(command)
+
+
+def _asked(request: Request) -> _Asked:
+    """Raises HTTPException."""
+    place, name = place_of(request), request.path_params["name"]
+    if request.url.path.startswith("/own/"):
+        path = own_path(place.experiments, name)
+        word = as_typed(path, place.here)
+        return _Asked(f"/own/{name}", word if "/" in word else f"./{word}", name)
+    if name not in names():
+        raise HTTPException(404, _("There is no experiment of this name here."))
+    return _Asked(f"/experiments/{name}", name)
+
+
+def _quick_command(request: Request, form: Form) -> CommandLine:
+    place, command = place_of(request), of_quick(form)
+    return _placed(place, command, always=command.words[0] != "saturate")
+
+
+async def _quick(request: Request) -> Response:
+    return page(request, "quick.html", form=Form(()), error="")
+
+
+async def _quick_check(request: Request) -> Response:
+    form = await form_of(request)
+    return await _told(request, lambda _: _quick_command(request, form), None)
+
+
+async def _quick_start(request: Request) -> Response:
+    form = await form_of(request)
+    try:
+        return await begin(request, _quick_command(request, form))
+    except UserError as error:
+        return page(request, "quick.html", 400, form=form, error=str(error))
+
+
+async def _edit(request: Request) -> Response:
+    """The text of an experiment: of a file of the user's, or of a built-in one to start from."""
+    place, copied = place_of(request), request.query_params.get("copy", "")
+    name = request.path_params.get("name", "")
+    if name:
+        text = read_own(place.experiments, name)
+    elif copied in names():
+        name, text = f"my-{copied}.yaml", (FOLDER / f"{copied}.yaml").read_text(encoding="utf-8")
+    else:
+        name, text = "experiment.yaml", TEMPLATE.read_text(encoding="utf-8")
+    return _editor(request, name, text, is_new=not request.path_params.get("name"))
+
+
+def _editor(request: Request, name: str, text: str, *, is_new: bool, error: str = "") -> Response:
+    line = described.line_of(error)
+    return page(
+        request, "edit.html", 400 if error else 200, name=name, text=text, is_new=is_new, error=error, line=line
+    )
+
+
+async def _edit_check(request: Request) -> Response:
+    form = await form_of(request)
+    name, place = form.one("name") or "experiment.yaml", place_of(request)
+    label = as_typed(place.experiments / name, place.here)
+    error = await place.memory.apart.call(described.checked, form.raw("text").replace("\r\n", "\n"), label)
+    return page(request, "checked.html", error=error, line=described.line_of(error))
+
+
+async def _edit_save(request: Request) -> Response:
+    """Keeps the text in the folder of experiments, also one that is wrong: it is the user's."""
+    form = await form_of(request)
+    place, name, text = place_of(request), form.one("name"), form.raw("text")
+    try:
+        await run_in_threadpool(write_own, place.experiments, name, text, over=form.one("over") == "on")
+    except UserError as error:
+        return _editor(request, name, text, is_new=True, error=str(error))
+    return RedirectResponse(f"/edit/{name}" if form.one("then") == "edit" else f"/own/{name}", 303)
+
+
+routes = (
+    Route("/", _list),
+    Route("/experiments/{name}", _form),
+    Route("/experiments/{name}/check", _check, methods=["POST"]),
+    Route("/experiments/{name}/start", _start, methods=["POST"]),
+    Route("/own/{name}", _form),
+    Route("/own/{name}/check", _check, methods=["POST"]),
+    Route("/own/{name}/start", _start, methods=["POST"]),
+    Route("/quick", _quick),
+    Route("/quick/check", _quick_check, methods=["POST"]),
+    Route("/quick/start", _quick_start, methods=["POST"]),
+    Route("/edit", _edit),
+    Route("/edit/check", _edit_check, methods=["POST"]),
+    Route("/edit/save", _edit_save, methods=["POST"]),
+    Route("/edit/{name}", _edit),
+)

@@ -9,11 +9,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from loadstone import __version__
-from loadstone.language import language, speak_in_templates
+from loadstone.language import in_language, language, speak_in_templates
 from loadstone.report import format as fmt
 from loadstone.report import summary
 from loadstone.secrecy.known_secrets import hide
 from loadstone.serve import narrowing
+from loadstone.serve.command_lines import without_secrets
 from loadstone.serve.place import place_of
 from loadstone.serve.static_files import address_of
 from loadstone.terminal import visible
@@ -34,7 +35,7 @@ def part_of_page(request: Request, template: str, **figures: Any) -> str:
         templates()
         .get_template(template)
         .render(
-            **figures,
+            **{name: in_language(value) for name, value in figures.items()},
             nonce=request.state.nonce,
             language=language(),
             here=request.url.path,
@@ -48,7 +49,7 @@ def part_of_page(request: Request, template: str, **figures: Any) -> str:
 
 def refusal(request: Request, status: int, why: str) -> HTMLResponse:
     """A page that says in one sentence what is wrong."""
-    return page(request, "refusal.html", status, why=visible(why))
+    return page(request, "refusal.html", status, why=visible(in_language(why)))
 
 
 @cache
@@ -62,7 +63,7 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     speak_in_templates(environment)
-    environment.globals["static"] = address_of
+    environment.globals |= {"static": address_of, "shown_url": lambda url: without_secrets(url)[0]}
     environment.filters |= {
         "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "count": fmt.count, "rate": fmt.rate,
         "duration": fmt.duration, "percent": fmt.percent, "seconds": fmt.seconds, "size": fmt.size,

@@ -7,6 +7,41 @@ from pathlib import Path
 from starlette.requests import Request
 
 from loadstone.runs import RUNS
+from loadstone.serve.apart import Apart
+from loadstone.serve.command_lines import CommandLine, references_in
+from loadstone.serve.starts import Starts
+
+PENDING_MAX = 50
+"""Commands that wait for an answer."""
+
+
+@dataclass
+class Memory:
+    """What is known until the server ends, and stands nowhere else."""
+
+    starts: Starts = field(default_factory=Starts)
+    apart: Apart = field(default_factory=Apart)
+    variables: dict[str, str] = field(default_factory=dict, repr=False)
+    """The passwords that were given in a page, by the names of their variables."""
+    _pending: dict[str, CommandLine] = field(default_factory=dict, repr=False)
+
+    def with_variables(self, command: CommandLine) -> CommandLine:
+        """The command with the passwords that were given for it, now or before."""
+        self.variables.update(command.variables)
+        named = {name: self.variables[name] for name in references_in(command.words) if name in self.variables}
+        return CommandLine(command.words, {**named, **command.variables})
+
+    def keep(self, command: CommandLine) -> str:
+        """Keep a command until it is answered whether it may start; its name."""
+        while len(self._pending) >= PENDING_MAX:
+            self._pending.pop(next(iter(self._pending)))
+        name = secrets.token_urlsafe(16)
+        self._pending[name] = command
+        return name
+
+    def take(self, name: str) -> CommandLine | None:
+        """The command of this name, once."""
+        return self._pending.pop(name, None)
 
 
 @dataclass(frozen=True)
@@ -17,6 +52,8 @@ class Place:
     """The folder of all runs."""
     experiments: Path = Path()
     """The folder of the user's own experiments."""
+    here: Path = field(default_factory=Path.cwd)
+    """Where commands are given: as if they were typed where the server was started."""
     only_run: str | None = None
     """The name of the one run that is shown (`loadstone run --watch`); None: everything."""
     secure: bool = False
@@ -25,6 +62,7 @@ class Place:
     """Whoever has it may do what the user of this process may."""
     cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     """What a browser that showed the token shows from then on."""
+    memory: Memory = field(default_factory=Memory, repr=False)
 
 
 def place_of(request: Request) -> Place:
@@ -32,3 +70,11 @@ def place_of(request: Request) -> Place:
     place = request.app.state.place
     assert isinstance(place, Place)
     return place
+
+
+def as_typed(path: Path, here: Path) -> str:
+    """A path as one types it in the folder `here`."""
+    try:
+        return str(path.relative_to(here))
+    except ValueError:
+        return str(path)

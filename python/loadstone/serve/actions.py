@@ -1,0 +1,54 @@
+"""What is done to a run that is there: it is stopped, as Ctrl-C does, or goes on where it ended."""
+
+import os
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from loadstone.errors import UserError
+from loadstone.history.row import is_written
+from loadstone.language import _
+from loadstone.runs import command_of, folder_to_resume
+from loadstone.serve.beginning import begin
+from loadstone.serve.command_lines import CommandLine, references_in, variables_of
+from loadstone.serve.forms import form_of
+from loadstone.serve.pages import page, refusal
+from loadstone.serve.place import as_typed, place_of
+from loadstone.serve.run_folders import folder_of
+from loadstone.serve.running import stop
+
+
+async def _stop(request: Request) -> Response:
+    folder = folder_of(request)
+    if not await run_in_threadpool(stop, folder) and await run_in_threadpool(is_written, folder):
+        why = _("This run's process left no note on this machine, or is another user's: stop it where it was started.")
+        return refusal(request, 409, why)
+    return RedirectResponse(f"/runs/{folder.name}", 303)
+
+
+async def _resume(request: Request) -> Response:
+    """Goes on with a run; asks for the passwords that its command refers to and nobody gave since this page runs."""
+    folder, place, form = folder_of(request), place_of(request), await form_of(request)
+    if await run_in_threadpool(is_written, folder):
+        return RedirectResponse(f"/runs/{folder.name}", 303)
+    place.memory.variables.update(variables_of(form))
+    address = as_typed(folder, place.here)
+    try:
+        folder_to_resume(folder)
+        words = command_of(folder)
+        known = place.memory.variables
+        missing = [name for name in references_in(words) if name not in known and name not in os.environ]
+        if missing:
+            return page(request, "ask_variables.html", run=folder.name, missing=missing)
+        variables = {name: known[name] for name in references_in(words) if name in known}
+        return await begin(request, CommandLine(("run", "--resume", address), variables))
+    except UserError as error:
+        return refusal(request, 400, str(error))
+
+
+routes = (
+    Route("/runs/{name}/stop", _stop, methods=["POST"]),
+    Route("/runs/{name}/resume", _resume, methods=["POST"]),
+)

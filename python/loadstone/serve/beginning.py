@@ -1,0 +1,116 @@
+"""From a command line to a run that goes on: checked as in a terminal, asked where a terminal would ask, then started.
+
+Two questions stand in the way: whether an experiment of someone else's may do what it would (`conduct/trust.py` judges
+that), and whether a run may begin while another one measures on this machine.
+"""
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from loadstone.bounds.beneath import is_file
+from loadstone.conduct.machine_lock import run_that_stops
+from loadstone.errors import UserError
+from loadstone.language import _, said
+from loadstone.record.run_files import PLAN
+from loadstone.serve.command_lines import CommandLine
+from loadstone.serve.described import Described, agreed, described
+from loadstone.serve.forms import form_of
+from loadstone.serve.pages import page, refusal
+from loadstone.serve.place import Place, place_of
+from loadstone.serve.starts import Start
+
+ANSWERS = {"wait": "--wait", "share": "--share-machine"}
+"""What may be answered where another run measures, and the option that says it."""
+
+
+async def describe(place: Place, command: CommandLine) -> Described:
+    """What a command would do. Raises UserError with the message of the command line."""
+    return await place.memory.apart.call(described, command.words, dict(command.variables))
+
+
+async def begin(request: Request, command: CommandLine, agreed_to: str = "", beside: str = "") -> Response:
+    """Start a run, or ask first. Raises UserError.
+
+    Args:
+        request: the one that asks for it.
+        command: with its variables.
+        agreed_to: the hash of the contents whose acts the user read and allowed; empty where they read none.
+        beside: of `ANSWERS`, where another run measures.
+    """
+    place = place_of(request)
+    found = await describe(place, command)
+    if found.asked:
+        given = bool(agreed_to) and await place.memory.apart.call(
+            agreed, command.words, dict(command.variables), agreed_to
+        )
+        if not given:
+            return page(
+                request,
+                "ask_trust.html",
+                described=found,
+                pending=place.memory.keep(command),
+                changed=bool(agreed_to),
+                beside=beside,
+            )
+    if beside in ANSWERS:
+        command = command.adding(ANSWERS[beside])
+    elif (other := await run_in_threadpool(run_that_stops)) is not None:
+        return page(request, "ask_beside.html", other=other, pending=place.memory.keep(command), digest=found.digest)
+    try:
+        start = await run_in_threadpool(place.memory.starts.start, command, place.here)
+    except OSError as error:
+        raise UserError(said("the run cannot be started: {why}", why=error.strerror or str(error))) from None
+    return RedirectResponse(f"/starts/{start.name}", 303)
+
+
+async def _begin(request: Request) -> Response:
+    """An answer to a question of `begin`."""
+    form = await form_of(request)
+    command = place_of(request).memory.take(form.one("pending"))
+    if command is None:
+        return refusal(request, 409, _("This question was answered already, or is too old: fill in the form again."))
+    return await begin(request, command, form.one("agreed"), form.one("beside"))
+
+
+async def _start(request: Request) -> Response:
+    """A run that is being started: what it prints, until it has a folder or ended."""
+    place = place_of(request)
+    start = await run_in_threadpool(place.memory.starts.find, request.path_params["name"])
+    if start is None:
+        return refusal(request, 404, _("No run was started from here by this name."))
+    there = await run_in_threadpool(_page_of, start, place)
+    if there is not None:
+        if request.headers.get("hx-request") == "true":
+            return Response(headers={"hx-redirect": there})
+        return RedirectResponse(there, 303)
+    return page(request, "start.html", start=start, command=_shown(start))
+
+
+def _page_of(start: Start, place: Place) -> str | None:
+    """Where the run is shown, once it has a folder that can be read."""
+    folder = start.run_folder
+    if folder is None or folder.parent != place.runs or not is_file(folder / PLAN):
+        return None
+    return f"/runs/{folder.name}"
+
+
+async def _cancel(request: Request) -> Response:
+    """Ends a run that is being started, as Ctrl-C does."""
+    place = place_of(request)
+    start = await run_in_threadpool(place.memory.starts.find, request.path_params["name"])
+    if start is not None:
+        await run_in_threadpool(start.interrupt)
+    return RedirectResponse(f"/starts/{request.path_params['name']}", 303)
+
+
+def _shown(start: Start) -> str:
+    return CommandLine(start.words).shown
+
+
+routes = (
+    Route("/begin", _begin, methods=["POST"]),
+    Route("/starts/{name}", _start),
+    Route("/starts/{name}/cancel", _cancel, methods=["POST"]),
+)

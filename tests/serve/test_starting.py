@@ -1,0 +1,142 @@
+"""From a form to a run, against a real server of pages and real runs: nothing of a run depends on the page."""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from tests.servers import UserRedis
+
+from loadstone.conduct.machine_lock import VARIABLE
+from loadstone.record.run_files import PLAN
+from loadstone.serve.running import state_of
+
+from .conftest import PATIENCE_S, Pages, serving
+
+PASSWORD = "s3same-0pen/it@once"
+LONG = {"kind": "redis", "time": "8s", "connections": "4"}
+THEIRS = """\
+format: 1
+name: theirs
+question: Is it mine?
+factors: {{f: {{levels: [1, 2]}}}}
+tables: [{{name: all, title: All, vary: {{f: [1, 2]}}}}]
+servers: {{redis: {{kind: process, binary: {binary}}}}}
+workload:
+  model: {{kind: closed, users: 1}}
+  pool: {{connections: "${{f}}"}}
+  operations: [{{name: get, commands: [{{args: "GET {{key}}"}}]}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for pages, runs, cache and the notes of who measures: other tests' runs are not noticed."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "lock").mkdir()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _variables(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the pages, their runs, and this process, which looks at the same notes."""
+    monkeypatch.setenv(VARIABLE, str(own / "lock"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own / "cache"))
+
+
+def wait_for(what: Callable[[], object], seconds: float = 60.0) -> float:
+    """How long it took until it held."""
+    began = time.monotonic()
+    while not what():
+        assert time.monotonic() - began < seconds, "it does not come"
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def started(pages: Pages, answer: str) -> Path:
+    """The folder of the run behind the page of a start, once it has one."""
+    where: list[str] = []
+
+    def there() -> bool:
+        page = pages.client.get(answer)
+        if page.status_code == 303:
+            where.append(page.headers["location"])
+        assert "ended before" not in page.text, page.text
+        return bool(where)
+
+    wait_for(there)
+    name = where[0].removeprefix("/runs/")
+    assert (pages.runs / name / PLAN).is_file()
+    return pages.runs / name
+
+
+def kind(folder: Path) -> str:
+    return state_of(folder).kind
+
+
+def test_a_run_needs_no_page_and_shows_no_password(own: Path, user_redis: Callable[..., UserRedis]) -> None:
+    """Kill -9 of the page, then of the run: what is there is found, and goes on when it is asked to."""
+    redis = user_redis("--requirepass", PASSWORD)
+    url = f"redis://:{quote(PASSWORD, safe='')}@127.0.0.1:{redis.port}"
+    with serving(own) as first:
+        answer = first.client.post("/quick/start", data={**LONG, "url": url})
+        assert answer.status_code == 303, answer.text
+        folder = started(first, answer.headers["location"])
+        asked = first.client.post("/quick/start", data=LONG)
+        assert "Another run measures" in asked.text
+        assert folder.name in asked.text
+        first.process.kill()
+        first.process.wait(PATIENCE_S)
+    state = state_of(folder)
+    assert state.kind == "running"
+    assert state.pid is not None
+    assert PASSWORD not in Path(f"/proc/{state.pid}/cmdline").read_text()
+    with serving(own) as second:
+        assert f"/runs/{folder.name}" in second.client.get("/").text
+        os.kill(state.pid, signal.SIGKILL)
+        assert wait_for(lambda: kind(folder) != "running") < 2.0
+        assert kind(folder) == "killed"
+        variable = re.search(r'name="(variable\.\w+)"', second.client.post(f"/runs/{folder.name}/resume").text)
+        assert variable is not None
+        resumed = second.client.post(f"/runs/{folder.name}/resume", data={variable[1]: PASSWORD})
+        assert resumed.status_code == 303, resumed.text
+        assert started(second, resumed.headers["location"]) == folder
+        wait_for(lambda: kind(folder) == "running")
+        assert second.client.post(f"/runs/{folder.name}/stop").status_code == 303
+        wait_for(lambda: kind(folder) != "running")
+        assert (state_of(folder).kind, state_of(folder).status) == ("stopped", 130)
+        pages = "".join(second.client.get(f"/starts/{note.stem}").text for note in (own / "cache").rglob("*.json"))
+    assert PASSWORD not in pages
+    written = [path for path in own.rglob("*") if path.is_file() and PASSWORD.encode() in path.read_bytes()]
+    assert written == []
+
+
+def test_what_a_stranger_wrote_is_asked_about_and_never_twice_the_same(own: Path) -> None:
+    """The act that was read is the one that is allowed: where the file changes meanwhile, it is asked again."""
+    with serving(own) as pages:
+        file = pages.experiments / "theirs.yaml"
+        file.write_text(THEIRS.format(binary="/bin/false"))
+        sent = {"sent": "1", "quick": "on", "level.f": "1"}
+        first = pages.client.post("/own/theirs.yaml/start", data=sent)
+        assert "was not run here before" in first.text
+        assert "/bin/false" in first.text
+        file.write_text(THEIRS.format(binary="/bin/true"))
+        second = pages.client.post("/begin", data=answers_of(first.text))
+        assert "It changed since you read it" in second.text
+        assert "/bin/true" in second.text
+        assert pages.client.post("/begin", data={**answers_of(second.text), "agreed": "x"}).status_code == 200
+        third = pages.client.post("/own/theirs.yaml/start", data=sent)
+        begun = pages.client.post("/begin", data=answers_of(third.text))
+        assert begun.status_code == 303, begun.text
+        wait_for(lambda: "ended before it measured" in pages.client.get(begun.headers["location"]).text)
+        assert pages.client.post("/begin", data=answers_of(third.text)).status_code == 409
+        assert pages.client.post("/own/theirs.yaml/start", data=sent).status_code == 303
+
+
+def answers_of(text: str) -> dict[str, str]:
+    """The fields of a question as its form sends them."""
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', text))
