@@ -23,7 +23,7 @@ from loadstone import __version__, defect, language, terminal
 from loadstone.bounds.describing import describing
 from loadstone.commands.capacity_command import capacity_command
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
-from loadstone.commands.command import Takes, command, usage_error
+from loadstone.commands.command import WHOLE, Takes, command, usage_error
 from loadstone.commands.fleet_command import fleet_app
 from loadstone.commands.http_command import HTTP_PEERS, http_command
 from loadstone.commands.redis_command import REDIS_PEERS, redis_command
@@ -46,6 +46,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+WHOLE.append(app)
 check_app = typer.Typer(help="Check a part of your own.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(saturate_app, name="saturate")
 app.add_typer(check_app, name="check")

@@ -29,6 +29,8 @@ _TYPE = re.compile(r" <(?:str|path|int|float|list\[\w+\])>$")
 _HEAD = re.compile(r"(--?[a-zA-Z0-9][\w-]*)(?:, --?[a-zA-Z0-9][\w-]*)*")
 """The options that a message begins with."""
 HELP = "--help"
+WHOLE: list[typer.Typer] = []
+"""The whole command line, once `cli.py` is loaded: for who makes command lines and has them read, as pages do."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ WALL_S, CPU_S = 20.0, 15
 MEMORY_BYTES = 4 * 1024**3
 AT_ONCE = 2
 """Calls at the same time; more wait."""
-LOADED = ["loadstone.serve.described"]
+LOADED = ["loadstone.cli", "loadstone.serve.described"]
 P = ParamSpec("P")
 R = TypeVar("R")
 _CONTEXT = multiprocessing.get_context("forkserver")

@@ -167,9 +167,8 @@ def line_of(error: str) -> int | None:
 
 def _options(words: Sequence[str]) -> RunOptions:
     """What the command line asks for, up to where it would be carried out. Raises UserError."""
-    from loadstone.cli import app
     from loadstone.commands.carrying_out import instead_of_measuring
-    from loadstone.commands.command import usage_error
+    from loadstone.commands.command import WHOLE, usage_error
 
     def take(options: RunOptions) -> NoReturn:
         raise _Found(options)
@@ -177,7 +176,7 @@ def _options(words: Sequence[str]) -> RunOptions:
     sys.argv = ["loadstone", *words]
     try:
         with instead_of_measuring(take):
-            app(list(words), prog_name="loadstone", standalone_mode=False)
+            WHOLE[0](list(words), prog_name="loadstone", standalone_mode=False)
     except _Found as found:
         return found.options
     except TyperException as error:
