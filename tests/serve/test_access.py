@@ -66,10 +66,10 @@ def test_a_token_leads_to_no_other_host(pages: Pages) -> None:
         assert all(line.split(b": ")[1].startswith(b"/evil.example") for line in location), answer
 
 
-def test_the_token_in_a_referer_opens_nothing_and_pages_send_none(pages: Pages) -> None:
+def test_the_token_in_a_referer_opens_nothing_and_no_other_site_gets_one(pages: Pages) -> None:
     with stranger(pages, referer=pages.entry) as client:
         assert client.get("/").status_code == 403
-    assert pages.client.get("/").headers["referrer-policy"] == "no-referrer"
+    assert pages.client.get("/").headers["referrer-policy"] == "same-origin"
 
 
 def test_the_token_does_not_open_by_another_way_than_the_address(pages: Pages) -> None:

@@ -37,7 +37,8 @@ POLICY = (
 )
 """What a page may do: run and show what this server sent. `nonce` names the scripts, and what htmx may obey."""
 HEADERS = {
-    "referrer-policy": "no-referrer",
+    # Not `no-referrer`: with that a browser says of its own page's form, too, that it comes from `null`.
+    "referrer-policy": "same-origin",
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
     "cross-origin-opener-policy": "same-origin",
