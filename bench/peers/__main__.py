@@ -1,7 +1,8 @@
-"""loadstone beside redis-benchmark, memtier_benchmark, wrk, oha, hey and k6, those that are installed.
+"""loadstone beside redis-benchmark, valkey-benchmark, memtier_benchmark, wrk, oha, hey and k6.
 
-Every generator runs on one CPU and every server on another; all that stand in one row of a table were measured in
-turn, in random order. Each figure goes into a file of lines at once; the tables are made from the file.
+Those that are installed. Every generator runs on one CPU and every server on another; all that stand in one row of a
+table were measured in turn, in random order. Each figure goes into a file of lines at once; the tables are made from
+the file.
 """
 
 import argparse
@@ -15,14 +16,14 @@ from loadstone.deploy.placement import Placement, place
 from loadstone.drive.native import engine_build
 from loadstone.errors import LoadstoneError
 from loadstone.record.machine import kernel, machine
-from peers import freezes, network, page, punctual, throughput
+from peers import added, freezes, network, page, punctual, throughput
 from peers.generators import PEERS, Peer, installed
 from peers.load import UnreadableOutput
 from peers.own import OwnDriver
 from peers.results import Machine, Result, add, read
 from peers.servers import nginx_program
 
-PARTS = ("throughput", "freezes", "users", "delay")
+PARTS = ("throughput", "freezes", "users", "delay", "added")
 ROUNDS, QUICK_ROUNDS = 8, 3
 SECONDS, QUICK_SECONDS = 2.0, 1.0
 FREEZE_S, QUICK_FREEZE_S = freezes.SECONDS, 20.0
@@ -58,7 +59,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="of each measurement")
     parser.add_argument("--generators", default="", help="names, with commas; all that are installed without it")
     parser.add_argument("--loads", default="", help="of `throughput`: GET, SET, HTTP, with commas")
-    parser.add_argument("--connections", default="", help="of `throughput`: 1, 50, with commas")
+    parser.add_argument("--connections", default="", help="of `throughput`: 1, 8, 50, 500, with commas")
     parser.add_argument("--machine-network", action="store_true", help="not in a network namespace (as root: in one)")
     parser.add_argument("--file", type=Path, default=FILE, help=f"where the figures go ({FILE})")
     parser.add_argument("--more", action="store_true", help="add to the file; without it, it begins anew")
@@ -105,18 +106,16 @@ def _part(
         for _ in range(options.rounds or (QUICK_ROUNDS if quick else ROUNDS)):
             if part == "users":
                 punctual.users(cpus, took, seconds(DELAY_S, QUICK_DELAY_S))
+            elif part == "added":
+                added.measure(peers, driver, cpus, took, seconds(SECONDS, QUICK_SECONDS))
             else:
                 punctual.delays(driver, cpus, took, seconds(DELAY_S, QUICK_DELAY_S))
 
 
 def _cases(options: argparse.Namespace) -> list[throughput.Case]:
-    loads, connections = options.loads.split(","), options.connections.split(",")
-    return [
-        case
-        for case in throughput.CASES
-        if (not options.loads or case.kind in loads)
-        and (not options.connections or str(case.connections) in connections)
-    ]
+    loads = [load for load in options.loads.split(",") if load]
+    connections = [int(count) for count in options.connections.split(",") if count] or throughput.CONNECTIONS
+    return [case for case in throughput.cases_of(connections) if not loads or case.kind in loads]
 
 
 def _machine(peers: Sequence[Peer], driver: OwnDriver, through: str) -> Machine:

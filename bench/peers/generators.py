@@ -48,6 +48,8 @@ _REDIS: tuple[Kind, ...] = ("GET", "SET")
 PEERS = (
     Peer("redis-benchmark", "redis-benchmark", _REDIS, redis_peers.redis_benchmark, redis_peers.read_redis_benchmark,
          ("--version",)),
+    Peer("valkey-benchmark", "valkey-benchmark", _REDIS, redis_peers.redis_benchmark, redis_peers.read_valkey_benchmark,
+         ("--version",), {"--rps": redis_peers.valkey_benchmark_paced}),
     Peer("memtier_benchmark", "memtier_benchmark", _REDIS, redis_peers.memtier, redis_peers.read_memtier,
          ("--version",), {"--rate-limiting": redis_peers.memtier_paced}),
     Peer("wrk", "wrk", ("HTTP",), http_peers.wrk, http_peers.read_wrk, ("-v",)),

@@ -68,6 +68,13 @@ class Driven:
         return 1e6 * self.cpu_s / self.record.total.sent
 
     @property
+    def awake_us(self) -> float:
+        """What of it the engine's threads stayed awake for in waits; counted while it was measured."""
+        calls = [thread.calls for thread in self.record.threads if thread.calls is not None]
+        requests = sum(one.requests for one in calls)
+        return sum(one.spun_ns for one in calls) / 1e3 / requests if requests else 0.0
+
+    @property
     def reading(self) -> Reading:
         """As a peer would print it. Quantiles count from the intended time."""
         done = self.record.operations["load"]

@@ -1,4 +1,4 @@
-"""redis-benchmark and memtier_benchmark: their command lines, and what they print."""
+"""redis-benchmark, valkey-benchmark and memtier_benchmark: their command lines, and what they print."""
 
 import json
 import re
@@ -16,20 +16,31 @@ def redis_benchmark(program: str, case: Case, target: Target, length: Length) ->
     ]  # fmt: skip
 
 
-def read_redis_benchmark(text: str) -> Reading:
-    """Its report of one test. Raises UnreadableOutput."""
+def valkey_benchmark_paced(program: str, case: Case, target: Target, length: Length, rate_per_s: float) -> list[str]:
+    """valkey-benchmark at a rate of all connections together; it ends by a time then."""
+    paced = ["--rps", f"{rate_per_s:.0f}", "--duration", str(max(1, round(length.seconds)))]
+    return [*redis_benchmark(program, case, target, length), *paced]
+
+
+def read_redis_benchmark(text: str, name: str = "redis-benchmark") -> Reading:
+    """Its report of one test, or that of another program by this name. Raises UnreadableOutput."""
     text = text.replace("\r", "\n")
     done = re.search(r"(\d+) requests completed in", text)
     rate = re.search(r"throughput summary: ([\d.]+) requests per second", text)
     if done is None or rate is None:
-        raise UnreadableOutput(f"redis-benchmark printed no summary: {text[-500:]}")
-    summary = re.search(r"avg +min +p50 +p95 +p99 +max\n((?: +[\d.]+){6})", text)
+        raise UnreadableOutput(f"{name} printed no summary: {text[-500:]}")
+    summary = re.search(r"latency summary.*\n +avg +min +p50 +p95 +p99 +max\n((?: +[\d.]+){6})", text)
     if summary is None:
-        raise UnreadableOutput(f"redis-benchmark printed no latencies: {text[-500:]}")
+        raise UnreadableOutput(f"{name} printed no latencies: {text[-500:]}")
     _, _, p50, _, p99, _ = map(float, summary[1].split())
     listed = [(float(share), float(ms)) for share, ms in re.findall(r"([\d.]+)% <= ([\d.]+) milliseconds", text)]
     p999 = next((ms for share, ms in listed if share >= 99.9), None)
     return Reading(int(done[1]), float(rate[1]), p50, p99, p999)
+
+
+def read_valkey_benchmark(text: str) -> Reading:
+    """Its report of one test. Raises UnreadableOutput."""
+    return read_redis_benchmark(text, "valkey-benchmark")
 
 
 def memtier(program: str, case: Case, target: Target, length: Length) -> list[str]:

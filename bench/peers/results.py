@@ -40,6 +40,8 @@ class Throughput:
     rate_per_s: float
     cpu_us: float
     """Generator CPU in microseconds a request."""
+    awake_us: float = 0.0
+    """What of it loadstone's thread stayed awake for in waits, without work; 0 as written before that was noted."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,18 @@ class Delay:
     cpu_us: float
 
 
-Result = Machine | Throughput | Quantiles | Users | Delay
-_KINDS: dict[str, type[Result]] = {one.kind: one for one in (Machine, Throughput, Quantiles, Users, Delay)}
+@dataclass(frozen=True)
+class Added:
+    """What one generator reports with one connection of a server that works for a known time on each request."""
+
+    kind: ClassVar[str] = "added"
+    generator: str
+    service_us: float
+    p50_us: float
+
+
+Result = Machine | Throughput | Quantiles | Users | Delay | Added
+_KINDS: dict[str, type[Result]] = {one.kind: one for one in (Machine, Throughput, Quantiles, Users, Delay, Added)}
 
 
 def add(file: Path, result: Result) -> None:

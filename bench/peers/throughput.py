@@ -6,14 +6,20 @@ from contextlib import ExitStack
 
 from peers import own, servers
 from peers.generators import Peer, run_peer
-from peers.load import Case, Length, Target
+from peers.load import Case, Kind, Length, Target
 from peers.own import OwnDriver, plan_of
 from peers.results import Result, Throughput
 
-CASES = (
-    *(Case(kind, connections, pipeline) for kind in ("GET", "SET") for connections in (50, 1) for pipeline in (1, 16)),
-    *(Case("HTTP", connections) for connections in (50, 1)),
-)
+_REDIS: tuple[Kind, ...] = ("GET", "SET")
+CONNECTIONS = (50, 1, 8, 500)
+
+
+def cases_of(connections: Sequence[int]) -> tuple[Case, ...]:
+    """Every load on so many connections each."""
+    redis = [Case(kind, count, pipeline) for kind in _REDIS for count in connections for pipeline in (1, 16)]
+    return (*redis, *(Case("HTTP", count) for count in connections))
+
+
 WARM_UP_S = 0.5
 SHARE = 0.8
 """Of the requests that loadstone makes in the time, those that a peer is to make that ends by requests."""
@@ -26,7 +32,7 @@ def measure(
     rounds: Sequence[str],
     seconds: float,
     took: Callable[[Result], None],
-    cases: Sequence[Case] = CASES,
+    cases: Sequence[Case],
 ) -> None:
     """Measure `cases` in so many rounds. `cpus`: of the servers, and of the generators."""
     of_servers, of_generators = cpus
@@ -75,8 +81,8 @@ def _round(
     for peer in random.sample(everyone, len(everyone)):
         if peer is None:
             driven = driver.drive(plan_of(case, target, cpus, length.seconds))
-            name, rate, cpu_us = own.NAME, driven.reading.rate_per_s, driven.cpu_us
+            name, rate, cpu_us, awake_us = own.NAME, driven.reading.rate_per_s, driven.cpu_us, driven.awake_us
         else:
             done, reading = run_peer(peer, peer.command(peer.path or "", case, target, length), cpus, length.seconds)
-            name, rate, cpu_us = peer.name, reading.rate_per_s, 1e6 * done.cpu_s / reading.requests
-        took(Throughput(name, case.kind, case.connections, case.pipeline, number, rate, cpu_us))
+            name, rate, cpu_us, awake_us = peer.name, reading.rate_per_s, 1e6 * done.cpu_s / reading.requests, 0.0
+        took(Throughput(name, case.kind, case.connections, case.pipeline, number, rate, cpu_us, awake_us))

@@ -16,7 +16,7 @@ READ = {
     "k6": (14244, 14242.85, 0.077669, 1.180889, 5.733643),
 }
 """Of each recorded output: requests, rate, P50, P99 and P99.9 in ms."""
-NAMES = ("redis-benchmark", "memtier_benchmark", "wrk", "oha", "hey", "k6")
+NAMES = ("redis-benchmark", "valkey-benchmark", "memtier_benchmark", "wrk", "oha", "hey", "k6")
 
 
 def module(name: str) -> Any:

@@ -24,7 +24,7 @@ def test_a_ratio_is_that_of_one_round_and_has_a_median_and_a_range() -> None:
     (row,) = module("ratios").rows(found)
     assert (row.cpu.median, row.cpu.least, row.cpu.greatest) == (0.5, 0.4, 0.9)
     assert (row.rate.median, row.rounds, row.own_us.median, row.peer_us.median) == (1.25, 3, 5, 10)
-    assert (row.target, row.reached) == (0.5, True)
+    assert (row.target, row.reached) == (0.47, False)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,12 @@ def test_a_target_holds_for_50_connections(peer: str, load: str, connections: in
     (row,) = module("ratios").rows(both)
     assert row.target == target
     assert row.reached is (None if target is None else False)
+
+
+def test_few_connections_have_a_target_beside_redis_benchmark() -> None:
+    both = [taken("loadstone", "1", 9, 2, "GET", 8), taken("redis-benchmark", "1", 10, 1, "GET", 8)]
+    (row,) = module("ratios").rows(both)
+    assert (row.target, row.reached, row.behind) == (0.95, True, False)
 
 
 def test_the_truth_of_the_server_that_freezes_follows_from_its_rule() -> None:
@@ -59,7 +65,7 @@ def test_the_tables_come_from_the_file_and_say_what_is_missed(tmp_path: Path) ->
     file, document = tmp_path / "bench.jsonl", tmp_path / "performance.md"
     kept = [
         results.Machine("2026-11-23", "a CPU", 2, "6.18", {"wrk": "4.1.0"}, {"version": "0.1.0"}, "nginx", 0.7),
-        taken("loadstone", "1", 6, 90_000, "HTTP"),
+        results.Throughput("loadstone", "HTTP", 50, 1, "1", 90_000, 6, 1),
         taken("wrk", "1", 6.5, 91_000, "HTTP"),
         results.Quantiles("loadstone", "--rate 1000", "Redis", 1000, 1.0, 910, 991, [1.0, 909, 1000]),
         results.Quantiles("wrk", "no rate", "HTTP", 9000, 1.0, 2.0, None),
@@ -67,6 +73,8 @@ def test_the_tables_come_from_the_file_and_say_what_is_missed(tmp_path: Path) ->
         results.Users(10_000, 50, 50_000, 49_980, 14, 360, 9.3, 514),
         results.Delay("default", 20_000, 50, 8, 55, 31),
         results.Delay("--precise", 20_000, 50, 2, 21, 41),
+        results.Added("loadstone, awake", 1.0, 10.0),
+        results.Added("loadstone, awake", 1.0, 12.0),
     ]
     for one in kept:
         results.add(file, one)
@@ -78,12 +86,13 @@ def test_the_tables_come_from_the_file_and_say_what_is_missed(tmp_path: Path) ->
     assert text.endswith("After.\n")
     assert "old" not in text
     assert (
-        "| HTTP, 50 | wrk | 6.00 | 6.50 | 0.92 [0.92, 0.92] | 0.85 **missed** | 90 | 91 | 0.99 [0.99, 0.99] | 1 |"
-        in text
+        "| HTTP, 50 | wrk | 6.00 | 6.50 | 0.92 [0.92, 0.92] | 0.77 [0.77, 0.77] | 0.85 **missed** | 90 | 91 "
+        "| 0.99 [0.99, 0.99] | 1 |" in text
     )
     assert "0 of 1 targets are reached." in text
     assert "- HTTP, 50: 0.92 of wrk, 0.85 is the target." in text
-    assert "- HTTP, 50: its rate is below that of wrk in every round." in text
+    assert "- HTTP, 50: wrk; CPU 0.92, rate 0.99." in text
+    assert "| 1 | loadstone, awake | 11.0 [10.0, 12.0] | 10.0 | 2 |" in text
     assert "| wrk, HTTP | `no rate` | 9000 | 1.00 | 2.00 | - | +0.0, -99.8, - |  |" in text
     assert "| 1.00 | 910.00 | 991.00 | +0.0, -0.1, -0.1 | +0.0, +0.1, -0.9 |" in text
     assert "| 50,000 | 49985 [49980, 49990] | 13 [12, 14] | 350 [340, 360] | 9.2 [9.1, 9.3] | 513 | 2 |" in text
