@@ -37,9 +37,9 @@ from loadstone.drive.merging import merged_interval, merged_record
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.fleet import agent as on_agent
 from loadstone.fleet.cluster import open_cluster
-from loadstone.fleet.serving import ping
 from loadstone.fleet.driver import FleetDriver
 from loadstone.fleet.seam import ClockOffset, Heard, Member, say
+from loadstone.fleet.serving import ping
 from loadstone.fleet.spec import FleetSpec
 from loadstone.plan.drive_plan import Keys, Open, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint

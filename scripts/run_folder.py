@@ -51,8 +51,9 @@ def is_model(kind: Any) -> bool:
 
 
 def fields_of(model: type[Any]) -> dict[str, FieldInfo]:
-    """Key -> what pydantic knows of it."""
-    return model.model_fields if issubclass(model, BaseModel) else model.__pydantic_fields__
+    """Key -> what pydantic knows of it; without those that are never written."""
+    fields = model.model_fields if issubclass(model, BaseModel) else model.__pydantic_fields__
+    return {name: field for name, field in fields.items() if not field.exclude}
 
 
 def descriptions(model: type[Any]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from loadstone.deploy.subjects.replica import Worker
 from loadstone.drive.driver import OnInterval, RoundsOptions
 from loadstone.drive.outcome import (
     Acknowledged,
+    AgentState,
     CommandRecord,
     Connections,
     Counts,
@@ -34,6 +35,7 @@ from loadstone.drive.outcome import (
 )
 from loadstone.errors import DriveFailed
 from loadstone.goals.goal import Kill
+from loadstone.live.events import RunEvents
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
@@ -48,6 +50,7 @@ from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import TrialRecord
 from loadstone.software.metric import by_name
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import Condition
 
 from .fake_redis import FakeServer, numbered
 
@@ -318,6 +321,7 @@ class FakeProgress:
 
     steps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    events: RunEvents = field(default_factory=RunEvents)
 
     def step(self, text: str) -> None:
         self.steps.append(text)
@@ -326,6 +330,9 @@ class FakeProgress:
         self.notes.append(text)
 
     def sample(self, samples: Sequence[Sample]) -> None:
+        """Passed over."""
+
+    def agents(self, states: Sequence[AgentState]) -> None:
         """Passed over."""
 
 
@@ -337,7 +344,7 @@ class FakeLive:
     samples: list[Sample] = field(default_factory=list)
     trials: list[TrialRecord] = field(default_factory=list)
 
-    def observe(self, interval: Interval) -> None:
+    def observe(self, interval: Interval, _: Condition) -> None:
         self.intervals.append(interval)
 
     def sample(self, samples: Iterable[Sample]) -> None:

@@ -41,6 +41,7 @@ def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting is shorter: what is tested is what follows."""
     monkeypatch.setattr(fleet_driver, "LEAD_S", 0.05)
     monkeypatch.setattr(fleet_driver, "SILENT_S", 0.8)
+    monkeypatch.setattr(fleet_driver, "MISSING_S", 0.4)
     monkeypatch.setattr(fleet_driver, "RENEWED_EVERY_S", 0.02)
     monkeypatch.setattr(fleet_driver, "LEASE_S", 0.2)
 
@@ -58,6 +59,9 @@ def test_every_agent_drives_its_share_of_one_plan_from_one_instant_on() -> None:
     assert [one.phase for one in shown] == ["warm_up", "measure", "measure", "measure"]
     assert [one.index for one in shown] == [0, 1, 2, 3]
     assert all(one.operations["get"].ok == 3 * DONE for one in shown)
+    for one in shown:
+        assert [(agent.name, agent.ok) for agent in one.agents] == [(f"agent-{at}", DONE) for at in (1, 2, 3)]
+    assert "agents" not in shown[0].model_dump(), "they stand in no file of intervals"
     assert record.total.ok == 4 * 3 * DONE
     assert record.operations["get"].response_ns.count == 3 * 3 * DONE
     assert [one.start_unix_ns - record.started_unix_ns for one in shown] == [0, 10**9, 2 * 10**9, 3 * 10**9]
@@ -114,7 +118,7 @@ LOST = {
 
 @pytest.mark.parametrize("how", LOST)
 def test_a_lost_agent_ends_the_trial_and_the_run_goes_on_without_it(how: str) -> None:
-    cluster, notes = ScriptedCluster(3), list[str]()
+    cluster, notes, states = ScriptedCluster(3), list[str](), list[list[str]]()
     script, why = LOST[how]
     for name, value in script.items():
         setattr(cluster.agents["agent-2"], name, value)
@@ -124,7 +128,7 @@ def test_a_lost_agent_ends_the_trial_and_the_run_goes_on_without_it(how: str) ->
         notes.append(line)
         lost_s.append(time.monotonic())
 
-    driver = fleet(cluster, note=note)
+    driver = fleet(cluster, note=note, show=lambda now: states.append([one.state for one in now]))
     with pytest.raises(AgentLost, match=why):
         drive_alone(driver, plan(phases=Phases(warm_up_s=1.0, measure_s=60.0)))
     assert time.monotonic() - lost_s[0] >= 0.2, "whoever reads a server's counters next finds none of its load in them"
@@ -134,6 +138,9 @@ def test_a_lost_agent_ends_the_trial_and_the_run_goes_on_without_it(how: str) ->
     assert [one.share.of for (one,) in cluster.agents["agent-1"].plans if one.share] == [3, 2]
     assert len(notes) == 1
     assert why in notes[0]
+    assert states[0] == ["ready"] * 3
+    assert states[-1] == ["ready", "lost", "ready"]
+    assert (["ready", "silent", "ready"] in states) == (how == "silent")
 
 
 @pytest.mark.fault(

@@ -20,7 +20,7 @@ from tests.contract.test_metrics import MONITORS
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.native import NativeDriver
-from loadstone.drive.outcome import Interval, IntervalOperation, Latency, Phase
+from loadstone.drive.outcome import AgentInterval, AgentState, Interval, IntervalOperation, Latency, Phase
 from loadstone.errors import UserError
 from loadstone.judge.verdict import Cost
 from loadstone.live import prometheus
@@ -75,6 +75,11 @@ def interval(
     )  # fmt: skip
 
 
+def of_an_agent() -> Interval:
+    own = AgentInterval(name="gen-1", duration_s=2.0, offered=10, ok=8, errors=2, p99_ns=1, cpu_s=0.5, late_s=0.1)
+    return interval().model_copy(update={"agents": (own,)})
+
+
 def everything() -> list[Sample]:
     """A sample of each metric of each monitor."""
     return [
@@ -111,6 +116,18 @@ def test_counts_add_up_over_the_intervals_by_outcome(exporter: LiveExporter) -> 
     assert observed[("loadstone_dropped_total", frozenset({("operation", "get")}))] == 2
     assert observed[("loadstone_sent_bytes_total", frozenset())] == 200
     assert observed[("loadstone_received_bytes_total", frozenset())] == 400
+
+
+def test_each_agent_of_a_fleet_is_told_with_its_condition_and_whether_it_is_there(exporter: LiveExporter) -> None:
+    exporter.observe(of_an_agent(), "string")
+    exporter.observe(of_an_agent(), "hash")
+    exporter.agents([AgentState(name="gen-1", state="silent"), AgentState(name="gen-2", state="lost", why="gone")])
+    assert figure(exporter, "agent_requests_total", agent="gen-1", condition="hash", outcome="error") == 2
+    assert figure(exporter, "agent_goodput_per_second", agent="gen-1", condition="string") == 4
+    assert figure(exporter, "agent_offered_per_second", agent="gen-1", condition="string") == 5
+    assert figure(exporter, "agent_cpus", agent="gen-1", condition="string") == 0.25
+    assert figure(exporter, "agent_behind_seconds", agent="gen-1", condition="string") == 0.1
+    assert (figure(exporter, "agent_up", agent="gen-1"), figure(exporter, "agent_up", agent="gen-2")) == (1, 0)
 
 
 def test_gauges_are_those_of_the_last_interval(exporter: LiveExporter) -> None:
@@ -241,7 +258,7 @@ def queries() -> list[str]:
 
 
 def test_the_dashboard_names_only_figures_and_labels_that_exist(exporter: LiveExporter) -> None:
-    exporter.observe(interval())
+    exporter.observe(of_an_agent(), "get")
     exporter.sample(everything())
     exporter.cost("get", {"redis": Cost(ns=6_000)})
     labels: dict[str, set[str]] = {}
@@ -380,7 +397,7 @@ class Prometheus:
 
 @pytest.mark.skipif(shutil.which("prometheus") is None, reason="no prometheus here")
 def test_a_real_prometheus_scrapes_it_and_answers_the_dashboard(exporter: LiveExporter, tmp_path: Path) -> None:
-    exporter.observe(interval(ok=4))
+    exporter.observe(of_an_agent(), "get")
     exporter.sample(everything())
     exporter.cost("get", {"redis": Cost(ns=6_000)})
     server = Prometheus(tmp_path, exporter)

@@ -63,7 +63,7 @@ class DriveWatch:
                 sampler.now()
         earlier.append(interval)
         self._prepared[place].room.note_refused(refused(interval))
-        self._steps.live.observe(interval)
+        self._steps.live.observe(interval, self._prepared[place].planned.condition)
         self._on_interval(place, interval)
 
     def drives(self, records: Sequence[DriveRecord]) -> list[Drive]:

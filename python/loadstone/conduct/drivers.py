@@ -11,7 +11,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.build import built
 from loadstone.drive.driver import Driver
 from loadstone.drive.programs.program_driver import ProgramDriver
-from loadstone.fleet.driver import Clocks, FleetDriver
+from loadstone.fleet.driver import Clocks, FleetDriver, OnStates
 from loadstone.fleet.seam import Cluster
 from loadstone.fleet.spec import FleetSpec, LostAgent
 from loadstone.plan.drive_plan import Plan
@@ -85,6 +85,7 @@ def fleet_of(
     lost_agent: LostAgent,
     note: Callable[[str], None],
     stopped: Callable[[], bool],
+    show: OnStates,
 ) -> Iterator[Cluster | None]:
     """The cluster of the fleet that a run names, while it is needed. Raises LoadstoneError if it cannot be opened."""
     if spec is None:
@@ -94,7 +95,13 @@ def fleet_of(
     try:
         one_machine = spec.kind == "local"
         drivers.fleet = FleetDriver(
-            cluster, clocks, lost_agent=lost_agent, note=note, one_machine=one_machine, pids=drivers.pids
+            cluster,
+            clocks,
+            lost_agent=lost_agent,
+            note=note,
+            show=show,
+            one_machine=one_machine,
+            pids=drivers.pids,
         )
         yield cluster
     finally:

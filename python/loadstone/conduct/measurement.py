@@ -42,10 +42,10 @@ class LiveAt:
     """What a condition is called."""
     _trials: dict[str, list[TrialRecord]] = field(default_factory=dict)
 
-    def observe(self, interval: Interval) -> None:
-        """An interval ended."""
+    def observe(self, interval: Interval, condition: Condition) -> None:
+        """An interval of a condition ended."""
         if self.exporter is not None:
-            self.exporter.observe(interval)
+            self.exporter.observe(interval, self.name_of(condition))
 
     def sample(self, samples: Sequence[Sample]) -> None:
         """The monitors observed something. From any thread."""

@@ -27,8 +27,9 @@ from loadstone.deploy.limit_in_force import recorded
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.driver import Driver
 from loadstone.drive.native import NativeDriver, engine_build
+from loadstone.drive.outcome import AgentState
 from loadstone.errors import LoadstoneError
-from loadstone.fleet.driver import Clocks
+from loadstone.fleet.driver import Clocks, OnStates
 from loadstone.fleet.seam import Cluster
 from loadstone.fleet.spec import FleetSpec
 from loadstone.judge.compare.sides import declared_as, names_shown
@@ -106,8 +107,9 @@ def opened(
         path = held.enter_context(_folder_of_run(options, run.experiment))
         others = held.enter_context(measuring(path, share=options.share_machine, remark=progress.note))
         ledger = held.enter_context(_ledger_of_run(path, progress.note))
+        show = _both(progress.agents, live)
         cluster = held.enter_context(
-            fleet_of(run.fleet, seams.fleet, drivers, options.lost_agent, progress.note, stopping.is_set)
+            fleet_of(run.fleet, seams.fleet, drivers, options.lost_agent, progress.note, stopping.is_set, show)
         )
         monitors = held.enter_context(_monitors_of(cluster, seams.monitors, progress.note))
         cpus, step = run.placement.server_cpus, progress.step
@@ -132,6 +134,17 @@ def opened(
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
         yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement))
+
+
+def _both(terminal: OnStates, exporter: LiveExporter | None) -> OnStates:
+    """Tells both how the agents of a fleet are."""
+
+    def show(states: Sequence[AgentState]) -> None:
+        terminal(states)
+        if exporter is not None:
+            exporter.agents(states)
+
+    return show
 
 
 def _planned(run: Prepared) -> dict[str, Any]:

@@ -84,6 +84,7 @@ def merged_interval(intervals: Sequence[Interval]) -> Interval:
         users=sum(one.users for one in intervals),
         backlog=sum(one.backlog for one in intervals),
         cpu_s=[spent_s for one in intervals for spent_s in one.cpu_s],
+        agents=tuple(agent for one in intervals for agent in one.agents),
     )
 
 

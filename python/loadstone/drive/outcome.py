@@ -103,6 +103,50 @@ class IntervalOperation(Events):
     """As `OperationRecord` has it."""
 
 
+@dataclass(config=_STRICT, frozen=True, slots=True, kw_only=True)
+class AgentInterval:
+    """What one agent of a fleet did in an interval."""
+
+    name: str
+    duration_s: float
+    offered: int
+    ok: int
+    errors: int
+    """Timeouts, too."""
+    p99_ns: int
+    """Of response time, of the operation whose P99 is the largest; 0 without a correct reply."""
+    cpu_s: float
+    """CPU time of its threads."""
+    late_s: float | None = None
+    """How long after its end it came to the command; None in slices."""
+
+    @classmethod
+    def of(cls, name: str, interval: "Interval", late_s: float | None) -> "AgentInterval":
+        """Of an interval as the agent delivered it."""
+        operations = interval.operations.values()
+        return cls(
+            name=name,
+            duration_s=interval.duration_s,
+            offered=sum(one.offered for one in operations),
+            ok=sum(one.ok for one in operations),
+            errors=sum(one.timeouts + sum(one.errors.values()) for one in operations),
+            p99_ns=max((one.response_ns.p99 for one in operations), default=0),
+            cpu_s=sum(interval.cpu_s),
+            late_s=None if interval.first_round is not None else late_s,
+        )
+
+
+@dataclass(config=_STRICT, frozen=True, slots=True, kw_only=True)
+class AgentState:
+    """How an agent of a fleet is."""
+
+    name: str
+    state: Literal["ready", "silent", "lost"]
+    """silent: a heartbeat of it is missing."""
+    why: str = ""
+    """Of one that was lost."""
+
+
 class Interval(Part):
     """About one second of a drive; an interval ends early where a phase ends.
 
@@ -126,6 +170,8 @@ class Interval(Part):
     users: int
     backlog: int
     cpu_s: list[float]
+    agents: tuple[AgentInterval, ...] = Field(default=(), exclude=True)
+    """Of a fleet, for whoever looks on: kept in no file of intervals."""
 
 
 @dataclass(config=_STRICT, frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, MutableSet, Sequence
+from collections.abc import Callable, Container, Mapping, MutableSet, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from loadstone.deploy.transport import is_loopback
 from loadstone.drive.driver import OnInterval, RoundsOptions, Timetable
 from loadstone.drive.merging import Agent, MergedIntervals, merged_record
-from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.drive.outcome import AgentInterval, AgentState, DriveRecord, Interval
 from loadstone.errors import DriveFailed, FleetGone, Interrupted
 from loadstone.fleet import agent as on_agent
 from loadstone.fleet import tls_files
@@ -37,6 +37,8 @@ SILENT_S = 3.5
 """Three heartbeats, and a half: so long without one, and an agent is lost."""
 ALL_SILENT_S = 2.5
 """Agents that are silent for so long, all of them, are so for one reason: it is not that of the first one."""
+MISSING_S = 1.5
+"""After so long a heartbeat is missing, which is shown."""
 OPENING_S = 15.0
 """What opening takes at most beside the connections' own timeout: the engine's process may have to start first."""
 LEAD_S, LEAD_MAX_S = 0.3, 5.0
@@ -57,6 +59,10 @@ CALLERS = 64
 """Agents that are called at once."""
 NO_MESSAGE = "it wrote what is no message; install one version on all"
 """Of an agent that has a certificate, and yet is broken."""
+
+
+OnStates = Callable[[Sequence[AgentState]], None]
+"""Gets how each agent is. Must not block."""
 
 
 class Clocks(Protocol):
@@ -90,6 +96,7 @@ class FleetDriver:
         *,
         lost_agent: LostAgent = "go-on",
         note: Callable[[str], None] = lambda _: None,
+        show: OnStates = lambda _: None,
         one_machine: bool = False,
         pids: MutableSet[int] | None = None,
     ) -> None:
@@ -100,11 +107,13 @@ class FleetDriver:
             clocks: of these.
             lost_agent: what becomes of the run when one was lost.
             note: told in a line when one was lost, and when the run waits for it.
+            show: told how each agent is, whenever that changed.
             one_machine: they are processes on this machine.
             pids: of processes on this machine that make load; theirs are added.
         """
         self._cluster, self._clocks = cluster, clocks
-        self._lost_agent, self._note = lost_agent, note
+        self._lost_agent, self._note, self._show = lost_agent, note, show
+        self._shown: list[AgentState] = []
         self._one_machine, self._pids = one_machine, set[int]() if pids is None else pids
         self._own_pids: set[int] = set()
         """Of these, those of the last drive."""
@@ -137,8 +146,18 @@ class FleetDriver:
         members = self._ready()
         plans = shares_of(shares, len(members), one_machine=self._one_machine)
         planned = list(zip(members, plans, strict=False))
-        drive = _Drive(self._cluster, planned, on_interval, self._stopped, self._lead_s, rounds, here=self._one_machine)
+        drive = _Drive(
+            self._cluster,
+            planned,
+            on_interval,
+            self._stopped,
+            self._lead_s,
+            rounds,
+            here=self._one_machine,
+            on_silent=self._show_states,
+        )
         self._current = drive
+        self._show_states()
         try:
             return self._driven(drive)
         except AgentLost as lost:
@@ -202,9 +221,22 @@ class FleetDriver:
         if drive is not None:
             drive.heard.put((name, message, time.monotonic()))
 
+    def _show_states(self, silent: Container[str] = ()) -> None:
+        """Of these, which are not lost, a heartbeat is missing."""
+        states = [
+            AgentState(name=name, state="lost", why=self._left_out[name])
+            if name in self._left_out
+            else AgentState(name=name, state="silent" if name in silent else "ready")
+            for name in (member.name for member in self._agents)
+        ]
+        if states != self._shown:
+            self._shown = states
+            self._show(states)
+
     def _lose(self, lost: AgentLost) -> None:
         names = [member.name for member in self._agents] if isinstance(lost, AllSilent) else [lost.name]
         self._left_out.update((name, lost.why) for name in names if name not in self._left_out)
+        self._show_states()
         self._note(f"{lost}; this trial does not count")
         # Its load ends with its lease: till then no counter of a server is read for the next trial, and no key removed.
         time.sleep(LEASE_S + RENEWED_EVERY_S)
@@ -270,6 +302,8 @@ class _Drive:
     rounds: RoundsOptions | None
     here: bool
     """Whether its agents are processes of this machine."""
+    on_silent: Callable[[Container[str]], None] = lambda _: None
+    """Gets the names of those of whom a heartbeat is missing, each time that it looks."""
     name: str = field(default_factory=lambda: secrets.token_hex(8))
     heard: "queue.Queue[tuple[str, object, float]]" = field(default_factory=queue.Queue)
     """Member, line, and when it came."""
@@ -454,7 +488,10 @@ class _Drive:
         if said.type == "failed":
             raise (LateOrder if said.late else AgentFailed)(name, said.why)
         if said.interval is not None and to_user:
-            self._hand_on(said.number, self._merged[said.number].take(name, said.interval))
+            late_s = came_s - self.begin_ns / 1e9 - said.interval.start_s - said.interval.duration_s
+            own = AgentInterval.of(name, said.interval, late_s)
+            interval = said.interval.model_copy(update={"agents": (own,)})
+            self._hand_on(said.number, self._merged[said.number].take(name, interval))
         elif said.records is not None:
             self._take_records(share, said.records, to_user=to_user)
 
@@ -505,6 +542,7 @@ class _Drive:
             if seconds > SILENT_S:
                 why = f"not heard for {seconds:.1f} s: its machine, its process or the link to it stands still"
                 raise AgentLost(name, why)
+        self.on_silent({name for name, seconds in silent_s.items() if seconds > MISSING_S})
 
     def _own(self, share: _Share, number: int) -> DriveRecord:
         """A share's record of a plan; what ended because another agent's had is no reason of its own."""

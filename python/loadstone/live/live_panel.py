@@ -10,7 +10,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.drive.outcome import Interval
+from loadstone.drive.outcome import AgentInterval, Interval
+from loadstone.live.agents import AgentsNow
 from loadstone.observe.sample import Sample
 from loadstone.report import format as fmt
 
@@ -52,6 +53,8 @@ class LiveFigures:
     mean_ns: float | None = None
     """Mean response time of correct replies; None without one."""
     errors_by_kind: Mapping[str, int] = field(default_factory=dict)
+    agents: tuple[AgentInterval, ...] = ()
+    """Of a fleet."""
 
     @classmethod
     def of(cls, interval: Interval) -> "LiveFigures | None":
@@ -76,6 +79,7 @@ class LiveFigures:
             duration_s=interval.duration_s,
             mean_ns=busy_ns / timed if timed else None,
             errors_by_kind=+kinds,
+            agents=interval.agents,
         )
 
 
@@ -107,15 +111,18 @@ class LivePanel:
         self._still: set[str] = set()
         """Parts that are held (a condition that does not have its turn): what they used before is not now."""
         self._newest_s = 0.0
+        self.agents = AgentsNow()
 
     def begin(self) -> None:
         """Another trial begins, or other conditions take turns. What a condition did before stays known."""
         self._in_turn.clear()
+        self.agents.begin()
 
     def add(self, label: str, figures: LiveFigures) -> None:
         """An interval of the condition `label`."""
         self._rows.setdefault(label, Row()).add(figures)
         self._in_turn[label] = None
+        self.agents.add(label, figures.agents)
 
     def sample(self, samples: Iterable[Sample]) -> None:
         """What the monitors observed. From any thread: the newest share of each part is kept."""
@@ -135,14 +142,14 @@ class LivePanel:
 
     def lines(self, label: str, width: int) -> list[Text]:
         """The lines for a terminal of `width` columns; none before the first interval."""
-        row = self._rows.get(label)
+        row, agents = self._rows.get(label), self.agents.lines(label, width)
         if row is None or not self._in_turn:
-            return []
+            return agents
         details = Text(self.figures_text(label), style="red" if row.errors else "dim")
         lines = [details, *(self._line(name, width) for name in list(self._in_turn)[-ROWS_MAX:])]
         for line in lines:
             line.truncate(width, overflow="ellipsis")
-        return lines
+        return [*lines, *agents]
 
     def _line(self, label: str, width: int) -> Text:
         """How the rate of a condition went, with its range; its name and newest figures where several take turns."""

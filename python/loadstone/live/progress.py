@@ -12,6 +12,7 @@ from rich.text import Text
 
 from loadstone.console import remarks
 from loadstone.deploy.provider import Remark, Step, about
+from loadstone.drive.outcome import AgentState
 from loadstone.judge.verdict import Verdict
 from loadstone.live.events import RunEvents
 from loadstone.live.live_panel import LiveFigures, View, phase_text
@@ -118,6 +119,7 @@ class RunProgress:
         """What the last second showed; `label`: of the condition, where several take turns."""
         self._view.label = fmt.plain(label) or self._label
         self._view.live(figures)
+        self._tell_agents()
         self.events.live(self._view.label, figures)
         self._refresh()
         if figures.phase == "measure":
@@ -125,6 +127,16 @@ class RunProgress:
             self._beat(f"{now}, {self._view.panel.figures_text(self._view.label)}")
         else:
             self._beat(f"{self._whose()}{phase_text(figures.phase)}", patience=2)
+
+    def agents(self, states: Sequence[AgentState]) -> None:
+        """How the agents of a fleet are, which just changed."""
+        self._view.panel.agents.states(states)
+        self._tell_agents()
+        self._refresh()
+
+    def _tell_agents(self) -> None:
+        if told := self._view.panel.agents.told(self._view.label):
+            self.events.agents(told)
 
     def sample(self, samples: Sequence[Sample]) -> None:
         """What the monitors observed; shown with the next interval. From any thread."""

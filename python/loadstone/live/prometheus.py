@@ -4,7 +4,7 @@ import threading
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from loadstone import registry
-from loadstone.drive.outcome import Interval, IntervalOperation
+from loadstone.drive.outcome import AgentInterval, AgentState, Interval, IntervalOperation
 from loadstone.errors import UserError
 from loadstone.judge.verdict import Cost
 from loadstone.observe.sample import Sample
@@ -33,6 +33,7 @@ COUNTERS = {
     "requests": "Operations that ended, by how",
     "offered": "Operations that the plan requires",
     "dropped": "Operations that were given up before they were sent",
+    "agent_requests": "Operations of an agent of a fleet that ended, by how",
     "sent_bytes": "Bytes sent to the endpoints",
     "received_bytes": "Bytes received from the endpoints",
 }
@@ -43,6 +44,11 @@ GAUGES = {
     "users": "Virtual users",
     "backlog": "Operations that wait for a connection",
     "phase": "1 for the phase that the load is in",
+    "agent_up": "1 for an agent of a fleet that is there, 0 for one that is lost",
+    "agent_offered_per_second": "Operations that an agent's share requires over the last second",
+    "agent_goodput_per_second": "Operations of an agent that ended right over the last second",
+    "agent_cpus": "CPUs that an agent's threads took over the last second",
+    "agent_behind_seconds": "How long after its end an agent's last second was heard of",
 }
 RESPONSES = "Response time of correct replies, from the intended moment to the last byte"
 COSTS = {
@@ -101,6 +107,8 @@ class LiveExporter(Collector):
         """Counters as monitors tell them."""
         self._responses: dict[str, _Responses] = defaultdict(_Responses)
         self._costs: dict[Key, float] = {}
+        self._agents: dict[str, bool] = {}
+        """Whether each agent of a fleet is there."""
         exposed = CollectorRegistry()
         exposed.register(self)
         try:
@@ -127,9 +135,11 @@ class LiveExporter(Collector):
         self._server.server_close()
         self._thread.join()
 
-    def observe(self, interval: Interval) -> None:
-        """Take what the load did over about a second."""
+    def observe(self, interval: Interval, condition: str = "") -> None:
+        """Take what the load of a condition did over about a second."""
         with self._lock:
+            for agent in interval.agents:
+                self._agent(agent, condition)
             self._count("sent_bytes", (), interval.bytes_sent)
             self._count("received_bytes", (), interval.bytes_received)
             for name in ("connections", "users", "backlog"):
@@ -152,6 +162,11 @@ class LiveExporter(Collector):
                 else:
                     self._gauge(series.name, labels, sample.value * series.scale)
 
+    def agents(self, states: Sequence[AgentState]) -> None:
+        """Take how the agents of a fleet are; true until it changes."""
+        with self._lock:
+            self._agents = {state.name: state.state != "lost" for state in states}
+
     def cost(self, condition: str, costs: Mapping[str, Cost]) -> None:
         """Take what a request of a condition cost each part, over its trials so far."""
         with self._lock:
@@ -167,6 +182,7 @@ class LiveExporter(Collector):
             oldest_s = self._clock() - STALE_S
             gauges = {key: value for key, (value, reported_s) in self._gauges.items() if reported_s >= oldest_s}
             gauges |= self._costs
+            gauges |= {("agent_up", (("agent", name),)): float(up) for name, up in self._agents.items()}
             counters = {**self._counters, **self._reported}
             responses = [
                 (name, observed.below.tolist(), observed.count, observed.sum_s)
@@ -192,6 +208,17 @@ class LiveExporter(Collector):
             self._gauge("goodput_per_second", (label,), observed.ok / duration_s)
         if observed.response_ns.count:
             self._responses[name].add(decode(observed.response_histogram), observed.response_ns.mean)
+
+    def _agent(self, agent: AgentInterval, condition: str) -> None:
+        labels = (("agent", agent.name), ("condition", condition))
+        for outcome, number in (("ok", agent.ok), ("error", agent.errors)):
+            self._count("agent_requests", (*labels, ("outcome", outcome)), number)
+        if agent.duration_s > 0:
+            self._gauge("agent_offered_per_second", labels, agent.offered / agent.duration_s)
+            self._gauge("agent_goodput_per_second", labels, agent.ok / agent.duration_s)
+            self._gauge("agent_cpus", labels, agent.cpu_s / agent.duration_s)
+        if agent.late_s is not None:
+            self._gauge("agent_behind_seconds", labels, agent.late_s)
 
     def _count(self, name: str, labels: Labels, more: float) -> None:
         self._counters[(name, labels)] += more
