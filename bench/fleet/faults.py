@@ -404,14 +404,16 @@ def _(lab: Lab, _: Running, _seen: Seen) -> None:
     lab.go_on()
 
 
-@fault("SIGSTOP of an engine for 2 s", status=(0, 3), invalid=None, agents=AGENTS, reason=r"agent-1")
+@fault("SIGSTOP of an engine for 2 s", status=(0, 3), invalid=None, agents=AGENTS, reason=r"own_stalls.*agent-1")
 def _(lab: Lab, _: Running, _seen: Seen) -> None:
     lab.stop(lab.engine())
     time.sleep(2)
     lab.go_on()
 
 
-@fault("SIGSTOP of worker and engine for 2 s", status=(0, 3), invalid=None, agents=AGENTS, reason=r"agent-1")
+@fault(
+    "SIGSTOP of worker and engine for 2 s", status=(0, 3), invalid=None, agents=AGENTS, reason=r"own_stalls.*agent-1"
+)
 def _(lab: Lab, _: Running, _seen: Seen) -> None:
     lab.stop(lab.worker(), lab.engine())
     time.sleep(2)
@@ -677,7 +679,8 @@ def _row(
     verdicts = [trial["verdict"] for trial in trials]
     agents = [agent["name"] for agent in (trials[-1]["facts"]["drive"] or {}).get("agents", [])] if trials else []
     late = {name: round(max(times) - seen.at, 3) for name, times in lab.sets(seen.at, seen.quiet_till).items() if times}
-    words = "\n".join([running.said, *lines, "" if log is None else log.read_text()])
+    flagged = [_flagged(trial) for trial in trials]
+    words = "\n".join([running.said, *(f"{line}" for each in flagged for line in each), log.read_text() if log else ""])
     named = next((at - seen.at for at, line in running.lines if one.reason and re.search(one.reason, line)), None)
     right = {
         "kept": lines[: len(before)] == before,
@@ -703,7 +706,7 @@ def _row(
         "verdicts": verdicts,
         "agents_of_the_last": agents,
         "last_load_after_s": {name: late[name] for name in seen.quiet if name in late},
-        "invalid_for": [_invalid_for(trial) for trial in trials if trial["verdict"] == "invalid"],
+        "flagged": flagged[1:2] if verdicts.count("invalid") <= 1 else flagged,
         "named_after_s": None if named is None or one.refused else round(named, 3),
         "run_ended_after_s": None if one.refused else round(ended - seen.at, 2),
         "left": left,
@@ -712,12 +715,12 @@ def _row(
     }
 
 
-def _invalid_for(trial: dict[str, Any]) -> list[str]:
-    """The checks that refuse it, with the reason."""
+def _flagged(trial: dict[str, Any]) -> list[str]:
+    """The checks that refuse or doubt it, with the reason."""
     return [
-        f"{check['name']}: {json.dumps(check['reason'])[:300]}"
+        f"{check['verdict']} {check['name']}: {json.dumps(check['reason'])[:300]}"
         for check in trial["checks"]
-        if check["verdict"] == "invalid"
+        if check["verdict"] in ("invalid", "suspect")
     ]
 
 

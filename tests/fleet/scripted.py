@@ -51,6 +51,7 @@ class ScriptedAgent:
     """Of each drive."""
     rounds: RoundsOptions | None = None
     """Of the newest drive."""
+    files: dict[str, str] = field(default_factory=dict)
     begun_ns: list[int] = field(default_factory=list)
     """The beginnings that it was ordered, by its clock."""
     ends_ns: list[int] = field(default_factory=list)
@@ -90,6 +91,7 @@ class ScriptedCluster:
         work = json.loads(json.dumps(args[1]))
         agent.plans.append([Plan.model_validate(plan) for plan in work["plans"]])
         agent.rounds = None if work["rounds"] is None else RoundsOptions.model_validate(work["rounds"])
+        agent.files = work["files"]
         agent.stopped.clear()
         if agent.refuses is not None:
             return {"type": "failed", "drive": self.drive, "why": agent.refuses}  # type: ignore[return-value]

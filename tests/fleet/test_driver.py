@@ -2,6 +2,7 @@
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from loadstone.drive.driver import ProcessOfDrive, RoundsOptions, drive_alone
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed, FleetGone
 from loadstone.fleet import driver as fleet_driver
+from loadstone.fleet import tls_files
 from loadstone.fleet.seam import AgentFailed, AgentLost
 from loadstone.plan.drive_plan import Closed, Open, Phases, Plan, Pool
-from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.plan.operations import HttpRequest, Operation
 
 from ..fakes import DONE
@@ -75,6 +77,17 @@ def test_the_record_says_when_each_agent_began() -> None:
         ("agent-1", 0, BOUND_NS, 2),
         ("agent-2", SKEW_NS, BOUND_NS, 2),
     ]
+
+
+def test_files_of_tls_go_with_the_plan(tmp_path: Path) -> None:
+    cluster, ca = ScriptedCluster(2), tmp_path / "ca.pem"
+    ca.write_text("a certificate")
+    secured = plan(endpoints=(Endpoint(tls=Tls(ca_file=str(ca))),))
+    drive_alone(fleet(cluster), secured)
+    assert [agent.files for agent in cluster.agents.values()] == [{str(ca): "a certificate"}] * 2
+    ca.unlink()
+    with pytest.raises(DriveFailed, match=r"ca\.pem: cannot be read \(No such file"):
+        tls_files.read([secured])
 
 
 def test_an_agent_that_cannot_open_is_named_and_nobody_begins() -> None:

@@ -121,7 +121,8 @@ def link_down(host: OwnHost) -> Iterator[None]:
 
 @needs_hosts
 def test_agents_on_two_hosts(hosts: SshHosts) -> None:
-    fleet = open_cluster(read_fleet(hosts.word))
+    """The scheduler listens at an address that is not the usual one, as by `fleet up --listen`."""
+    fleet = open_cluster(read_fleet(hosts.word), listen=("127.0.0.2", 0))
     try:
         assert [member.name for member in fleet.members] == [host.address for host in hosts.hosts]
         for member in fleet.members:
