@@ -8,12 +8,14 @@ after; the rest by the command's status and the words that it wrote.
 
     kept      the lines of the trials that were finished are in the folder as they were
     load      no SET of an agent that lost its command is later than 5 s after that
-    left      no process of the command is left, and none of an agent that ended; no engine 35 s after its command
+    left      no process of the command is left, and none of an agent that ended; no engine 45 s after its command
     reason    what the trial, or the command, names
     status    of the command
     trials    their verdicts and agents
 
     scripts/bench fleet-faults [--times 10] [--beside 3] [--only WORDS] [--out FILE]
+
+SIGTERM ends it after what is going on; with the same --out it goes on later.
 """
 
 import argparse
@@ -44,8 +46,8 @@ from loadstone.fleet import certificates
 
 AGENTS = ("agent-1", "agent-2")
 LEASE_S = 5.0
-IDLE_S = 35.0
-"""An engine that nobody calls ends after 30 s."""
+IDLE_S = 45.0
+"""An engine that nobody calls ends 30 s after its load, which ends with its lease."""
 CLAIM_S = 16.0
 """So long agents stay those of a command that was killed."""
 MARK = "LOADSTONE_BENCH_FAULTS"
@@ -638,7 +640,7 @@ def judged(lab: Lab, one: Fault) -> dict[str, Any]:
     try:
         before = []
         if not one.refused:
-            before = _second_trial(lab, running)
+            before = _second_trial(lab, running, begun)
             seen.at = time.time()
             one.does(lab, running, seen)
         status = running.wait(120)
@@ -658,11 +660,11 @@ def judged(lab: Lab, one: Fault) -> dict[str, Any]:
         lab.repair()
 
 
-def _second_trial(lab: Lab, running: Running) -> list[str]:
+def _second_trial(lab: Lab, running: Running, begun: float) -> list[str]:
     """Waits until the second one is under load for a second; the lines of what was finished till then."""
     until(lambda: len(running.finished()) == 1 or running.process.poll() is not None, 90, "one trial")
     at = time.time()
-    there = [name for name in AGENTS if lab.sets(at - 6, at)[name]]
+    there = [name for name in AGENTS if lab.sets(begun, at)[name]]
     until(lambda: all(lab.sets(at)[name] for name in there) or running.process.poll() is not None, 60, "two trials")
     if running.process.poll() is not None:
         raise RuntimeError(f"the command ended before the fault: {running.said[-1500:]}")
@@ -755,7 +757,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, help="how often each (10; 3 where one takes more than a minute)")
     parser.add_argument("--beside", type=int, default=3, help="fleets side by side (3)")
     parser.add_argument("--only", default="", help="faults whose name has these words")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help="a line each is added here; what stands there is not done again")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.work:
@@ -763,13 +765,18 @@ def main() -> None:
         return
     wanted = [one for one in FAULTS.values() if asked.only in one.name]
     todo: queue.SimpleQueue[str] = queue.SimpleQueue()
+    rows = (
+        [] if asked.out is None or not asked.out.exists() else list(map(json.loads, asked.out.read_text().splitlines()))
+    )
+    done = {one.name: sum(row["fault"] == one.name for row in rows) for one in wanted}
     number = {one.name: min(one.times, asked.times or one.times) for one in wanted}
     for turn in range(max(number.values())):
         for one in sorted(wanted, key=lambda one: one.times):
-            if turn < number[one.name]:
+            if done[one.name] <= turn < number[one.name]:
                 todo.put(one.name)
-    rows: list[dict[str, Any]] = []
-    done = threading.Lock()
+    enough = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: enough.set())
+    telling = threading.Lock()
 
     def lab() -> None:
         with subprocess.Popen(
@@ -778,11 +785,11 @@ def main() -> None:
             assert child.stdin is not None
             assert child.stdout is not None
             with contextlib.suppress(queue.Empty):
-                while True:
+                while not enough.is_set():
                     child.stdin.write(todo.get_nowait() + "\n")
                     child.stdin.flush()
                     row = json.loads(child.stdout.readline())
-                    with done:
+                    with telling:
                         rows.append(row)
                         _told(row, asked.out)
             child.stdin.close()
@@ -791,7 +798,8 @@ def main() -> None:
     for each in labs:
         each.start()
     for each in labs:
-        each.join()
+        while each.is_alive():  # a signal is to be noticed meanwhile
+            each.join(0.5)
     for one in wanted:
         own = [row for row in rows if row["fault"] == one.name]
         last = [at for row in own for at in row.get("last_load_after_s", {}).values()]

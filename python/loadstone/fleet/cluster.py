@@ -172,12 +172,19 @@ class DaskCluster:
         except concurrent.futures.CancelledError:
             raise AgentLost(member.name, "the fleet was closed") from None
         if isinstance(answer, Exception):
-            why = self.lost().get(member.name) or f"it cannot be reached: {reason(answer)}"
-            raise AgentLost(member.name, why)
+            raise AgentLost(member.name, self._why_unreached(member.name, answer))
         if "failed" in answer:
             raise AgentFailed(member.name, str(answer["failed"]))
         result: T = answer["answer"]
         return result
+
+    def _why_unreached(self, name: str, error: Exception) -> str:
+        """The system tells how a process ended a little after its connections break."""
+        until = time.monotonic() + END_S
+        while isinstance(error, OSError) and name not in self.lost() and time.monotonic() < until:
+            time.sleep(0.02)
+        ended = "its process ended, or its link is down" if isinstance(error, OSError) else reason(error)
+        return self.lost().get(name, f"it cannot be reached: {ended}")
 
     def send(self, member: Member, function: Callable[..., object], *args: object) -> None:
         """See `seam.Cluster`."""
