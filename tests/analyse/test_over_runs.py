@@ -63,19 +63,23 @@ def test_a_line_holds_only_what_is_alike(measured: RunFigures) -> None:
 def test_another_load_is_another_line_and_slices_that_got_longer_are_not(measured: RunFigures) -> None:
     place = next(one for one in measured.places if one.key.startswith("pair"))
 
-    def with_load(run: RunFigures, stage: int, settled: bool, **load: Any) -> RunFigures:
+    def with_load(run: RunFigures, slice_s: float, settled: bool, **load: Any) -> RunFigures:
         driven = [
-            one.model_copy(update={"stage": stage, "settled": settled, "load": {**one.load, **load}})
+            one.model_copy(update={"slice_s": slice_s, "settled": settled, "load": {**one.load, **load}})
             for one in place.driven
         ]
         return run.model_copy(update={"places": [place.model_copy(update={"driven": driven})]})
 
-    plain = with_load(again(measured, 1), 0, True)
-    for number, (stage, settled, load) in enumerate(
-        [(1, True, {"interval_s": 9.0}), (1, False, {"interval_s": 9.0}), (0, True, {"pipeline_depth": 7})]
+    plain = with_load(again(measured, 1), 0.1, True)
+    longer, deeper = {"interval_s": 9.0}, {"pipeline_depth": 7}
+    for slice_s, settled, load, lines in (
+        (0.4, True, longer, 1),
+        (0.1, False, longer, 1),
+        (0.4, False, longer, 2),
+        (0.1, True, deeper, 2),
     ):
-        found = over_runs([plain, with_load(again(measured, 2), stage, settled, **load)], place.key, RATIO)
-        assert len(found.lines) == (1 if number == 0 else 2)
+        found = over_runs([plain, with_load(again(measured, 2), slice_s, settled, **load)], place.key, RATIO)
+        assert len(found.lines) == lines
 
 
 def test_runs_without_the_figure_are_named(measured: RunFigures) -> None:

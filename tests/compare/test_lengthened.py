@@ -50,6 +50,13 @@ def test_slices_that_got_longer_are_no_difference(measured: Run) -> None:
     assert slices_unlike(measured, measured, pairs(measured, measured), NAMES) == []
 
 
+def test_a_block_of_fewer_rounds_is_no_difference(measured: Run) -> None:
+    rounds = next(one.rounds for one in measured.plan.groups if one.name == "storage")
+    shorter = lengthened(measured, rounds)
+    assert differences(measured, shorter, pairs(measured, shorter), NAMES) == []
+    assert slices_unlike(measured, shorter, pairs(measured, shorter), NAMES) == []
+
+
 def test_where_something_still_carries_over_or_trials_are_whole_the_lengths_count(measured: Run) -> None:
     rounds = next(one.rounds for one in measured.plan.groups if one.name == "storage")
     assert rounds is not None

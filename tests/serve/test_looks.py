@@ -15,18 +15,24 @@ from urllib.parse import urlsplit
 import pytest
 from selenium import webdriver
 from tests.browsers import screen
+from tests.frozen_runs import unpacked
 from tests.serve.conftest import Pages, serving
 from tests.serve.live_runs import tell_of_comparisons
 
-from loadstone.record.run_files import EVENTS, PLAN
+from loadstone.analyse.analysis import analyse
+from loadstone.record.run_files import ANALYSIS, EVENTS, PLAN
+from loadstone.report.json_report import render
 
 AXE = (Path(__file__).parent / "axe.min.js").read_text()
 AXE_SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 LOOKS = [(width, scheme) for width in (360, 768, 1440) for scheme in ("light", "dark")]
 RUN = "20261126T125116Z-json"
-LINK = re.compile(r'href="(/(?!static|language)[^"#]*)"')
+LINK = re.compile(r'href="(/(?!static|language)[^"#]*(?<!/report))"')
+"""But for reports, which are long, and files of their own as well."""
 PAGES_MAX = 24
+COMPARED = ("redis-rate", "redis-rate-again")
+"""Frozen runs of one study."""
 
 
 def test_axe_is_as_published() -> None:
@@ -40,13 +46,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
     run.mkdir(parents=True)
     (run / PLAN).write_text("{}")
     tell_of_comparisons(run / EVENTS, os.getpid())
+    for name in COMPARED:
+        ended = unpacked(name, folder / "runs")
+        (ended / ANALYSIS).write_bytes(render(analyse(ended))[ANALYSIS])
     with serving(folder) as found:
         yield found
 
 
 def addresses(pages: Pages) -> list[str]:
     """A page of each kind, found by following links from the first; the run's own first."""
-    found, waiting = {f"/runs/{RUN}": f"/runs/{RUN}"}, ["/"]
+    a, b = COMPARED
+    found = {f"/runs/{RUN}": f"/runs/{RUN}"}
+    waiting = ["/", f"/compare?run={a}&run={b}", "/figures?experiment=redis", f"/runs/{a}/trials/b01-001"]
     while waiting and len(found) < PAGES_MAX:
         address = waiting.pop(0)
         kind = re.sub(r"(?<=^/)(experiments|own|runs|edit|starts)/[^/]+", r"\1/*", urlsplit(address).path)
@@ -83,7 +94,7 @@ def test_every_page_is_for_everybody(pages: Pages, browser: webdriver.Chrome) ->
             if (wide := browser.execute_script("return document.documentElement.scrollWidth")) > width:
                 wrong.append(f"{address} {width} {scheme}: {wide} pixels wide")
         wrong += [f"{address}: {one['message']}" for one in browser.get_log("browser") if one["level"] == "SEVERE"]
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 def test_the_live_page_shows_what_falls_while_it_is_open(pages: Pages, browser: webdriver.Chrome) -> None:

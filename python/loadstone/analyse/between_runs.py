@@ -401,9 +401,10 @@ class Driven(Piece):
     """The load of a condition, as its driver was given it."""
 
     group: str
-    stage: int
+    slice_s: float | None
+    """The length of the slices that it was measured in; None: in one stretch."""
     settled: bool
-    """It was measured in slices, and at the group's last look nothing carried over from one into the next."""
+    """At the group's last look nothing carried over from one slice into the next."""
     load: dict[str, Any]
 
 
@@ -425,7 +426,8 @@ def surroundings_of(run: Run) -> Surroundings:
 
 def driven_by(run: Run, trial: TrialRecord) -> Driven:
     """The load of a trial."""
-    return Driven(group=trial.group, stage=trial.stage, settled=_is_settled(run, trial.group), load=_load(trial))
+    settled = _is_settled(run, trial.group)
+    return Driven(group=trial.group, slice_s=_slice_s(run, trial.group), settled=settled, load=_load(trial))
 
 
 def unlike(
@@ -445,30 +447,37 @@ def _driven(a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]]) 
 def slices_unlike(
     a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: _Names = _NAMES
 ) -> list[Message]:
-    """A sentence for each group that both runs measured in slices of unlike lengths, because those of one were made
-    longer by itself: the load is the same, and how long a slice lasts is no part of it, see `_are_settled_apart`."""
+    """A sentence for each group that both runs measured in slices of unlike lengths, as they get longer by themselves:
+    the load is the same, and how long a slice lasts is no part of it, see `_lengths_are_means`."""
     found = []
-    for group in sorted({one.group for one, other in _driven(a, b, matched) if _are_settled_apart(one, other)}):
+    for group in sorted(
+        {
+            one.group
+            for one, other in _driven(a, b, matched)
+            if one.slice_s != other.slice_s and _lengths_are_means(one, other)
+        }
+    ):
         lengths_s = [_slice_s(a, group), _slice_s(b, group)]
         found.append(message("slices_of_runs_unlike", group=group, names=list(names), slices_s=lengths_s))
     return found
 
 
-def _are_settled_apart(a: Driven, b: Driven) -> bool:
-    """Whether both were measured in slices, of unlike lengths since something carried over in one of them, and the last
-    look of neither found that any more.
+def _lengths_are_means(a: Driven, b: Driven) -> bool:
+    """Whether how long both were measured says nothing of their loads: in slices, of one length or settled.
 
-    Slices are made longer until nothing of one condition reaches into the next one's figures. So what is left at the
-    end are figures of the conditions alone, in both runs. Where something still carries over, or the other run
-    measured whole trials (each begins anew), the lengths decide what is measured, and the runs are refused.
+    How many rounds a block has is replication: a run that was cut short has fewer. Slices are made longer until nothing
+    of one condition reaches into the next one's figures; so what is left at the end are figures of the conditions
+    alone, in both runs. Where something still carries over, or the other run measured whole trials (each begins anew),
+    the lengths decide what is measured, and the runs are refused.
     """
-    return a.group == b.group and a.stage != b.stage and a.settled and b.settled
+    if a.slice_s is None or b.slice_s is None:
+        return False
+    return a.slice_s == b.slice_s or (a.settled and b.settled)
 
 
 def _is_settled(run: Run, group: str) -> bool:
     looks = [look for look in run.looks if look.group == group]
-    carried = not looks or looks[-1].carried is not None or any(one.check == "carry_over" for one in looks[-1].verdicts)
-    return not carried and _slice_s(run, group) is not None
+    return bool(looks) and looks[-1].carried is None and all(one.check != "carry_over" for one in looks[-1].verdicts)
 
 
 def _slice_s(run: Run, group: str) -> float | None:
@@ -517,8 +526,8 @@ def _loads(driven: Sequence[tuple[Driven, Driven]]) -> Iterator[_Difference]:
     """Each difference once, with the number of conditions that have it."""
     found: list[_Difference] = []
     for a, b in driven:
-        apart = _are_settled_apart(a, b)
-        for one in _values("load:", *(_without_lengths(side.load) if apart else side.load for side in (a, b))):
+        means = _lengths_are_means(a, b)
+        for one in _values("load:", *(_without_lengths(side.load) if means else side.load for side in (a, b))):
             same = next((place for place, other in enumerate(found) if _is_same(one, other)), None)
             if same is None:
                 found.append(one)
