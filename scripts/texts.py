@@ -27,7 +27,7 @@ Text = tuple[str, str | tuple[str, str]]
 
 def texts() -> list[Text]:
     """Every sentence once, by file and place."""
-    found = dict.fromkeys((*in_catalogue(), *in_python(), *in_templates(), *in_help()))
+    found = dict.fromkeys((*in_catalogue(), *in_tables(), *in_python(), *in_templates(), *in_help()))
     seen: dict[str, Text] = {}
     for file, text in found:
         key = text if isinstance(text, str) else text[0]
@@ -52,6 +52,8 @@ def in_python() -> Iterator[Text]:
                 yield _place(path), literals[0]
             elif name in ONE and node.args and isinstance(node.args[0], ast.JoinedStr):
                 raise ValueError(f"{path}:{node.lineno}: {name}(f'...') cannot be translated; name its figures")
+            elif name == "tip":  # the names of its lines
+                yield from ((_place(path), one.arg) for one in node.keywords if one.arg)
             elif name == "several" and len(literals) >= 3 and isinstance(literals[1], str):
                 yield _place(path), (literals[1], str(literals[2]))
 
@@ -81,9 +83,27 @@ def in_catalogue() -> Iterator[Text]:
     for sentence in (*ENGLISH.values(), *own.values()):
         if isinstance(sentence, str) and sentence != "{text}":
             yield where.get(sentence, "goals"), sentence
-    for group, terms in TERMS.items():
-        for text in (group, *terms, *terms.values()):
+    for terms in TERMS.values():
+        for text in (*terms, *terms.values()):
             yield "python/loadstone/report/text/english/glossary.py", text
+
+
+def in_tables() -> Iterator[Text]:
+    """Headings and explanations of columns, of the metrics' too; what verdicts and checks are called."""
+    from loadstone import registry
+    from loadstone.judge.validity.checks import CHECKS
+    from loadstone.report.tables import columns, study_columns
+
+    for column in (*columns.COLUMNS, *study_columns.STUDY_COLUMNS.values()):
+        yield from (("python/loadstone/report/tables/columns.py", text) for text in (column.header, column.explanation))
+    for metric in registry.METRICS.values():
+        if metric.column is not None:
+            own = (metric.column.table.title, metric.column.title, metric.column.help)
+            yield from (("python/loadstone/software/metric.py", text) for text in own)
+    for word in ("valid", "suspect", "invalid", "unknown", "missing"):
+        yield "python/loadstone/report/tables/columns.py", word
+    for check in CHECKS:
+        yield "python/loadstone/report/summary.py", check.name.replace("_", " ")
 
 
 def in_help() -> Iterator[Text]:

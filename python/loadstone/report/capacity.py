@@ -10,6 +10,7 @@ from rich.text import Text
 
 from loadstone.judge.capacity.answer import Capacity, CapacityPart, Prediction
 from loadstone.judge.verdict import Piece
+from loadstone.language import _, several
 from loadstone.report import format as fmt
 from loadstone.report.json_report import json_text
 
@@ -50,23 +51,32 @@ def _lines(capacity: Capacity) -> Iterator[str]:
     if not capacity.predictions:
         yield f"{head}{fmt.sentence(capacity.refusal or capacity.limit)}"
     for one in capacity.predictions:
-        yield f"{head}{_users(one.users)}: {_rate(one)} requests per second, response {_response(one)}"
+        yield _(
+            "{head}{users}: {rate} requests per second, response {response}",
+            head=head,
+            users=_users(one.users),
+            rate=_rate(one),
+            response=_response(one),
+        )
 
 
 def _users(number: int | None) -> str:
-    return f"{fmt.count(number)} user{'' if number == 1 else 's'}"
+    return several(number or 0, "{count} user", "{count} users", count=fmt.count(number))
 
 
 def _of_one(capacity: Capacity) -> Iterator[Table | Text]:
-    at = f"{_users(capacity.users)}, {fmt.rate(capacity.per_s)} a second"
-    yield Text(f"{fmt.plain(capacity.label)}: {at}" if capacity.label else f"At {at}", style="bold")
+    at = _("{users}, {rate} a second", users=_users(capacity.users), rate=fmt.rate(capacity.per_s))
+    yield Text(f"{fmt.plain(capacity.label)}: {at}" if capacity.label else _("At {at}", at=at), style="bold")
     yield _parts(capacity)
     yield Text(fmt.sentence(capacity.limit))
     if capacity.waiting_s is not None:
         yield Text(
-            f"A response takes {fmt.duration(1e9 * capacity.response_s)}, of it "
-            f"{fmt.duration(1e9 * capacity.waiting_s)} on no CPU and in no queue for one (round trips, wake-ups, "
-            "disks, locks, timers).",
+            _(
+                "A response takes {duration}, of it {duration2} on no CPU and in no queue for one (round "
+                "trips, wake-ups, disks, locks, timers).",
+                duration=fmt.duration(1e9 * capacity.response_s),
+                duration2=fmt.duration(1e9 * capacity.waiting_s),
+            ),
             style="dim",
         )
     if capacity.refusal is not None:
@@ -74,10 +84,15 @@ def _of_one(capacity: Capacity) -> Iterator[Table | Text]:
         return
     if capacity.error is not None and capacity.reach is not None:
         yield Text(
-            f"Model held to levels that it was not fitted on: typical error {fmt.plus_minus(capacity.error)} from "
-            f"{_users(capacity.checked_from)} on; best from {fmt.count(capacity.best_from)} on, where a "
-            f"prediction is within {fmt.plus_minus(capacity.reach)} 95 times in 100. Only users were held out: of the "
-            "other changes it says what these costs give.",
+            _(
+                "Model held to levels that it was not fitted on: typical error {plus_minus} from {users} "
+                "on; best from {count} on, where a prediction is within {plus_minus2} 95 times in 100. "
+                "Only users were held out: of the other changes it says what these costs give.",
+                plus_minus=fmt.plus_minus(capacity.error),
+                users=_users(capacity.checked_from),
+                count=fmt.count(capacity.best_from),
+                plus_minus2=fmt.plus_minus(capacity.reach),
+            ),
             style="dim",
         )
     if capacity.predictions:
@@ -87,7 +102,7 @@ def _of_one(capacity: Capacity) -> Iterator[Table | Text]:
 
 
 def _parts(capacity: Capacity) -> Table:
-    grid = _grid(("part", "CPU a request", "CPUs", "busy", "at most"))
+    grid = _grid(("part", _("CPU a request"), "CPUs", "busy", _("at most")))
     for part in capacity.parts:
         grid.add_row(*part_cells(part))
     return grid
@@ -97,10 +112,10 @@ def part_cells(part: CapacityPart) -> tuple[str, str, str, str, str]:
     """The columns of a part; dashes where nothing is known."""
     cost = part.cost
     ends = None if cost.low_ns is None or cost.high_ns is None else (cost.low_ns, cost.high_ns)
-    disk = "" if part.disk_ns is None else f" + {fmt.duration(part.disk_ns)} disk"
+    disk = "" if part.disk_ns is None else _(" + {duration} disk", duration=fmt.duration(part.disk_ns))
     busy = fmt.percent(None if part.busy_share is None else min(1.0, part.busy_share))
     if part.shares_with:
-        busy += f" with {fmt.plain(', '.join(part.shares_with))}"
+        busy += _(" with {plain}", plain=fmt.plain(", ".join(part.shares_with)))
     most = fmt.rate(part.most_per_s)
     if part.most_low_per_s is not None and part.most_high_per_s is not None:
         most += f" [{fmt.rate(part.most_low_per_s)}, {fmt.rate(part.most_high_per_s)}]"
@@ -115,7 +130,7 @@ def part_cells(part: CapacityPart) -> tuple[str, str, str, str, str]:
 
 def _predictions(capacity: Capacity) -> Table:
     measured = any(one.measured_per_s is not None for one in capacity.predictions)
-    grid = _grid(("users", "rate /s", *(("measured",) if measured else ()), "response", "fullest", "rate"))
+    grid = _grid(("users", _("rate /s"), *(("measured",) if measured else ()), "response", "fullest", "rate"))
     most = max(one.per_s for one in capacity.predictions)
     for one in capacity.predictions:
         grid.add_row(

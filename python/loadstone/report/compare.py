@@ -11,6 +11,7 @@ from rich.text import Text
 
 from loadstone.analyse.model import Comparison
 from loadstone.judge.verdict import Piece, Verdict
+from loadstone.language import _, marked, several, translated
 from loadstone.message import Message, Recorded
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.report import format as fmt
@@ -21,11 +22,13 @@ Kind = Literal["declared", "ad hoc", "two runs"]
 
 _STYLES = {"faster": "bold green", "equivalent": "cyan", "mixed": "yellow", "invalid": "red"}
 _TITLES: dict[Kind, str] = {
-    "declared": "Declared comparisons",
-    "ad hoc": "Ad hoc comparison: picked after the run, so exploratory; repeat what matters with it declared.",
-    "two runs": "Two separate runs: not interleaved, so the intervals count what the machine may have done in between.",
+    "declared": marked("Declared comparisons"),
+    "ad hoc": marked("Ad hoc comparison: picked after the run, so exploratory; repeat what matters with it declared."),
+    "two runs": marked(
+        "Two separate runs: not interleaved, so the intervals count what the machine may have done in between."
+    ),
 }
-_INTERLEAVE = (
+_INTERLEAVE = marked(
     "To decide it, measure both in one run, interleaved: make what differs a factor of the experiment, "
     "and declare a comparison of its levels."
 )
@@ -72,9 +75,9 @@ def to_json(report: CompareReport) -> str:
 def show(report: CompareReport, console: Console) -> None:
     """Print the outcome for a person."""
     for line in _head(report):
-        console.print(Text(line, style="bold" if line == _TITLES[report.kind] else "dim"))
+        console.print(Text(line, style="bold" if line == translated(_TITLES[report.kind]) else "dim"))
     for difference in report.differences:
-        console.print(Text(f"across: {fmt.sentence(difference)}", style="yellow"))
+        console.print(Text(_("across: {sentence}", sentence=fmt.sentence(difference)), style="yellow"))
     if telling(report):
         console.print(_table(report))
     for cost, line in cost_lines(report):
@@ -86,13 +89,13 @@ def show(report: CompareReport, console: Console) -> None:
     for line in advice(report):
         console.print(Text(line))
     for missed in report.missed:
-        console.print(Text(f"--fail-if {fmt.sentence(missed)}", style="red"))
+        console.print(Text(_("--fail-if {sentence}", sentence=fmt.sentence(missed)), style="red"))
 
 
 def markdown(report: CompareReport) -> str:
     """The same as Markdown, for a comment or a wiki."""
-    lines = [f"**{_TITLES[report.kind]}**", "", *(f"- {fmt.plain(line)}" for line in run_lines(report))]
-    lines += [f"- across: {fmt.sentence(difference)}" for difference in report.differences]
+    lines = [f"**{translated(_TITLES[report.kind])}**", "", *(f"- {fmt.plain(line)}" for line in run_lines(report))]
+    lines += [_("- across: {sentence}", sentence=fmt.sentence(difference)) for difference in report.differences]
     if telling(report):
         lines += ["", f"| {' | '.join(headers(report))} |", "|---|---:|---:|---:|---|"]
         rows = [cells(one, report) for one in telling(report)]
@@ -101,8 +104,8 @@ def markdown(report: CompareReport) -> str:
     lines += [f"\n{_cell(line)}" for line in folded(report)]
     for title, found in (
         ("Warnings", [*warnings(report), *map(fmt.sentence, report.notes)]),
-        ("How to decide", advice(report)),
-        ("Objectives missed", [fmt.sentence(line) for line in report.missed]),
+        (_("How to decide"), advice(report)),
+        (_("Objectives missed"), [fmt.sentence(line) for line in report.missed]),
     ):
         if found:
             lines += ["", f"{title}:", "", *(f"- {_cell(line)}" for line in found)]
@@ -121,7 +124,14 @@ def cost_lines(report: CompareReport) -> list[tuple[Verdict, str]]:
     ]
     for cost, line in open_[:1]:
         more = len(open_) - 1
-        lines.append((cost, f"{line} (and {more} more such {_plural('cost', more)})" if more else line))
+        lines.append(
+            (
+                cost,
+                several(more, "{line} (and {n} more such cost)", "{line} (and {n} more such costs)", line=line)
+                if more
+                else line,
+            )
+        )
     return lines
 
 
@@ -143,13 +153,28 @@ def folded(report: CompareReport) -> list[str]:
     if of == 1:
         ((why, alike),) = reasons.items()
         example = _example(alike, report)
-        return [f"Nothing can be said: {example if alike[0].primary.kind == 'invalid' else f'{why} ({example})'}."]
-    what = _plural("condition" if report.kind == "two runs" else "pair", of)
+        return [
+            _(
+                "Nothing can be said: {why}.",
+                why=example if alike[0].primary.kind == "invalid" else f"{why} ({example})",
+            )
+        ]
+    if report.kind == "two runs":
+        what = several(of, "{n} condition", "{n} conditions")
+    else:
+        what = several(of, "{n} pair", "{n} pairs")
     parts = [
         f"{len(alike)} {why} ({_example(alike, report)})"
         for why, alike in sorted(reasons.items(), key=lambda item: -len(item[1]))
     ]
-    return [f"Nothing can be said of {number} of {of} {what}: {'; '.join(parts)}."]
+    return [
+        _(
+            "Nothing can be said of {number} of {what}: {parts}.",
+            number=number,
+            what=what,
+            parts="; ".join(parts),
+        )
+    ]
 
 
 def _why_folded(one: Comparison) -> str | None:
@@ -158,27 +183,40 @@ def _why_folded(one: Comparison) -> str | None:
     if one.leading.role == "cost":
         return None
     if primary.kind == "invalid":
-        return f"INVALID by {fmt.plain(primary.refusal.name)}" if primary.refusal else "INVALID"
+        return _("INVALID by {plain}", plain=fmt.plain(primary.refusal.name)) if primary.refusal else _("INVALID")
     if primary.low is None or primary.high is None:
-        return "without an interval"
+        return _("without an interval")
     if primary.kind not in ("undecided", "not_decidable"):
         return None
-    return "too uncertain" if primary.high - primary.low > 2 * UNCERTAIN else None
+    return _("too uncertain") if primary.high - primary.low > 2 * UNCERTAIN else None
 
 
 def _example(alike: Sequence[Comparison], report: CompareReport) -> str:
     """What a reader must know of the comparisons that were folded for one reason."""
     first = alike[0].primary
     name = f"{_name(alike[0])}: " if len(report.comparisons) > 1 else ""
-    such_as = f"for example {name}" if len(alike) > 1 else name
+    such_as = _("for example {name}", name=name) if len(alike) > 1 else name
     if first.kind == "invalid":
         return f"{such_as}{verdicts.verdict_text(first.model_copy(update={'quick': False}))}"
     if first.low is not None:
         return f"{such_as}{verdicts.ratio(first)}"
     least, most = (pick(one.primary.blocks for one in alike) for pick in (min, max))
-    blocks = f"{least}" if least == most else f"{least} to {most}"
-    thing = "trial a run" if report.kind == "two runs" else "block"
-    return f"{blocks} {_plural(thing.split()[0], most)}{thing[len(thing.split()[0]) :]}; it takes {BLOCKS_MIN} or more"
+    blocks = f"{least}" if least == most else _("{least} to {most}", least=least, most=most)
+    if report.kind == "two runs":
+        return several(
+            most,
+            "{blocks} trial a run; it takes {blocks_min} or more",
+            "{blocks} trials a run; it takes {blocks_min} or more",
+            blocks=blocks,
+            blocks_min=BLOCKS_MIN,
+        )
+    return several(
+        most,
+        "{blocks} block; it takes {blocks_min} or more",
+        "{blocks} blocks; it takes {blocks_min} or more",
+        blocks=blocks,
+        blocks_min=BLOCKS_MIN,
+    )
 
 
 def _plural(word: str, number: int) -> str:
@@ -198,7 +236,13 @@ def _together(alike: Sequence[verdicts.Warned], pairs: int) -> str:
         return warning
     if len(alike) == 1:
         return f"{name}: {warning}"
-    return f"{len(alike)} of {pairs} pairs, for example {name}: {warning}"
+    return _(
+        "{alike} of {pairs} pairs, for example {name}: {warning}",
+        alike=len(alike),
+        pairs=pairs,
+        name=name,
+        warning=warning,
+    )
 
 
 def advice(report: CompareReport) -> list[str]:
@@ -211,13 +255,13 @@ def advice(report: CompareReport) -> list[str]:
     few = [one for one in undecided if one.primary.low is None]
     lines = _visible(undecided)
     if few:
-        lines.append("Without an interval nothing can be said: run the experiment with more blocks (--blocks 12).")
+        lines.append(_("Without an interval nothing can be said: run the experiment with more blocks (--blocks 12)."))
     if report.kind == "two runs":
-        return [*lines, _INTERLEAVE]
+        return [*lines, translated(_INTERLEAVE)]
     if len(few) < len(undecided):
-        lines.append("More blocks narrow an interval: run the experiment with a longer --budget, or more --blocks.")
+        lines.append(_("More blocks narrow an interval: run the experiment with a longer --budget, or more --blocks."))
     if report.kind == "ad hoc":
-        lines.append("A comparison that the experiment declares gets as many blocks as it needs.")
+        lines.append(_("A comparison that the experiment declares gets as many blocks as it needs."))
     return lines
 
 
@@ -227,19 +271,24 @@ def _visible(undecided: Sequence[Comparison]) -> list[str]:
     known = [one.primary.detectable for one in shown if one.primary.detectable is not None]
     if not known:
         return []
-    return [f"Undecided pairs would show a difference of {fmt.plus_minus(max(known))} or more 8 times in 10."]
+    return [
+        _(
+            "Undecided pairs would show a difference of {plus_minus} or more 8 times in 10.",
+            plus_minus=fmt.plus_minus(max(known)),
+        )
+    ]
 
 
 def _head(report: CompareReport) -> Iterator[str]:
-    yield _TITLES[report.kind]
+    yield translated(_TITLES[report.kind])
     yield from map(fmt.plain, run_lines(report))
 
 
 def run_lines(report: CompareReport) -> Iterator[str]:
     """A line for each run that is compared."""
     for run in report.runs:
-        trials = "1 trial" if run.trials == 1 else f"{fmt.count(run.trials)} trials"
-        quick = ", quick" if run.quick else ""
+        trials = _("1 trial") if run.trials == 1 else _("{count} trials", count=fmt.count(run.trials))
+        quick = _(", quick") if run.quick else ""
         yield f"{f'{run.name}: ' if run.name else ''}{run.run} ({run.experiment}, {trials}{quick})"
 
 

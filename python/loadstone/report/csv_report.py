@@ -10,6 +10,7 @@ from loadstone import registry
 from loadstone.analyse.model import Analysis, AtRate, Comparison, ResultTable, Row
 from loadstone.goals.saturate_types import Estimated, SaturationAnswer, SaturationPoint
 from loadstone.judge.verdict import Cost, Verdict
+from loadstone.language import speaking
 from loadstone.record.facts import HOST
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.trial import Quantiles
@@ -44,6 +45,7 @@ COMBINATIONS = ("effects", "metric", "condition", "label", "figure", "low", "hig
 """The columns of `combinations.csv`."""
 
 
+@speaking("en")
 def render(analysis: Analysis) -> dict[str, bytes]:
     """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `full-servers.csv`,
     `host.csv`, `parts.csv`, `saturation.csv` and `ramp.csv` where there is something of the kind.

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from loadstone.analyse.model import EffectCell, EffectsAnswer, EffectTerm
+from loadstone.language import _
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
+from loadstone.report.text.english.comparisons import blocks_text
 from loadstone.report.text.english.figures import metric_text
 
 
@@ -26,8 +28,10 @@ class TermLine(NamedTuple):
 def lines(answer: EffectsAnswer) -> Iterator[TermLine]:
     """Every effect, the main ones first."""
     for term in answer.terms:
-        kind = "main effect" if term.kind == "main" else "interaction"
-        counted = f"{term.verdict.blocks} {term.verdict.unit}s" if term.verdict.blocks else fmt.NONE
+        kind = _("main effect") if term.kind == "main" else _("interaction")
+        counted = (
+            blocks_text(term.verdict.blocks, term.verdict.unit, always_many=True) if term.verdict.blocks else fmt.NONE
+        )
         over, ratio = fmt.plain(", ".join(term.over)), verdicts.ratio(term.verdict)
         yield TermLine(verdicts.MARKS[term.verdict.kind], kind, fmt.plain(term.name), over, ratio, said(term), counted)
 
@@ -51,12 +55,16 @@ def cell_text(answer: EffectsAnswer, cell: EffectCell) -> str:
 
 def _refused(check: CheckResult) -> str:
     reason = "" if check.reason is None else fmt.sentence(check.reason).rstrip(".")
-    return f"INVALID: {check.name}{f', {reason}' if reason else ''}"
+    if reason:
+        return _("INVALID: {check}, {reason}", check=check.name, reason=reason)
+    return _("INVALID: {check}", check=check.name)
 
 
 def basis(answer: EffectsAnswer) -> str:
     """How to read the figures of the combinations."""
-    return (
-        f"Typical {metric_text(answer.metric)}; in brackets the 95 % interval beside the mean of all combinations, "
-        "which were measured in the same rounds or blocks. Main effects are averages on the log scale."
+    return _(
+        "Typical {metric_text}; in brackets the 95 % interval beside the mean of all "
+        "combinations, which were measured in the same rounds or blocks. Main effects are "
+        "averages on the log scale.",
+        metric_text=metric_text(answer.metric),
     )

@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 from loadstone.figures import digits
 from loadstone.goals.answer import Cell, Unit
 from loadstone.judge.verdict import UNBOUNDED, Bound
+from loadstone.language import _, marked, translated
 from loadstone.message import Message
 from loadstone.percents import decimal, decimals_of_one, difference_text, log_percent, up_to
 from loadstone.report.text.sentences import text
 from loadstone.terminal import plain as plain
 
 NONE = "—"
-NO_BOUND = "no upper bound"
+NO_BOUND = marked("no upper bound")
 SMALL = "<1 %"
 
 
@@ -57,7 +58,7 @@ def of_it_ours(figure_ns: float, own_ns: float | None) -> str:
     """What stands behind a latency of which more than a twentieth may be the generator's own: ` (≤ 42 µs ours)`."""
     if own_ns is None or own_ns <= OWN_SHOWN_FROM * figure_ns:
         return ""
-    return f" (≤ {duration(own_ns)} ours)"
+    return _(" (≤ {own_ns} ours)", own_ns=duration(own_ns))
 
 
 def cell(figure: Cell) -> str:
@@ -148,13 +149,13 @@ def bound(found: Bound | None) -> str:
     """How much more a condition would do at most, for a cell: `+4 %`, `no upper bound`; empty where it is small."""
     if found is None:
         return ""
-    return NO_BOUND if found.printed >= UNBOUNDED else up_to(found.printed)
+    return translated(NO_BOUND) if found.printed >= UNBOUNDED else up_to(found.printed)
 
 
 def bound_phrase(found: Bound | None) -> str:
     """The same within a sentence: `up to +4 %`, `no upper bound`; empty where it is small."""
     said = bound(found)
-    return f"up to {said}" if said and said != NO_BOUND else said
+    return _("up to {said}", said=said) if said and said != translated(NO_BOUND) else said
 
 
 def bound_cell(found: Bound | None) -> str:
@@ -171,10 +172,14 @@ def rate_with_bound(per_second: float | None, found: Bound | None) -> str:
     said = bound_phrase(found)
     if per_second is None or found is None or not said:
         return rate(per_second)
-    if said != NO_BOUND:
+    if said != translated(NO_BOUND):
         return f"{rate(per_second)} ({said})"
-    why = "the generator was the limit" if (found.generator or 0.0) >= UNBOUNDED else "other programs took its CPU time"
-    return f"{rate(per_second)} ({NO_BOUND}: {why})"
+    why = (
+        _("the generator was the limit")
+        if (found.generator or 0.0) >= UNBOUNDED
+        else _("other programs took its CPU time")
+    )
+    return f"{rate(per_second)} ({translated(NO_BOUND)}: {why})"
 
 
 def plus_minus(log_ratio: float | None) -> str:

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from loadstone.analyse.model import Analysis
 from loadstone.judge.verdict import Verdict
+from loadstone.language import speaking
 from loadstone.message import Message
 from loadstone.report.text.sentences import text
 
@@ -19,6 +20,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     return {"analysis.json": json_text(analysis).encode()}
 
 
+@speaking("en")
 def json_text(model: BaseModel) -> str:
     """A model as JSON, with the sentences that its data stand for."""
     return json.dumps(with_texts(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

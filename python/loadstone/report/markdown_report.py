@@ -16,6 +16,7 @@ from loadstone.analyse.model import (
 from loadstone.goals.answer import Section
 from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.verdict import Verdict
+from loadstone.language import _, translated
 from loadstone.message import Message
 from loadstone.report import effect_lines, glossary, study, summary, verdicts
 from loadstone.report import format as fmt
@@ -39,7 +40,10 @@ def render(analysis: Analysis) -> dict[str, bytes]:
     """`report.md`, and `charts/<name>.svg` which it shows."""
     charts = charts_of(analysis)
     whole = "\n".join(_lines(analysis, charts)).rstrip() + "\n"
-    return {"report.md": whole.encode(), **{f"charts/{chart.name}.svg": chart.svg() for chart in drawn(charts)}}
+    return {
+        "report.md": whole.encode(),
+        **{f"charts/{chart.name}.svg": chart.svg() for chart in drawn(charts)},
+    }
 
 
 def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
@@ -54,7 +58,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
         yield from (sentence(note), "")
     yield from _saturation_lines(analysis, charts)
     if analysis.families:
-        yield from ("## Verdicts", "")
+        yield from (_("## Verdicts"), "")
     for answer in analysis.effects:
         yield from _effect_tables(answer)
         yield from (line for chart in charts if _is_of_effects(chart, answer.name) for line in picture(chart))
@@ -65,9 +69,15 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     for chart in charts:
         if chart.kind == "cost":
             yield from (f"## {chart.heading}", "", *picture(chart))
-    yield from ("## Results", "")
+    yield from (_("## Results"), "")
     if analysis.published_source:
-        yield from (f"Published figures: {sentence(analysis.published_source)}. They are context, not a target.", "")
+        yield from (
+            _(
+                "Published figures: {sentence}. They are context, not a target.",
+                sentence=sentence(analysis.published_source),
+            ),
+            "",
+        )
     for table in analysis.tables:
         yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
     for section in analysis.sections:
@@ -77,12 +87,12 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from _observed_lines(analysis, anchors)
     for chart in charts:
         if chart.kind == "timeline":
-            yield from ("## Time line", "", *picture(chart))
+            yield from (_("## Time line"), "", *picture(chart))
     yield from _checks(analysis, anchors)
     yield from (line for chart in charts if chart.kind == "checks" for line in picture(chart))
     yield from _trial_lines(analysis, anchors)
     yield from _glossary_lines(analysis)
-    yield from ("## How to reproduce", "", "```sh", *summary.reproduce(analysis), "```", "")
+    yield from (_("## How to reproduce"), "", "```sh", *summary.reproduce(analysis), "```", "")
 
 
 def _is_of_effects(chart: Chart, name: str) -> bool:
@@ -111,7 +121,8 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
     yield from _rows(columns_for(table), table.rows, anchors)
     trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
     for row in trouble:
-        yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {' '.join(map(sentence, row.reasons))}"
+        why = " ".join(map(sentence, row.reasons))
+        yield f"- {MARKS[row.verdict]} {text(row.label)}: {translated(row.verdict)}. {why}"
     answers = [f"- {text(line)}" for line in example_lines(table.rows)]
     latency = [f"- {text(line)}" for line in summary.latency_lines(table)]
     yield from (*answers, *latency)
@@ -121,12 +132,12 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
         if chart.kind == "latency":
             yield from picture(chart)
     if full_load := full_load_columns(table):
-        yield from (f"#### {FULL_LOAD}", "", FULL_LOAD_READING, "")
+        yield from (f"#### {translated(FULL_LOAD)}", "", translated(FULL_LOAD_READING), "")
         yield from _rows(full_load, [row for row in table.rows if row.response_ns], anchors)
 
 
 def _rows(columns: list[Column], rows: list[Row], anchors: Anchors) -> Iterator[str]:
-    yield f"| | condition | {' | '.join(column.header for column in columns)} |"
+    yield _("| | condition | {columns} |", columns=" | ".join(column.title for column in columns))
     yield f"|---|---|{'---:|' * len(columns)}"
     for row in rows:
         cells = [_figure(column, row) for column in columns]
@@ -143,7 +154,7 @@ def _figure(column: Column, row: Row) -> str:
 def _conclusions(analysis: Analysis) -> Iterator[str]:
     if not analysis.answers:
         return
-    yield from ("## The author's conclusions, tested", "")
+    yield from (_("## The author's conclusions, tested"), "")
     for number, answer in enumerate(analysis.answers, 1):
         yield f"{number}. {text(answer.claim)} **{answer_verdict(answer.verdict)}**: {sentence(answer.answer)}"
         yield from (f"   - {sentence(line)}" for line in answer.evidence)
@@ -151,11 +162,11 @@ def _conclusions(analysis: Analysis) -> Iterator[str]:
 
 
 def _checks(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
-    yield from ("## Checks", "")
+    yield from (_("## Checks"), "")
     if not analysis.checks:
-        yield from ("No check was made.", "")
+        yield from (_("No check was made."), "")
         return
-    yield "| check | what it looks for | valid | suspect | invalid | unknown | worst figure |"
+    yield _("| check | what it looks for | valid | suspect | invalid | unknown | worst figure |")
     yield "|---|---|---:|---:|---:|---:|---|"
     for check in summary.failing_first(analysis.checks):
         worst = _worst(check, anchors)
@@ -177,7 +188,7 @@ def _observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     found = [(table.title, observed_in(analysis, table)) for table in analysis.tables]
     if not any(tables for _, tables in found):
         return
-    yield from (f"## {HEADING}", "", READING, "")
+    yield from (f"## {translated(HEADING)}", "", translated(READING), "")
     for title, tables in found:
         if tables:
             yield from (f"### {text(title)}", "")
@@ -188,7 +199,7 @@ def _observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
 def _observed(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
     part = ["part"] if table.of_parts else []
     yield from (f"#### {text(table.title)}", "")
-    yield f"| {' | '.join(['condition', *part, *(text(column.header) for column in table.columns)])} |"
+    yield f"| {' | '.join(['condition', *part, *(text(translated(column.header)) for column in table.columns)])} |"
     yield f"|{'---|' * (1 + len(part))}{'---:|' * len(table.columns)}"
     for line in table.lines:
         names = [link(anchors.condition(line.row.trials), line.row.label), *([text(line.part)] if part else [])]
@@ -220,7 +231,7 @@ def _lesson_lines(analysis: Analysis) -> Iterator[str]:
     """What went wrong then, what shows here, and whether it was caught."""
     if not analysis.lessons:
         return
-    yield from (f"## {study.lessons_heading()}", "", "| then | now | verdict |", "|---|---|---|")
+    yield from (f"## {study.lessons_heading()}", "", _("| then | now | verdict |"), "|---|---|---|")
     for lesson in analysis.lessons:
         yield f"| {text(lesson.then)} | {sentence(lesson.now)} | **{study.lesson_verdict(lesson.verdict)}** |"
     yield ""
@@ -261,7 +272,7 @@ def _levels(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[s
 def _effect_tables(answer: EffectsAnswer) -> Iterator[str]:
     """The question, the answer, both tables."""
     yield from (f"### {text(answer.question)}", "", sentence(answer.answer), "")
-    yield from ("| | effect | against each other | ratio | what it says | from |", "|---|---|---|---|---|---|")
+    yield from (_("| | effect | against each other | ratio | what it says | from |"), "|---|---|---|---|---|---|")
     for line in effect_lines.lines(answer):
         cells = (line.mark, line.kind, line.name, line.ratio, line.said, line.rounds)
         yield f"| {' | '.join(map(text, cells))} |"
@@ -274,8 +285,8 @@ def _effect_tables(answer: EffectsAnswer) -> Iterator[str]:
 
 def _head(first: str, family: Family) -> Iterator[str]:
     a, b, ratio = map(text, verdicts.side_headings(family.comparisons))
-    rest = f"verdict | {verdicts.units(family.comparisons)} | stalls of both | minimum detectable effect"
-    yield f"| {first} | {a} | {b} | {ratio} [interval] | {rest} |"
+    rest = _("verdict | {units} | stalls of both | minimum detectable effect", units=verdicts.units(family.comparisons))
+    yield _("| {first} | {a} | {b} | {ratio} [interval] | {rest} |", first=first, a=a, b=b, ratio=ratio, rest=rest)
     yield f"|---{_RULE}"
 
 
@@ -297,12 +308,12 @@ def _family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
             for check in comparison.checks
             if check.verdict != "valid"
         )
-        yield f"  - blocks: {_blocks(comparison, anchors)}"
+        yield _("  - blocks: {blocks}", blocks=_blocks(comparison, anchors))
     yield ""
     exploratory = [(one, verdict) for one in family.comparisons for verdict in one.exploratory]
     if exploratory:
-        yield from (f"Exploratory. {text(glossary.meaning('exploratory'))}", "")
-        yield from _head("pair and metric", family)
+        yield from (_("Exploratory. {text}", text=text(glossary.meaning("exploratory"))), "")
+        yield from _head(_("pair and metric"), family)
         for one, verdict in exploratory:
             name = f"{verdicts.title(one)}: {metric_text(verdict.metric)}"
             yield f"| {text(name)} | {_cells(verdict, one, anchors)} |"
@@ -332,7 +343,9 @@ def _blocks(comparison: Comparison, anchors: Anchors) -> str:
         trials = " ".join(link(anchors.trial(trial), name) for trial, name in sides)
         ratio = text(verdicts.blocks_ratio(primary, point.log_ratio))
         part = f"{point.block}: {ratio} {trials}"
-        parts.append(part if point.used else f"({part}, not used: {sentence(point.why)})")
+        parts.append(
+            part if point.used else _("({part}, not used: {sentence})", part=part, sentence=sentence(point.why))
+        )
     return "; ".join(parts) or fmt.NONE
 
 
@@ -340,8 +353,11 @@ def _trial_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     """Every trial, under its condition, with the checks that it did not pass."""
     if not anchors.conditions:
         return
-    yield from ("## Trials", "")
-    yield f"| trial | group | block | order | attempt | verdict | {goodput_name(analysis)} | P99 | checks not passed |"
+    yield from (_("## Trials"), "")
+    yield _(
+        "| trial | group | block | order | attempt | verdict | {goodput_name} | P99 | checks not passed |",
+        goodput_name=goodput_name(analysis),
+    )
     yield "|---|---|---:|---:|---:|---|---:|---:|---|"
     for anchor, label, views in anchors.conditions:
         yield f"| {target(anchor)}**{text(label)}** | | | | | | | | |"
@@ -367,7 +383,7 @@ def _trial(view: TrialView, anchors: Anchors) -> str:
 
 def _glossary_lines(analysis: Analysis) -> Iterator[str]:
     """What the terms mean."""
-    yield from ("## What the terms mean", "")
+    yield from (_("## What the terms mean"), "")
     for terms in glossary.groups_of(analysis).values():
         yield from (f"- **{term}**: {text(meaning)}" for term, meaning in terms.items())
     yield ""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from loadstone.goals.saturate_types import Estimated, SaturationAnswer, SaturationPoint
+from loadstone.language import _, several
 from loadstone.message import Message, message
 from loadstone.report import format as fmt
 from loadstone.report.tables.column import cost_text
@@ -43,8 +44,8 @@ def load_of(point: SaturationPoint) -> float | None:
 def point_load_text(point: SaturationPoint) -> str:
     """`16 users`, `40,000 a second offered`."""
     if point.users is not None:
-        return f"{fmt.count(point.users)} {'user' if point.users == 1 else 'users'}"
-    return f"{fmt.rate(point.rate_per_s)} a second offered"
+        return several(point.users, "{users} user", "{users} users", users=fmt.count(point.users))
+    return _("{rate} a second offered", rate=fmt.rate(point.rate_per_s))
 
 
 def found_load(answer: SaturationAnswer) -> Estimated | None:
@@ -63,7 +64,9 @@ def estimate_text(found: Estimated | None) -> str:
 
 def load_text(answer: SaturationAnswer, found: Estimated) -> str:
     """The same with what it counts."""
-    return f"{estimate_text(found)} {'users' if answer.model == 'closed' else 'a second'}"
+    if answer.model == "closed":
+        return _("{figure} users", figure=estimate_text(found))
+    return _("{figure} a second", figure=estimate_text(found))
 
 
 def objective_ns(answer: SaturationAnswer) -> float | None:
@@ -218,11 +221,11 @@ def part_names(answers: Sequence[SaturationAnswer]) -> list[str]:
 
 def point_headers(answer: SaturationAnswer) -> list[str]:
     """Columns of the table of points."""
-    load = "users" if answer.model == "closed" else "offered a second"
-    parts = [f"{fmt.plain(part)} CPU" for part in part_names([answer])]
-    cost = ["CPU a request"] if _has_costs(answer) else []
-    spread = ["sweeps from .. to"] if _has_sweeps(answer) else []
-    return [load, "a second", *spread, *(name for _, name in LATENCIES), "errors", *parts, *cost]
+    load = _("users") if answer.model == "closed" else _("offered a second")
+    parts = [_("{plain} CPU", plain=fmt.plain(part)) for part in part_names([answer])]
+    cost = [_("CPU a request")] if _has_costs(answer) else []
+    spread = [_("sweeps from .. to")] if _has_sweeps(answer) else []
+    return [load, _("a second"), *spread, *(name for _, name in LATENCIES), _("errors"), *parts, *cost]
 
 
 def point_cells(answer: SaturationAnswer, point: SaturationPoint) -> list[str]:

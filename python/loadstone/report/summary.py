@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, TrialView
+from loadstone.language import _, marked, several, translated
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import columns_for, fixed_rate_lines, suspect_lines, without_interval_lines
+from loadstone.report.text.english.figures import listed
 
 _STALL_CHECKS = ("stalls", "own_stalls")
 _STALLS_SHOWN_MAX = 5
@@ -17,15 +19,16 @@ ERRORS_FAILED = "check.errors.failed"
 
 def trials(analysis: Analysis) -> str:
     """What the checks say of the trials, in one sentence: `58 valid, 1 suspect and 2 invalid of 61 trials`."""
-    kinds = {
-        "valid": analysis.trials_valid,
-        "suspect": analysis.trials_suspect,
-        "invalid": analysis.trials_invalid,
-        "not run": max(0, analysis.trials_planned - analysis.trials_done),
-    }
-    said = [f"{fmt.count(number)} {kind}" for kind, number in kinds.items() if number or kind == "valid"]
-    listed = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
-    return f"{listed} of {fmt.count(analysis.trials_planned)} {'trial' if analysis.trials_planned == 1 else 'trials'}"
+    left = max(0, analysis.trials_planned - analysis.trials_done)
+    said = [_("{n} valid", n=fmt.count(analysis.trials_valid))]
+    said += [_("{n} suspect", n=fmt.count(analysis.trials_suspect))] if analysis.trials_suspect else []
+    said += [_("{n} invalid", n=fmt.count(analysis.trials_invalid))] if analysis.trials_invalid else []
+    said += [_("{n} not run", n=fmt.count(left))] if left else []
+    planned = analysis.trials_planned
+    return several(
+        planned, "{listed} of {planned} trial", "{listed} of {planned} trials", listed=listed(said),
+        planned=fmt.count(planned),
+    )  # fmt: skip
 
 
 def badges(analysis: Analysis) -> list[tuple[str, str]]:
@@ -33,14 +36,23 @@ def badges(analysis: Analysis) -> list[tuple[str, str]]:
     found = []
     compares = bool(analysis.tables) or not analysis.saturations
     if compares and (comparison := fmt.sentence(analysis.comparison)):
-        found.append((comparison, "What this run can show about differences between conditions."))
+        found.append((comparison, _("What this run can show about differences between conditions.")))
     if analysis.quick:
-        found.append(("quick", "Shorter trials than the full study."))
+        found.append((_("quick"), _("Shorter trials than the full study.")))
     if analysis.as_published:
-        found.append(("as published", "The original's own counts of operations, however few."))
+        found.append((_("as published"), _("The original's own counts of operations, however few.")))
     if not analysis.complete:
         left = analysis.trials_planned - analysis.trials_done
-        found.append(("incomplete", f"{fmt.count(left)} of {fmt.count(analysis.trials_planned)} trials were not run."))
+        found.append(
+            (
+                _("incomplete"),
+                _(
+                    "{count} of {count2} trials were not run.",
+                    count=fmt.count(left),
+                    count2=fmt.count(analysis.trials_planned),
+                ),
+            )
+        )
     return found
 
 
@@ -48,8 +60,10 @@ def time_used(analysis: Analysis) -> str:
     """`Took 12 min 3 s of a budget of 45 min 0 s.`; empty where nothing ran."""
     if not analysis.elapsed_s:
         return ""
-    budget = f" of a budget of {fmt.rough_time(analysis.budget_s)}" if analysis.budget_s else ""
-    return f"Took {fmt.seconds(analysis.elapsed_s)}{budget}."
+    budget = (
+        _(" of a budget of {rough_time}", rough_time=fmt.rough_time(analysis.budget_s)) if analysis.budget_s else ""
+    )
+    return _("Took {seconds}{budget}.", seconds=fmt.seconds(analysis.elapsed_s), budget=budget)
 
 
 def scaled(analysis: Analysis) -> str:
@@ -57,16 +71,16 @@ def scaled(analysis: Analysis) -> str:
     if analysis.scale == 1:
         return ""
     share = fmt.percent(analysis.scale)
-    return f"Scaled: users (where the experiment scales them) and rows are {share} of the original's."
+    return _("Scaled: users (where the experiment scales them) and rows are {share} of the original's.", share=share)
 
 
-_TITLES = {"hit_rate": "reads that missed", "key_count": "keys too many or too few"}
+_TITLES = {"hit_rate": marked("reads that missed"), "key_count": marked("keys too many or too few")}
 """Of checks whose figure is not what their name says."""
 
 
 def check_title(name: str) -> str:
     """A check's name as people read it: what its figure is."""
-    return fmt.plain(_TITLES.get(name, name.replace("_", " ")))
+    return fmt.plain(translated(_TITLES.get(name, name.replace("_", " "))))
 
 
 def failing_first(checks: list[CheckSummary]) -> list[CheckSummary]:
@@ -80,7 +94,11 @@ def figure(check: CheckResult) -> str:
     if check.limit is None:
         return measured
     counted = check.unit not in fmt.SCALED_UNITS
-    return f"{measured} (limit {fmt.quantity(check.limit, '' if counted else check.unit)})"
+    return _(
+        "{measured} (limit {quantity})",
+        measured=measured,
+        quantity=fmt.quantity(check.limit, "" if counted else check.unit),
+    )
 
 
 def unmeasurable_lines(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
@@ -89,9 +107,20 @@ def unmeasurable_lines(columns: Sequence[Column], rows: Sequence[Row]) -> Iterat
         found = [(row, why) for row in rows if (why := column.unmeasurable(row))]
         if found:
             first, why = found[0]
-            where = "any condition" if len(found) == len(rows) else f"{len(found)} of {len(rows)} conditions"
+            where = (
+                _("any condition")
+                if len(found) == len(rows)
+                else _("{found} of {rows} conditions", found=len(found), rows=len(rows))
+            )
             example = f"{fmt.plain(first.label)}: {why}"
-            yield f"{column.header} cannot be measured for {where} ({'e.g. ' if len(found) > 1 else ''}{example})."
+            if len(found) > 1:
+                example = _("e.g. {example}", example=example)
+            yield _(
+                "{header} cannot be measured for {where} ({example}).",
+                header=column.title,
+                where=where,
+                example=example,
+            )
 
 
 def latency_lines(table: ResultTable) -> list[str]:
@@ -130,7 +159,11 @@ def stall_lines(analysis: Analysis, most: int = _STALLS_SHOWN_MAX) -> list[str]:
     """`set (b04-001): Nothing was answered for 2.01 s ...`, a line a trial and check; of more than `most` the first."""
     found = list(_stalls(analysis))
     more = len(found) - most
-    return [*found[:most], f"{more} more trials in which something stood still: see the report"] if more > 0 else found
+    return (
+        [*found[:most], _("{more} more trials in which something stood still: see the report", more=more)]
+        if more > 0
+        else found
+    )
 
 
 def _stalls(analysis: Analysis) -> Iterator[str]:
@@ -158,14 +191,14 @@ def failure_lines(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         kinds = ", ".join(f"{fmt.plain(kind)} {fmt.count(count)}" for kind, count in failures_of(row).items())
         if kinds:
-            yield f"errors of {fmt.plain(row.label)}: {kinds}"
+            yield _("errors of {plain}: {kinds}", plain=fmt.plain(row.label), kinds=kinds)
 
 
 def example_lines(rows: Sequence[Row]) -> Iterator[str]:
     """`server_oom, for example: OOM command not allowed...`, each reply once, however many rows have it."""
     replies = dict.fromkeys((kind, reply) for row in rows for kind, reply in row.error_examples.items())
     for kind, reply in replies:
-        yield f"{fmt.plain(kind)}, for example: {fmt.plain(reply)}"
+        yield _("{plain}, for example: {plain2}", plain=fmt.plain(kind), plain2=fmt.plain(reply))
 
 
 class Anchors:
@@ -182,7 +215,7 @@ class Anchors:
             anchor = f"condition-{number}"
             self.conditions.append((anchor, label, views))
             for view in views:
-                own = _free(f"trial-{re.sub(r'[^A-Za-z0-9_-]+', '-', view.trial)}", taken)
+                own = _free("trial-" + re.sub(r"[^A-Za-z0-9_-]+", "-", view.trial), taken)
                 self._of_view[id(view)] = own
                 self._of_trial[view.trial] = own
                 self._condition_of[view.trial] = anchor

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from loadstone.analyse.model import Analysis, Row
 from loadstone.judge.verdict import Bound
+from loadstone.language import _
 from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
@@ -126,7 +127,11 @@ def bound_lines(analysis: Analysis) -> list[str]:
     """`set (up to +74 %): The generator used 43 % of its time ...`, a line a row beyond a tenth; of many the first."""
     found = list(_bounds(analysis))
     more = len(found) - _BOUNDS_SHOWN_MAX
-    return [*found[:_BOUNDS_SHOWN_MAX], f"{more} more rows with such a bound: see the report"] if more > 0 else found
+    return (
+        [*found[:_BOUNDS_SHOWN_MAX], _("{more} more rows with such a bound: see the report", more=more)]
+        if more > 0
+        else found
+    )
 
 
 def why_so_far(analysis: Analysis, row: Row) -> str:

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 from loadstone.analyse.model import Analysis, Comparison, Ended, Family
 from loadstone.judge.verdict import COST, DECIDED, Side, Verdict, VerdictKind
+from loadstone.language import _, several
 from loadstone.message import Message, alike, message
 from loadstone.report import format as fmt
+from loadstone.report.text.english.comparisons import blocks_text, units_text
 from loadstone.report.text.english.figures import metric_short, metric_text
 
 MARKS: dict[VerdictKind, str] = {
@@ -56,13 +58,21 @@ def cost_lines(comparison: Comparison) -> Iterator[tuple[Verdict, str]]:
     """Each cost that is decided, with what a request costs, the cheaper side first: `...: 11 µs against 16 µs`."""
     for one in (cost for cost in comparison.costs if cost.kind in DECIDED):
         first, second = (one.a, one.b) if one.winner == "a" else (one.b, one.a)
-        yield one, f"{verdict_text(one, quick=False)}: {typical(one, first)} against {typical(one, second)}"
+        yield (
+            one,
+            _(
+                "{verdict_text}: {typical} against {typical2}",
+                verdict_text=verdict_text(one, quick=False),
+                typical=typical(one, first),
+                typical2=typical(one, second),
+            ),
+        )
 
 
 def pair_name(comparison: Comparison) -> str:
     """`string against json`: B against A, as the ratio has it."""
     primary = comparison.primary
-    return f"{fmt.plain(primary.b.name)} against {fmt.plain(primary.a.name)}"
+    return _("{plain} against {plain2}", plain=fmt.plain(primary.b.name), plain2=fmt.plain(primary.a.name))
 
 
 def by_latency(verdict: Verdict) -> str:
@@ -90,8 +100,8 @@ def side_headings(comparisons: Sequence[Comparison]) -> tuple[str, str, str]:
     """Over the figures of both sides and over their ratio: names, or their roles where the names differ by line."""
     sides = common_sides(comparisons)
     if sides is None:
-        return "reference", "compared", "compared against reference"
-    return (*sides, f"{sides[1]} against {sides[0]}")
+        return "reference", "compared", _("compared against reference")
+    return (*sides, _("{sides} against {sides2}", sides=sides[1], sides2=sides[0]))
 
 
 def typical(verdict: Verdict, side: Side) -> str:
@@ -125,31 +135,41 @@ def ratio(verdict: Verdict) -> str:
 
 def units(comparisons: Sequence[Comparison]) -> str:
     """What is counted of the comparisons: `blocks`, `rounds`, or both."""
-    return " or ".join(sorted({f"{comparison.primary.unit}s" for comparison in comparisons})) or "blocks"
+    units = {comparison.primary.unit for comparison in comparisons}
+    if len(units) > 1:
+        return _("blocks or rounds")
+    return units_text(next(iter(units), "block"))
 
 
 def stalls(verdict: Verdict) -> str:
     """Stalled blocks of A and of B: `0 and 2`."""
-    return f"{verdict.stalls_a} and {verdict.stalls_b}"
+    return _("{stalls_a} and {stalls_b}", stalls_a=verdict.stalls_a, stalls_b=verdict.stalls_b)
 
 
 def basis(comparison: Comparison) -> list[str]:
     """What is to be known of how a comparison was measured, a sentence each."""
     primary = comparison.primary
     said = [fmt.sentence(one) for one in (comparison.lengthened, _ENDED[comparison.ended]) if one is not None]
-    done = f"{comparison.blocks_done} {_plural(primary.unit, comparison.blocks_done)}"
+    done = blocks_text(comparison.blocks_done, primary.unit)
     left_out = comparison.blocks_done - primary.blocks
-    said.append(f"{done} measured, {primary.blocks} of them used." if left_out > 0 else f"{done} measured and used.")
+    said.append(
+        _("{done} measured, {blocks} of them used.", done=done, blocks=primary.blocks)
+        if left_out > 0
+        else _("{done} measured and used.", done=done)
+    )
     again = comparison.blocks_repeated
     if again:
         said.append(
-            f"{again} {_plural('block', again)} {'was' if again == 1 else 'were'} measured again by an earlier "
-            "version; never because of the result."
+            several(
+                again,
+                "{n} block was measured again by an earlier version; never because of the result.",
+                "{n} blocks were measured again by an earlier version; never because of the result.",
+            )
         )
     if primary.level is not None:
         said.append(level_text(comparison))
     if primary.total is not None and primary.kind != "invalid":
-        said.append(f"Total work, all blocks added up: {fmt.ratio(primary.total)}.")
+        said.append(_("Total work, all blocks added up: {ratio}.", ratio=fmt.ratio(primary.total)))
     said += [text for one in (primary, *comparison.costs) if (text := pairing_text(one))]
     return [one for one in said if one]
 
@@ -161,23 +181,28 @@ def noise_floor(family: Family) -> str:
         return ""
     found = [(one, ratio(one)) for one in (twin.primary, *twin.costs) if one.low is not None]
     if not found:
-        return f"Noise floor, {fmt.plain(twin.place)} against itself: no interval yet."
-    place = fmt.plain(twin.place) or "a condition"
+        return _("Noise floor, {plain} against itself: no interval yet.", plain=fmt.plain(twin.place))
+    place = fmt.plain(twin.place) or _("a condition")
     figures = ", ".join(f"{metric_text(one.metric)} {said}" for one, said in found)
-    return f"Noise floor, {place} against itself in the same rounds: {figures}."
+    return _("Noise floor, {place} against itself in the same rounds: {figures}.", place=place, figures=figures)
 
 
 def pairing_text(verdict: Verdict) -> str:
     """What taking turns brought: how much of the spread was left; empty where it is not known."""
     if verdict.pairing is None or verdict.kind == "invalid":
         return ""
-    said = (
-        f"{metric_text(verdict.metric)}: ratios within rounds spread {verdict.pairing:.2f} times as much as of slices"
+    said = _(
+        "{metric_text}: ratios within rounds spread {pairing:.2f} times as much as of slices",
+        metric_text=metric_text(verdict.metric),
+        pairing=verdict.pairing,
     )
     if verdict.pairing > PAIRING_GAINS:
-        said = f"{said} from different rounds, so taking turns gained nothing: the noise was shorter than a slice."
+        said = _(
+            "{said} from different rounds, so taking turns gained nothing: the noise was shorter than a slice.",
+            said=said,
+        )
     else:
-        said = f"{said} from different rounds: taking turns took the rest away."
+        said = _("{said} from different rounds: taking turns took the rest away.", said=said)
     return said[:1].upper() + said[1:]
 
 
@@ -186,11 +211,11 @@ def level_text(comparison: Comparison) -> str:
     level = comparison.primary.level
     assert level is not None
     share = f"{100 * level:.4g} %"
-    looks = "all looks" if comparison.sequential else ""
-    pairs = f"{comparison.pairs} pairs" if comparison.pairs > 1 else ""
+    looks = _("all looks") if comparison.sequential else ""
+    pairs = _("{pairs} pairs", pairs=comparison.pairs) if comparison.pairs > 1 else ""
     shared = " and ".join(filter(None, (looks, pairs)))
-    why = f", so that {shared} together mislead at most 5 times in 100" if shared else ""
-    return f"The interval is a {share} one{why}."
+    why = _(", so that {shared} together mislead at most 5 times in 100", shared=shared) if shared else ""
+    return _("The interval is a {share} one{why}.", share=share, why=why)
 
 
 def all_comparisons(analysis: Analysis) -> Iterator[Comparison]:
@@ -213,8 +238,16 @@ def together(comparisons: Sequence[Comparison]) -> list[str]:
             lines.append(f"{name}: {first}")
         else:
             same = len({said for _, said in group}) == 1
-            example = "" if same else f", for example {name}"
-            lines.append(f"{len(group)} of {len(comparisons)} pairs{example}: {first}")
+            example = "" if same else _(", for example {name}", name=name)
+            lines.append(
+                _(
+                    "{group} of {comparisons} pairs{example}: {first}",
+                    group=len(group),
+                    comparisons=len(comparisons),
+                    example=example,
+                    first=first,
+                )
+            )
     return lines
 
 
@@ -224,12 +257,12 @@ def margin_text(family: Family) -> str:
         return ""
     margins = dict.fromkeys(comparison.primary.margin for comparison in family.comparisons)
     sizes = " or ".join(fmt.percent(margin) for margin in margins)
-    said = f"Compared by {metric_text(family.metric)}; a difference below {sizes} does not matter."
+    said = _(
+        "Compared by {metric_text}; a difference below {sizes} does not matter.",
+        metric_text=metric_text(family.metric),
+        sizes=sizes,
+    )
     return f"{said} {noise_floor(family)}".rstrip()
-
-
-def _plural(word: str, number: int) -> str:
-    return word if number == 1 else f"{word}s"
 
 
 class Warned(NamedTuple):

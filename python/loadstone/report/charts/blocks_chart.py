@@ -9,6 +9,7 @@ import altair as alt
 
 from loadstone.analyse.model import Analysis, Comparison, Family
 from loadstone.judge.verdict import BlockPoint
+from loadstone.language import _
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
@@ -46,9 +47,9 @@ def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
         pictures.append(_panel(number, comparison, low, high, data["points"], shapes))
     return make(
         "blocks",
-        "Block by block",
+        _("Block by block"),
         _caption(data["points"], len(family.comparisons) - len(panels)),
-        f"The ratio of every block, in the order of time, for {len(panels)} pairs.",
+        _("The ratio of every block, in the order of time, for {panels} pairs.", panels=len(panels)),
         {"concat": pictures, "columns": _COLUMNS, "spacing": {"row": 22, "column": 26}},
         data,
         family=family,
@@ -58,7 +59,9 @@ def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
 
 def _first_label(comparison: Comparison) -> tuple[str, str]:
     """`json first`, `string first`."""
-    return f"{fmt.plain(comparison.primary.a.name)} first", f"{fmt.plain(comparison.primary.b.name)} first"
+    return _("{plain} first", plain=fmt.plain(comparison.primary.a.name)), _(
+        "{plain} first", plain=fmt.plain(comparison.primary.b.name)
+    )
 
 
 def _shapes(panels: list[Comparison]) -> dict[str, str]:
@@ -112,8 +115,8 @@ def _tip(point: BlockPoint, order: str, comparison: Comparison) -> str:
         "block": str(point.block) if order == _UNKNOWN else f"{point.block}, {order}",
         verdicts.pair_name(comparison): fmt.ratio(point.log_ratio),
         "used": fmt.sentence(point.why) or "yes",
-        f"trial of {a}": fmt.plain(point.trial_a),
-        f"trial of {b}": fmt.plain(point.trial_b),
+        _("trial of {a}", a=a): fmt.plain(point.trial_a),
+        _("trial of {b}", b=b): fmt.plain(point.trial_b),
     }
     return tip(**said)
 
@@ -175,21 +178,27 @@ def _panel(number: int, comparison: Comparison, low: float, high: float, points:
 def _legend(points: Values, shapes: dict[str, str]) -> alt.Legend | None:
     there = {point["first"] for point in points}
     shown = [words for words in shapes if words in there]
-    return alt.Legend(title="in its block", values=shown) if shown != [_UNKNOWN] else None
+    return alt.Legend(title=_("in its block"), values=shown) if shown != [_UNKNOWN] else None
 
 
 def _caption(points: Values, left_out: int) -> str:
     by_order = any(point["first"] != _UNKNOWN for point in points)
-    shapes = ", and two shapes that lie apart are an effect of the order" if by_order else ""
+    shapes = _(", and two shapes that lie apart are an effect of the order") if by_order else ""
     sentences = [
-        "A mark is one block's own difference; the line through all is the typical difference, the "
-        "coloured band its interval, the grey one the margin. Marks that climb or fall together are a drift, a lone "
-        f"one far off is a stall{shapes}. Each picture has a scale of its own."
+        _(
+            "A mark is one block's own difference; the line through all is the typical difference, "
+            "the coloured band its interval, the grey one the margin. Marks that climb or fall "
+            "together are a drift, a lone one far off is a stall{shapes}. Each picture has a scale "
+            "of its own.",
+            shapes=shapes,
+        )
     ]
     if any(point["beyond"] for point in points):
-        sentences.append("A ring: the block lies beyond the picture.")
+        sentences.append(_("A ring: the block lies beyond the picture."))
     if any(not point["used"] for point in points):
-        sentences.append("Hollow grey blocks were not used; the table gives the reason.")
+        sentences.append(_("Hollow grey blocks were not used; the table gives the reason."))
     if left_out:
-        sentences.append(f"Pairs not shown, being invalid, without a ratio, or too many: {left_out}.")
+        sentences.append(
+            _("Pairs not shown, being invalid, without a ratio, or too many: {left_out}.", left_out=left_out)
+        )
     return " ".join(sentences)

@@ -3,6 +3,7 @@
 import altair as alt
 
 from loadstone.judge.capacity.answer import Capacity
+from loadstone.language import _
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, layer, make, named, tip
@@ -16,23 +17,30 @@ def capacity_chart(capacity: Capacity) -> Chart:
     predicted: Values = [
         {
             "x": one.users, "per_s": one.per_s, "low": one.low_per_s, "high": one.high_per_s,
-            "tip": tip(users=fmt.count(one.users), predicted=f"{fmt.rate(one.per_s)} a second", fullest=one.busiest),
+            "tip": tip(
+                users=fmt.count(one.users), predicted=_("{rate} a second", rate=fmt.rate(one.per_s)),
+                fullest=one.busiest,
+            ),
         }
         for one in capacity.predictions
     ]  # fmt: skip
     measured: Values = [
         {
             "x": one.users, "per_s": one.per_s,
-            "tip": tip(users=fmt.count(one.users), measured=f"{fmt.rate(one.per_s)} a second"),
+            "tip": tip(users=fmt.count(one.users), measured=_("{rate} a second", rate=fmt.rate(one.per_s))),
         }
         for one in capacity.levels
     ]  # fmt: skip
     last = capacity.predictions[-1]
     return make(
         "capacity",
-        "Predicted rate over users",
-        "Line: predicted, with its 95 % interval. Points: measured as the run was.",
-        f"Predicted: {fmt.rate(last.per_s)} replies a second for {fmt.count(last.users)} users.",
+        _("Predicted rate over users"),
+        _("Line: predicted, with its 95 % interval. Points: measured as the run was."),
+        _(
+            "Predicted: {rate} replies a second for {count} users.",
+            rate=fmt.rate(last.per_s),
+            count=fmt.count(last.users),
+        ),
         _picture({"predicted": predicted, "measured": measured}),
         {"predicted": predicted, "measured": measured},
         condition=capacity.label or None,
@@ -43,7 +51,7 @@ def _picture(data: dict[str, Values]) -> Picture:
     top = _ROOM * max(*(one["high"] for one in data["predicted"]), *(one["per_s"] for one in data["measured"]))
     x = alt.X("x:Q", axis=alt.Axis(title="users", format=",d", tickCount=6), scale=alt.Scale(type="log", nice=False))
     scale = alt.Scale(domain=[0, top], nice=False)
-    axis = alt.Axis(title="replies a second", labelExpr="format(datum.value, '~s')", tickCount=5)
+    axis = alt.Axis(title=_("replies a second"), labelExpr="format(datum.value, '~s')", tickCount=5)
     predicted, y = named("predicted").encode(x=x), alt.Y("per_s:Q", axis=axis, scale=scale)
     marks = [
         predicted.mark_area(color=theme.SERIES[0], opacity=0.16).encode(

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import altair as alt
 
 from loadstone.analyse.model import Family, ResultTable
+from loadstone.language import translated
 from loadstone.report import format as fmt
 from loadstone.report.charts import pen, theme
 from loadstone.report.charts.pen import NotDrawn
@@ -126,7 +127,7 @@ TIP = alt.Description("tip:N")
 
 def tip(**said: str) -> str:
     """The text of a mark's tip, a line each: `quantile: P99`; empty ones are left out."""
-    return "\n".join(f"{name}: {text}" for name, text in said.items() if text)
+    return "\n".join(f"{translated(name)}: {text}" for name, text in said.items() if text)
 
 
 def _titled(above: str, heading: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 import altair as alt
 
 from loadstone.analyse.model import Analysis, TrialView
+from loadstone.language import _, several, translated
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
@@ -31,15 +32,28 @@ def checks_chart(analysis: Analysis) -> Chart | None:
         return None
     verdicts = [cell["verdict"] for cells in found.values() for cell in cells]
     bad = sum(verdict in ("suspect", "invalid") for verdict in verdicts)
-    what = "trial" if by_trial else "condition, with the worst verdict of its trials"
     passed = len(names) - len(shown)
-    left_out = f" {passed} {'check that' if passed == 1 else 'checks that'} every trial passed: not drawn."
+    caption = (
+        _("A row a trial; a column a check.")
+        if by_trial
+        else _("A row a condition, with the worst verdict of its trials; a column a check.")
+    )
+    if passed:
+        left_out = several(
+            passed, "{n} check that every trial passed: not drawn.", "{n} checks that every trial passed: not drawn."
+        )
+        caption = f"{caption} {left_out}"
     return make(
         "checks",
-        "Every check",
-        f"A row a {what}; a column a check.{left_out if passed else ''}",
-        f"Verdicts of {len(names)} checks over {len(rows)} rows: {bad} suspect or invalid, "
-        f"{len(verdicts) - bad} others.",
+        _("Every check"),
+        caption,
+        _(
+            "Verdicts of {names} checks over {rows} rows: {bad} suspect or invalid, {bad2} others.",
+            names=len(names),
+            rows=len(rows),
+            bad=bad,
+            bad2=len(verdicts) - bad,
+        ),
         _matrix([check_title(name) for name in shown], [fmt.plain(row) for row in rows]),
         {"checks": [cell for cells in shown.values() for cell in cells]},
     )
@@ -77,4 +91,4 @@ def _cell(row: str, name: str, views: list[TrialView]) -> dict[str, Any] | None:
     if worst.verdict == "valid":
         return cell
     why = "" if worst.verdict == "unknown" else f"\n{fmt.sentence(worst.reason)}"
-    return {**cell, "tip": f"{row}\n{cell['check']}: {worst.verdict}, {figure(worst)}{why}"}
+    return {**cell, "tip": f"{row}\n{cell['check']}: {translated(worst.verdict)}, {figure(worst)}{why}"}

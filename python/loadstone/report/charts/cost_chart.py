@@ -8,12 +8,13 @@ import altair as alt
 
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.judge.verdict import COST, Cost, Side
+from loadstone.language import _, several
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
 from loadstone.report.tables.columns import most_telling
-from loadstone.report.text.english.figures import listed, part_text, several, whole_percent
+from loadstone.report.text.english.figures import listed, part_text, whole_percent
 from loadstone.report.trust import different_rows
 from loadstone.spec.levels import identity
 
@@ -50,7 +51,7 @@ class _Request:
     @property
     def figure(self) -> str:
         """`7.9 µs [7.8, 8.0]`, of several parts `94 µs + 4.0 µs = 98 µs [96, 100]`."""
-        said = f"{fmt.duration(self.ns)}{fmt.around(self.ns, self.ends)}{' invalid' if self.invalid else ''}"
+        said = f"{fmt.duration(self.ns)}{fmt.around(self.ns, self.ends)}{_(' invalid') if self.invalid else ''}"
         sums = " + ".join(fmt.duration(cost.ns) for cost in self.costs.values())
         return f"{sums} = {said}" if len(self.costs) > 1 else said
 
@@ -68,7 +69,7 @@ def cost_chart(analysis: Analysis) -> Chart | None:
     wholes = [_whole(one, top) for one in requests]
     return make(
         "cost",
-        "Where a request's CPU goes" if len(parts) > 1 else f"CPU a request of {parts[0]}",
+        _("Where a request's CPU goes") if len(parts) > 1 else _("CPU a request of {parts}", parts=parts[0]),
         _caption(analysis, requests, wholes),
         _spoken(requests, parts),
         _picture(wholes, parts),
@@ -108,7 +109,7 @@ def _parts(requests: list[_Request]) -> list[str]:
 
 
 def _of_row(row: Row) -> _Request:
-    return _Request(fmt.plain(row.label) or "this run", row.costs, row.cost, row.verdict == "invalid")
+    return _Request(fmt.plain(row.label) or _("this run"), row.costs, row.cost, row.verdict == "invalid")
 
 
 def _of_side(comparison: Comparison, side: Side) -> _Request:
@@ -145,29 +146,38 @@ def _whole(request: _Request, top: float) -> dict[str, Any]:
 
 
 def _caption(analysis: Analysis, requests: list[_Request], wholes: Values) -> str:
-    sentences = ["CPU time, user and system, of one correct reply."]
+    sentences = [_("CPU time, user and system, of one correct reply.")]
     if any(len(one.costs) > 1 for one in requests):
-        sentences.append("A bar's pieces stand in the order of its sum.")
+        sentences.append(_("A bar's pieces stand in the order of its sum."))
     if any(one["low"] is not None for one in wholes):
-        sentences.append("The thin line is the 95 % interval of the whole bar.")
+        sentences.append(_("The thin line is the 95 % interval of the whole bar."))
     if any(one["cut"] for one in wholes):
-        sentences.append("One that goes on beyond the picture is cut.")
+        sentences.append(_("One that goes on beyond the picture is cut."))
     if len(requests) > 1:
-        sentences.append("A busy server is cheaper: compare bars at the same load.")
+        sentences.append(_("A busy server is cheaper: compare bars at the same load."))
     every = [row for row in different_rows(analysis) if row.goodput_per_s is not None]
     drawn = {one.name for one in requests}
     if more := sum(bool(row.costs) and fmt.plain(row.label) not in drawn for row in every):
-        sentences.append(f"{several(more, 'more condition')} in the tables.")
+        sentences.append(_("{more} in the tables.", more=several(more, "{n} more condition", "{n} more conditions")))
     if unseen := sum(not row.costs for row in every):
-        sentences.append(f"{several(unseen, 'condition')} had parts whose CPU could not be seen.")
+        sentences.append(
+            _(
+                "{unseen} had parts whose CPU could not be seen.",
+                unseen=several(unseen, "{n} condition", "{n} conditions"),
+            )
+        )
     return " ".join(sentences)
 
 
 def _spoken(requests: list[_Request], parts: list[str]) -> str:
     """The dearest and the cheapest request, for someone who cannot see the picture."""
     low, high = (pick(requests, key=lambda one: one.ns) for pick in (min, max))
-    said = f"CPU a request of {listed(parts)}. {high.name}: {high.figure}"
-    return f"{said}, the most; {low.name}: {low.figure}, the least." if low is not high else f"{said}."
+    said = _("CPU a request of {parts}. {name}: {figure}", parts=listed(parts), name=high.name, figure=high.figure)
+    return (
+        _("{said}, the most; {name}: {figure}, the least.", said=said, name=low.name, figure=low.figure)
+        if low is not high
+        else f"{said}."
+    )
 
 
 def _picture(wholes: Values, parts: list[str], *, narrow: bool = False) -> Picture:
@@ -179,7 +189,7 @@ def _picture(wholes: Values, parts: list[str], *, narrow: bool = False) -> Pictu
     legend = alt.Legend(title=None, symbolType="square") if len(parts) > 1 else None
     colours = alt.Scale(domain=parts, range=[theme.SERIES[place % len(theme.SERIES)] for place in range(len(parts))])
     y = alt.Y("condition:N", sort=order, axis=None if narrow else alt.Axis(title=None, grid=False, labelLimit=room))
-    axis = theme.length_axis("CPU a request", 3 if narrow else 5)
+    axis = theme.length_axis(_("CPU a request"), 3 if narrow else 5)
     base = named("wholes").encode(y=y)
     bars = (
         named("parts")

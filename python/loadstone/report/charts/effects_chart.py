@@ -4,6 +4,7 @@ depends on the other."""
 import altair as alt
 
 from loadstone.analyse.model import EffectsAnswer, Family
+from loadstone.language import _
 from loadstone.report import effect_lines, verdicts
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
@@ -59,10 +60,18 @@ def effects_chart(answer: EffectsAnswer, family: Family) -> Chart | None:
     ratios = "; ".join(f"{term.name} {verdicts.ratio(term.verdict)}" for term in answer.terms)
     return make(
         "effects",
-        "Every combination",
-        "Bars are 95 % intervals beside the mean of all combinations. Where lines run parallel, no factor depends on "
-        f"another. The scale {'is logarithmic' if logarithmic else 'does not begin at 0'}.",
-        f"{metric_text(answer.metric)} of {len(values)} combinations. {fmt.plain(ratios)}.",
+        _("Every combination"),
+        _(
+            "Bars are 95 % intervals beside the mean of all combinations. Where lines run parallel, "
+            "no factor depends on another. {scale}",
+            scale=_("The scale is logarithmic.") if logarithmic else _("The scale does not begin at 0."),
+        ),
+        _(
+            "{metric_text} of {values} combinations. {plain}.",
+            metric_text=metric_text(answer.metric),
+            values=len(values),
+            plain=fmt.plain(ratios),
+        ),
         picture,
         {"cells": values},
         family=family,

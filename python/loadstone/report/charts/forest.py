@@ -9,6 +9,7 @@ import altair as alt
 
 from loadstone.analyse.model import Comparison, Family
 from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
+from loadstone.language import _
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
@@ -60,9 +61,9 @@ def forest_chart(family: Family) -> Chart | None:
     pairs = [row for comparison in family.comparisons for row in _rows(comparison, low, high)]
     return make(
         "forest",
-        "Every pair against the margin",
+        _("Every pair against the margin"),
         _caption(pairs),
-        f"Differences in {metric_text(family.metric)}. "
+        _("Differences in {metric_text}. ", metric_text=metric_text(family.metric))
         + " ".join(_spoken(comparison) for comparison in family.comparisons),
         _picture(family, pairs, low, high),
         {"pairs": pairs, "hints": _hints(family)},
@@ -86,7 +87,7 @@ def _domain(family: Family) -> tuple[float, float]:
 def _verdicts(comparison: Comparison) -> Iterator[tuple[Verdict, Verdict]]:
     """The primary one, and those by cost that are decided: each with what is drawn, better towards the same side."""
     yield comparison.primary, comparison.primary
-    for cost, _ in verdicts.cost_lines(comparison):
+    for cost, _line in verdicts.cost_lines(comparison):
         yield cost, _turned(cost) if comparison.primary.larger_is_faster else cost
 
 
@@ -130,7 +131,7 @@ def _tip(name: str, verdict: Verdict) -> str:
         "difference": verdicts.ratio(verdict),
         "verdict": verdicts.verdict_text(verdict),
         f"{verdict.unit}s": str(verdict.blocks),
-        "minimum detectable effect": fmt.plus_minus(verdict.detectable),
+        _("minimum detectable effect"): fmt.plus_minus(verdict.detectable),
     }
     return tip(**said)
 
@@ -151,8 +152,10 @@ def _hints(family: Family) -> Values:
     )
     left, right = (a, b) if larger else (b, a)
     margin = fmt.plus_minus(log1p(family.comparisons[0].primary.margin))
-    zone = f"{margin}: does not matter"
-    return [{"left": f"← {left} faster", "right": f"{right} faster →", "zone": zone, "zero": 0}]
+    zone = _("{margin}: does not matter", margin=margin)
+    return [
+        {"left": _("← {left} faster", left=left), "right": _("{right} faster →", right=right), "zone": zone, "zero": 0}
+    ]
 
 
 def _together(names: Iterable[str]) -> str:
@@ -165,11 +168,13 @@ def _together(names: Iterable[str]) -> str:
 def _ratio_of(family: Family) -> str:
     """`string against json`; where the pairs' names differ, each row says its own."""
     sides = verdicts.common_sides(family.comparisons)
-    return f"{sides[1]} against {sides[0]}" if sides else "difference"
+    return _("{sides} against {sides2}", sides=sides[1], sides2=sides[0]) if sides else _("difference")
 
 
 def _x_title(family: Family) -> str:
-    return f"{metric_text(family.metric)}: {_ratio_of(family)} (log scale)"
+    return _(
+        "{metric_text}: {ratio_of} (log scale)", metric_text=metric_text(family.metric), ratio_of=_ratio_of(family)
+    )
 
 
 def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
@@ -285,16 +290,19 @@ def _headings(scale: alt.Scale, width: int) -> list[alt.Chart]:
 
 def _caption(pairs: Values) -> str:
     sentences = [
-        "The mark is the typical difference, the line its interval: at least 95 of 100 such intervals contain the true "
-        "difference. Differences in the shaded zone do not matter. A line wholly on one side of 0 is a real "
-        "difference; a line wholly in the zone is none that matters."
+        _(
+            "The mark is the typical difference, the line its interval: at least 95 of 100 such "
+            "intervals contain the true difference. Differences in the shaded zone do not matter. A "
+            "line wholly on one side of 0 is a real difference; a line wholly in the zone is none "
+            "that matters."
+        )
     ]
     if any(not pair["filled"] for pair in pairs):
-        sentences.append("A hollow mark claims nothing; outside of the axis it has no ratio.")
+        sentences.append(_("A hollow mark claims nothing; outside of the axis it has no ratio."))
     if any(": CPU a request of " in pair["pair"] for pair in pairs):
-        sentences.append("A row of CPU a request shows how many more requests the same CPU time does.")
+        sentences.append(_("A row of CPU a request shows how many more requests the same CPU time does."))
     if any(pair["cut_low"] is not None or pair["cut_high"] is not None for pair in pairs):
-        sentences.append("An arrow: the interval goes on beyond the axis.")
+        sentences.append(_("An arrow: the interval goes on beyond the axis."))
     return " ".join(sentences)
 
 

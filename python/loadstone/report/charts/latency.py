@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 
 from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.language import _
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
@@ -35,13 +36,13 @@ def latency_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
     values = [point for row in table.rows for point in _points(row, shape, table)]
     if not values:
         return None
-    at = f" at {rate_name(table.rows)}" if is_at_rate(table.rows) else ""
+    at = _(" at {rate_name}", rate_name=rate_name(table.rows)) if is_at_rate(table.rows) else ""
     names = list(dict.fromkeys(point["condition"] for point in values))
     return make(
         "latency",
-        f"Response time{at} by condition",
+        _("Response time{at} by condition", at=at),
         _caption(table, values),
-        f"Response time percentiles{at} of each condition on a log scale. " + _spoken(table),
+        _("Response time percentiles{at} of each condition on a log scale. ", at=at) + _spoken(table),
         _picture(values, names),
         {"percentiles": values, "names": [{"condition": name} for name in names]},
         table,
@@ -73,7 +74,7 @@ def _of_group(values: Values, group: str) -> dict[str, None]:
 def _group(values: Values, names: list[str], room: int, group: str | None, last: bool) -> dict[str, Any]:
     """The conditions of one group, or all, on the axis that all groups share; only the last prints the axis."""
     lengths = [point["ns"] for point in values]
-    axis = duration_axis("response time", lengths, grid=True, gridDash=[2, 3])
+    axis = duration_axis(_("response time"), lengths, grid=True, gridDash=[2, 3])
     if not last:
         axis = alt.Axis(
             values=duration_ticks(lengths),
@@ -99,7 +100,7 @@ def _narrow_picture(values: Values, names: list[str]) -> Picture:
     """As wide as a telephone: each name above its line."""
     lengths = [point["ns"] for point in values]
     y = alt.Y("condition:N", sort=names, axis=None, scale=alt.Scale(padding=0))
-    axis = duration_axis("response time", lengths, grid=True, gridDash=[2, 3])
+    axis = duration_axis(_("response time"), lengths, grid=True, gridDash=[2, 3])
     base = named("percentiles").encode(y=y, x=alt.X("ns:Q", scale=duration_scale(lengths), axis=axis))
     text = named("names").mark_text(
         align="left", baseline="bottom", dy=_NAME_NARROW - 7, fontSize=11.5, color=theme.INK, limit=theme.NAME_NARROW
@@ -148,18 +149,24 @@ def _points(row: Row, shape: Shape, table: ResultTable) -> Values:
 
 
 def _caption(table: ResultTable, values: Values) -> str:
-    sentences = ["The line joins the smallest and the largest of a condition's percentiles."]
+    sentences = [_("The line joins the smallest and the largest of a condition's percentiles.")]
     shown = [row for row in table.rows if _response(row, table)]
     if is_at_rate(table.rows):
-        sentences.append("Requests are sent on a schedule, and time counts from when each was due.")
+        sentences.append(_("Requests are sent on a schedule, and time counts from when each was due."))
         if any(row.at_rate is None for row in shown):
-            sentences.append("Conditions whose load has a rate or pauses of its own are shown under that load.")
+            sentences.append(_("Conditions whose load has a rate or pauses of its own are shown under that load."))
     elif any(row.saturated for row in shown):
-        sentences.append("Under full load it is users / throughput, and no property of the server.")
+        sentences.append(_("Under full load it is users / throughput, and no property of the server."))
     if len(values) < len(_QUANTILES) * len({point["condition"] for point in values}):
-        sentences.append("Where a mark is missing, the data do not support that percentile.")
+        sentences.append(_("Where a mark is missing, the data do not support that percentile."))
     if left_out := len(table.rows) - len(shown):
-        sentences.append(f"{left_out} of {len(table.rows)} conditions have no valid figure and are left out.")
+        sentences.append(
+            _(
+                "{left_out} of {rows} conditions have no valid figure and are left out.",
+                left_out=left_out,
+                rows=len(table.rows),
+            )
+        )
     return " ".join(sentences)
 
 
@@ -168,9 +175,12 @@ def _spoken(table: ResultTable) -> str:
     found = [(response.p99, row) for row in table.rows if (response := _response(row, table))]
     known = [(p99, row) for p99, row in found if p99 is not None]
     if not known:
-        return "No condition has a P99."
+        return _("No condition has a P99.")
     low, high = (pick(known, key=lambda pair: pair[0]) for pick in (min, max))
-    return (
-        f"P99 goes from {fmt.duration(low[0])} for {fmt.plain(low[1].label)} "
-        f"to {fmt.duration(high[0])} for {fmt.plain(high[1].label)}."
+    return _(
+        "P99 goes from {duration} for {plain} to {duration2} for {plain2}.",
+        duration=fmt.duration(low[0]),
+        plain=fmt.plain(low[1].label),
+        duration2=fmt.duration(high[0]),
+        plain2=fmt.plain(high[1].label),
     )

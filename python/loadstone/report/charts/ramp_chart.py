@@ -5,6 +5,7 @@ from typing import Any
 import altair as alt
 
 from loadstone.goals.saturate_types import RampAnswer, SaturationAnswer
+from loadstone.language import _, marked, translated
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
 from loadstone.report.charts import theme
@@ -23,9 +24,11 @@ def ramp_chart(answer: SaturationAnswer) -> Chart | None:
     data = _data(answer, ramp)
     return make(
         "ramp",
-        "The classical ramp",
-        "Thin: each step of the ramp. Thick: their moving average, as the eye smooths. "
-        "The orange band is the saturation point that was measured, with its interval.",
+        _("The classical ramp"),
+        _(
+            "Thin: each step of the ramp. Thick: their moving average, as the eye smooths. The "
+            "orange band is the saturation point that was measured, with its interval."
+        ),
         " ".join(view.ramp_lines(answer)),
         _picture(data, theme.WIDTH, _HEIGHT),
         data,
@@ -38,20 +41,25 @@ def _data(answer: SaturationAnswer, ramp: RampAnswer) -> dict[str, Values]:
     steps: Values = [
         {
             "x": step.users, "per_s": step.per_s, "smooth": step.average_per_s,
-            "tip": tip(users=fmt.count(step.users), rate=f"{fmt.rate(step.per_s)} a second"),
+            "tip": tip(users=fmt.count(step.users), rate=_("{rate} a second", rate=fmt.rate(step.per_s))),
         }
         for step in ramp.steps
     ]  # fmt: skip
-    read = (("by eye", ramp.eye_users, ramp.eye_per_s), ("Kneedle", ramp.knee_users, ramp.knee_per_s))
+    read = ((marked("by eye"), ramp.eye_users, ramp.eye_per_s), ("Kneedle", ramp.knee_users, ramp.knee_per_s))
     points: Values = [
-        {"x": users, "per_s": per_s, "label": f"{name}: {fmt.count(users)} users", "above": name == "by eye"}
+        {
+            "x": users,
+            "per_s": per_s,
+            "label": _("{name}: {count} users", name=translated(name), count=fmt.count(users)),
+            "above": name == "by eye",
+        }
         for name, users, per_s in read
         if users is not None and per_s is not None
     ]
     knee: Values = []
     if answer.users is not None:
         found = answer.users
-        said = f"measured: {view.estimate_text(found)}"
+        said = _("measured: {estimate_text}", estimate_text=view.estimate_text(found))
         knee = [{"x": found.value, "low": found.low, "high": found.high, "label": said}]
     return {"steps": steps, "read": points, "knee": knee}
 
@@ -59,11 +67,11 @@ def _data(answer: SaturationAnswer, ramp: RampAnswer) -> dict[str, Values]:
 def _picture(data: dict[str, Values], width: int, height: int) -> Picture:
     top = _ROOM * max(max(one["per_s"] for one in data["steps"]), 1e-9)
     last = max(one["x"] for one in data["steps"])
-    axis = alt.Axis(title="users, added step by step", format=",d", tickCount=6)
+    axis = alt.Axis(title=_("users, added step by step"), format=",d", tickCount=6)
     x: dict[str, Any] = {"axis": axis, "scale": alt.Scale(domain=[0, last], nice=False)}
     y = alt.Y(
         "per_s:Q",
-        axis=alt.Axis(title="replies a second", labelExpr="format(datum.value, '~s')", tickCount=5),
+        axis=alt.Axis(title=_("replies a second"), labelExpr="format(datum.value, '~s')", tickCount=5),
         scale=alt.Scale(domain=[0, top], nice=False),
     )
     steps = named("steps").encode(x=alt.X("x:Q", **x))

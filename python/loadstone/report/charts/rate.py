@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 
 from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.language import _, translated
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
@@ -35,7 +36,7 @@ def rate_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
     if all(point["kind"] == "published" for point in values):
         return None
     draw = _lines if shape.along else _bars
-    along = f" by {shape.phrase(shape.along)}" if shape.along else ""
+    along = _(" by {phrase}", phrase=shape.phrase(shape.along)) if shape.along else ""
     return make(
         "rps",
         f"{rate.unit}{along}",
@@ -61,7 +62,7 @@ def _points(row: Row, shape: Shape, rate: Rate) -> Values:
     if measured is not None and row.verdict != "missing":
         kind = "measured" if row.verdict == "valid" else row.verdict
         goodput = _goodput(row, rate)
-        figure = f"{fmt.rate(measured)}{goodput}{'' if row.verdict == 'valid' else f' {row.verdict}'}"
+        figure = f"{fmt.rate(measured)}{goodput}{'' if row.verdict == 'valid' else f' {translated(row.verdict)}'}"
         note = " ".join(filter(None, (goodput.strip(), *map(fmt.sentence, row.reasons))))
         low, high = rate.of_interval(row) or (None, None)
         ends = {"low": low, "high": high, "end": max(measured, high or 0.0)}
@@ -81,26 +82,28 @@ def _tip(point: dict[str, Any], rate: Rate) -> str:
 def _goodput(row: Row, rate: Rate) -> str:
     """What failures leave of a rate that counts them; empty where that is the same."""
     goodput = fmt.rate(row.goodput_per_s)
-    return f" (goodput {goodput})" if rate is TPS and goodput != fmt.rate(row.throughput_per_s) else ""
+    return (
+        _(" (goodput {goodput})", goodput=goodput) if rate is TPS and goodput != fmt.rate(row.throughput_per_s) else ""
+    )
 
 
 def _caption(values: Values, shape: Shape) -> str:
-    sentences = ["Rates are on a log scale." if _is_log(values) else "Rates start at 0."]
+    sentences = [_("Rates are on a log scale.") if _is_log(values) else _("Rates start at 0.")]
     if shape.along and shape.is_log():
-        sentences.append(f"The axis of the {shape.phrase(shape.along)} is on a log scale.")
+        sentences.append(_("The axis of the {phrase} is on a log scale.", phrase=shape.phrase(shape.along)))
     if any(_has_interval(point) for point in values):
-        sentences.append("The thin line through a figure is its interval.")
+        sentences.append(_("The thin line through a figure is its interval."))
     if any(point.get("cut") for point in values):
-        sentences.append("One that goes on beyond the picture is cut.")
+        sentences.append(_("One that goes on beyond the picture is cut."))
     if any(point.get("goodput") for point in values):
-        sentences.append("TPS counts failed replies too: where goodput is less it is named.")
+        sentences.append(_("TPS counts failed replies too: where goodput is less it is named."))
     kinds = {point["kind"] for point in values}
     if "published" in kinds:
-        sentences.append("Faint marks are the published figures, from the author's machine.")
+        sentences.append(_("Faint marks are the published figures, from the author's machine."))
     if "suspect" in kinds:
-        sentences.append("A ring marks a suspect figure.")
+        sentences.append(_("A ring marks a suspect figure."))
     if "invalid" in kinds:
-        sentences.append("A cross marks an invalid figure: it does not describe the server.")
+        sentences.append(_("A cross marks an invalid figure: it does not describe the server."))
     return " ".join(sentences)
 
 
@@ -108,11 +111,14 @@ def _spoken(table: ResultTable, rate: Rate) -> str:
     """The extremes in one sentence."""
     rows = [row for row in table.rows if rate.of_row(row) is not None and row.verdict in ("valid", "suspect")]
     if not rows:
-        return "No condition has a valid figure."
+        return _("No condition has a valid figure.")
     low, high = (pick(rows, key=lambda row: rate.of_row(row) or 0.0) for pick in (min, max))
-    return (
-        f"Lowest {fmt.rate(rate.of_row(low))} for {fmt.plain(low.label)}, "
-        f"highest {fmt.rate(rate.of_row(high))} for {fmt.plain(high.label)}."
+    return _(
+        "Lowest {rate} for {plain}, highest {rate2} for {plain2}.",
+        rate=fmt.rate(rate.of_row(low)),
+        plain=fmt.plain(low.label),
+        rate2=fmt.rate(rate.of_row(high)),
+        plain2=fmt.plain(high.label),
     )
 
 
@@ -126,7 +132,7 @@ def _rate_scale(values: Values) -> alt.Scale:
 
 
 def _rate_axis(values: Values, rate: Rate, ticks: int = 5) -> alt.Axis:
-    log = " (log scale)" if _is_log(values) else ""
+    log = _(" (log scale)") if _is_log(values) else ""
     label = "format(datum.value, '~s')"
     return alt.Axis(title=f"{rate.unit}{log}", labelExpr=label, tickCount=ticks, labelOverlap=True)
 
@@ -183,7 +189,7 @@ def _lines(values: Values, shape: Shape, rate: Rate, *, narrow: bool = False) ->
         if shape.is_log()
         else alt.Scale(zero=False, nice=False, padding=14)
     )
-    log = " (log scale)" if shape.is_log() else ""
+    log = _(" (log scale)") if shape.is_log() else ""
     axis = alt.Axis(
         title=shape.title(shape.along) + log, values=list(ticks), labelExpr=_label_expression(ticks), labelOverlap=True
     )

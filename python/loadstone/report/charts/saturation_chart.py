@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from loadstone.goals.saturate_types import SaturationAnswer, SaturationPoint
+from loadstone.language import _
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
 from loadstone.report.charts import theme
@@ -55,7 +56,7 @@ def saturation_chart(answer: SaturationAnswer) -> Chart | None:
         return None
     return make(
         "saturation",
-        "Throughput, response time and CPU against " + ("users" if values.of_users else "the offered rate"),
+        _("Throughput, response time and CPU against ") + (_("users") if values.of_users else _("the offered rate")),
         _caption(answer, values),
         f"{text(answer.message)}. {view.spoken(answer)}",
         _picture(values, theme.WIDTH, (_TOP, _MIDDLE, _BOTTOM)),
@@ -102,7 +103,7 @@ def _x(values: SaturationValues, narrow: bool, field: str = "x") -> alt.X:
 def _rates(values: SaturationValues, width: int, height: int, narrow: bool) -> dict[str, Any]:
     """Throughput with intervals, what it would be if no one waited, the most there is, and the point."""
     x = _x(values, narrow)
-    axis = alt.Axis(title="replies a second", labelExpr="format(datum.value, '~s')", tickCount=4 if narrow else 6)
+    axis = alt.Axis(title=_("replies a second"), labelExpr="format(datum.value, '~s')", tickCount=4 if narrow else 6)
     y = alt.Y("per_s:Q", axis=axis, scale=alt.Scale(zero=True, nice=False, domain=[0, values.top_per_s]))
     points = named("points").encode(x=x, y=y)
     sure = points.transform_filter("datum.verdict !== 'invalid'")
@@ -159,7 +160,7 @@ def _latencies(values: SaturationValues, width: int, height: int, narrow: bool) 
     x = _x(values, narrow)
     lengths = [point["ns"] for point in values.datasets["latencies"]]
     lengths += [line["ns"] for line in values.datasets["objective"]]
-    y = alt.Y("ns:Q", axis=duration_axis("response time", lengths), scale=duration_scale(lengths))
+    y = alt.Y("ns:Q", axis=duration_axis(_("response time"), lengths), scale=duration_scale(lengths))
     domain, colours = list(LATENCIES), [theme.SERIES[2], theme.SERIES[3]]
     colour = alt.Color(
         "quantile:N",
@@ -184,12 +185,12 @@ def _latencies(values: SaturationValues, width: int, height: int, narrow: bool) 
 def _cpu(values: SaturationValues, width: int, height: int, narrow: bool) -> dict[str, Any]:
     """CPU of each part; a line at one full core, where a single thread can go no further."""
     x = _x(values, narrow)
-    axis = alt.Axis(title="CPU, share of a core", format="%", tickCount=4)
+    axis = alt.Axis(title=_("CPU, share of a core"), format="%", tickCount=4)
     y = alt.Y("share:Q", axis=axis, scale=alt.Scale(zero=True, nice=False, domain=[0, values.top_share]))
     colour = alt.Color(
         "part:N",
         scale=alt.Scale(domain=values.parts, range=[_PARTS[place % len(_PARTS)] for place in range(len(values.parts))]),
-        legend=alt.Legend(title="CPU of", symbolType="stroke", symbolStrokeWidth=2),
+        legend=alt.Legend(title=_("CPU of"), symbolType="stroke", symbolStrokeWidth=2),
     )
     width_of = alt.Scale(domain=[False, True], range=[1.5, 3.6])
     points = named("cpu").encode(x=x, y=y)
@@ -208,17 +209,21 @@ def _cpu(values: SaturationValues, width: int, height: int, narrow: bool) -> dic
 def _caption(answer: SaturationAnswer, values: SaturationValues) -> str:
     sentences = []
     if values.datasets["knee"]:
-        sentences.append("The orange line is the answer, the band its 95 % interval.")
+        sentences.append(_("The orange line is the answer, the band its 95 % interval."))
     if values.datasets["ideal"]:
-        ideal = "N / (response time of one user + pause)" if values.of_users else "all that is offered is answered"
-        sentences.append(f"Dashed: what would be if no one waited ({ideal}).")
+        ideal = (
+            _("N / (response time of one user + pause)") if values.of_users else _("all that is offered is answered")
+        )
+        sentences.append(_("Dashed: what would be if no one waited ({ideal}).", ideal=ideal))
     if values.datasets["most"]:
-        sentences.append("Dotted: the highest throughput." if answer.per_s else "Dotted: the most that was observed.")
-    sentences.append("Vertical lines go from the lowest sweep to the highest one.")
+        sentences.append(
+            _("Dotted: the highest throughput.") if answer.per_s else _("Dotted: the most that was observed.")
+        )
+    sentences.append(_("Vertical lines go from the lowest sweep to the highest one."))
     if any(point["verdict"] != "valid" for point in values.datasets["points"]):
-        sentences.append("Rings are suspect or invalid.")
+        sentences.append(_("Rings are suspect or invalid."))
     if answer.limiting is not None and values.limit:
-        sentences.append(f"The thick line is the CPU of what was the limit: {fmt.plain(values.limit)}.")
+        sentences.append(_("The thick line is the CPU of what was the limit: {plain}.", plain=fmt.plain(values.limit)))
     return " ".join(sentences)
 
 
@@ -237,12 +242,12 @@ def values_of(answer: SaturationAnswer) -> SaturationValues | None:
     cpu = [one for point in points for one in _cpu_points(point, limit)]
     knee: Values = []
     if found is not None:
-        short = f"{fmt.rate(found.value)} {'users' if of_users else 'a second'}"
+        short = f"{fmt.rate(found.value)} {_('users') if of_users else _('a second')}"
         label = view.load_text(answer, found)
         knee = [{"x": found.value, "low": found.low, "high": found.high, "label": label, "short": short}]
     return SaturationValues(
         of_users=of_users,
-        axis_title="users (log scale, base 2)" if of_users else "offered a second (log scale)",
+        axis_title=_("users (log scale, base 2)") if of_users else _("offered a second (log scale)"),
         domain=domain,
         ticks=_ticks(domain, of_users=of_users),
         top_per_s=_ROOM_Y * highest or 1.0,
@@ -279,10 +284,10 @@ def _place(value: float, domain: tuple[float, float]) -> float:
 
 def _point(point: SaturationPoint) -> dict[str, object]:
     note = " ".join(map(fmt.sentence, point.reasons))
-    interval = f"{fmt.rate(point.low)} to {fmt.rate(point.high)}" if point.sweeps > 1 else ""
+    interval = _("{rate} to {rate2}", rate=fmt.rate(point.low), rate2=fmt.rate(point.high)) if point.sweeps > 1 else ""
     said = tip(
         load=view.point_load_text(point),
-        rate=f"{fmt.rate(point.per_s)} a second",
+        rate=_("{rate} a second", rate=fmt.rate(point.per_s)),
         sweeps=interval,
         verdict="" if point.verdict == "valid" else point.verdict,
         note=note,
@@ -318,11 +323,11 @@ def _most(answer: SaturationAnswer, most: float | None) -> Values:
     if most is None:
         return []
     if answer.per_s is None:
-        said = f"at least {fmt.rate(most)} a second"
+        said = _("at least {rate} a second", rate=fmt.rate(most))
         return [{"per_s": most, "label": said, "short": said}]
-    name = "peak" if answer.kind == "peak" else "X_max"
-    long = f"{name} = {view.estimate_text(answer.per_s)} a second"
-    said = f"{name} = {fmt.rate(most)} a second"
+    name = _("peak") if answer.kind == "peak" else "X_max"
+    long = _("{name} = {estimate_text} a second", name=name, estimate_text=view.estimate_text(answer.per_s))
+    said = _("{name} = {rate} a second", name=name, rate=fmt.rate(most))
     return [{"per_s": most, "label": long, "short": said}]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from loadstone.analyse.model import Analysis, TimelinePoint
+from loadstone.language import _, translated
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, layer, make, named
@@ -50,9 +51,14 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
         panels.append(_cpu(list(dict.fromkeys(point["part"] for point in cpu)), length_s))
     return make(
         "timeline",
-        "The run, second by second",
+        _("The run, second by second"),
         _caption(step, trials),
-        f"{rate.unit}, P99 and CPU of each part over {fmt.rough_time(length_s)} and {len(trials)} trials.",
+        _(
+            "{unit}, P99 and CPU of each part over {rough_time} and {trials} trials.",
+            unit=rate.unit,
+            rough_time=fmt.rough_time(length_s),
+            trials=len(trials),
+        ),
         {"vconcat": panels, "spacing": 16, "resolve": {"scale": {"x": "shared", "color": "independent"}}},
         {"seconds": seconds, "cpu": cpu, "trials": _marked(trials), "one": [{"share": 1}]},
     )
@@ -61,7 +67,7 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
 def _stretches(timeline: list[TimelinePoint], step: int) -> Iterator[list[TimelinePoint]]:
     """At most `step` neighbouring seconds of one trial and one phase at a time; no load runs in the drain."""
     loaded = [point for point in timeline if point.phase != "drain"]
-    for _, group in groupby(loaded, key=lambda point: (point.trial, point.phase)):
+    for _key, group in groupby(loaded, key=lambda point: (point.trial, point.phase)):
         points = list(group)
         for first in range(0, len(points), step):
             yield points[first : first + step]
@@ -114,7 +120,9 @@ def _trials(analysis: Analysis, start: float) -> Values:
                 "s": round(points[0].unix_s - start, 2),
                 "end": round(points[-1].unix_s + 1 - start, 2),
                 "verdict": view.verdict if view else "valid",
-                "tip": fmt.plain(f"{points[0].trial}: {view.label}, {view.verdict}" if view else points[0].trial),
+                "tip": fmt.plain(
+                    f"{points[0].trial}: {view.label}, {translated(view.verdict)}" if view else points[0].trial
+                ),
                 "edge": len(found) <= _BOUNDARIES_MAX or (view is not None and view.block != block),
             }
         )
@@ -137,7 +145,7 @@ def _x(length_s: float | None) -> alt.X:
     if length_s is not None:
         step_s = next((step for step in _TICK_STEPS_S if length_s / step <= _TICKS_MAX), _TICK_STEPS_S[-1])
         values = list(range(0, int(length_s) + 1, step_s))
-        axis = alt.Axis(title="time since the start", labelExpr=_CLOCK, values=values, labelOverlap=True)
+        axis = alt.Axis(title=_("time since the start"), labelExpr=_CLOCK, values=values, labelOverlap=True)
     return alt.X("s:Q", axis=axis, scale=alt.Scale(nice=False, zero=True))
 
 
@@ -184,17 +192,17 @@ def _latencies(lengths_ns: list[float], length_s: float | None) -> Panel:
 def _cpu(parts: list[str], length_s: float) -> Panel:
     """CPU of each part; a line at one full core, where a single thread can go no further."""
     x = _x(length_s)
-    axis, zero = alt.Axis(title="CPU, share of a core", format="%", tickCount=4), alt.Scale(zero=True)
+    axis, zero = alt.Axis(title=_("CPU, share of a core"), format="%", tickCount=4), alt.Scale(zero=True)
     scale = alt.Scale(domain=parts, range=list(theme.SERIES[2:]))
-    color = alt.Color("part:N", scale=scale, legend=alt.Legend(title="CPU of", symbolType="stroke", symbolOpacity=1))
+    color = alt.Color("part:N", scale=scale, legend=alt.Legend(title=_("CPU of"), symbolType="stroke", symbolOpacity=1))
     one_core = named("one").mark_rule(color=theme.NEUTRAL, strokeDash=[4, 4]).encode(y=alt.Y("share:Q"))
     return _panel(x, [one_core, *_lines("cpu", x, "share", color, axis=axis, scale=zero)], 150)
 
 
 def _caption(step: int, trials: Values) -> str:
-    sentences = ["Strong lines are measured, thin ones are ramp-up and warm-up. Vertical lines part the trials."]
+    sentences = [_("Strong lines are measured, thin ones are ramp-up and warm-up. Vertical lines part the trials.")]
     if step > 1:
-        sentences.append(f"Each point covers up to {step} s: the mean rate and CPU, the largest P99.")
+        sentences.append(_("Each point covers up to {step} s: the mean rate and CPU, the largest P99.", step=step))
     if any(trial["verdict"] != "valid" for trial in trials):
-        sentences.append("Shaded trials are suspect or invalid.")
+        sentences.append(_("Shaded trials are suspect or invalid."))
     return " ".join(sentences)

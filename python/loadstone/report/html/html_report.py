@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
+from loadstone.language import _, language, speak_in_templates, translated
 from loadstone.message import Message
 from loadstone.report import format as fmt
 from loadstone.report import glossary, saturation_view, study, summary, verdicts
@@ -37,6 +38,7 @@ from loadstone.report.summary import Anchors
 from loadstone.report.tables import columns, observed
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS
 from loadstone.report.tables.study_columns import goodput_name
+from loadstone.report.text.english.comparisons import blocks_text
 from loadstone.report.text.sentences import figures_of
 from loadstone.report.trust import trust_text
 
@@ -116,10 +118,11 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    speak_in_templates(environment)
     environment.filters |= {
         "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "unbroken": _unbroken,
         "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
-        "seconds": fmt.seconds, "check_title": summary.check_title, "figure": summary.figure,
+        "seconds": fmt.seconds, "said": translated, "check_title": summary.check_title, "figure": summary.figure,
     }  # fmt: skip
     return environment
 
@@ -191,6 +194,9 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "commands": summary.reproduce(analysis),
         "groups": glossary.groups_of(analysis),
         "rate": goodput_name(analysis),
+        "language": language(),
+        "conclusions_heading": _("The author's conclusions, tested"),
+        "blocks_text": blocks_text,
         "meaning": glossary.meaning,
         "anchors": anchors,
         "study": study,

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from loadstone.analyse.model import Analysis, Comparison, EffectsAnswer, Family, ResultTable, Row
 from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.verdict import Side, Verdict
+from loadstone.language import _, several
 from loadstone.record.trial import CheckResult
 from loadstone.report import effect_lines, summary, verdicts
 from loadstone.report import format as fmt
@@ -57,16 +58,22 @@ def hints(analysis: Analysis) -> dict[str, str]:
     answers = Counter(answer_verdict(answer.verdict) for answer in analysis.answers).most_common()
     failed = sum(bool(check.invalid or check.suspect) for check in analysis.checks)
     return {
-        "comparisons": f"{_counted(pairs, 'pair')}: both sides, blocks, checks",
-        "results": f"{_counted(rows, 'condition')}: rates, response times, usage",
+        "comparisons": _(
+            "{counted}: both sides, blocks, checks",
+            counted=several(pairs, "{pairs} pair", "{pairs} pairs", pairs=fmt.count(pairs)),
+        ),
+        "results": _(
+            "{counted}: rates, response times, usage",
+            counted=several(rows, "{rows} condition", "{rows} conditions", rows=fmt.count(rows)),
+        ),
         "conclusions": ", ".join(f"{number} {verdict}" for verdict, number in answers),
-        "checks": f"{_counted(len(analysis.checks), 'check')}, {failed} of them not passed by every trial",
-        "trials": f"{summary.trials(analysis)}, each with its checks",
+        "checks": _(
+            "{counted}, {failed} of them not passed by every trial",
+            counted=several(len(analysis.checks), "{n} check", "{n} checks"),
+            failed=failed,
+        ),
+        "trials": _("{trials}, each with its checks", trials=summary.trials(analysis)),
     }
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{fmt.count(number)} {what if number == 1 else f'{what}s'}"
 
 
 def main_table(analysis: Analysis, anchors: Anchors) -> dict[str, Any] | None:
@@ -140,8 +147,11 @@ def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict
 def _why(row: Row) -> str:
     """What is wrong with a row, in one line: the checks' reasons, the errors by kind, and what was answered."""
     errors = ", ".join(f"{fmt.count(number)} {fmt.plain(kind)}" for kind, number in row.errors.items() if number)
-    answers = [f"{fmt.plain(kind)}, for example: “{fmt.plain(reply)}”." for kind, reply in row.error_examples.items()]
-    said = [*map(fmt.sentence, row.reasons)] + ([f"Errors: {errors}."] if errors else []) + answers
+    answers = [
+        _("{plain}, for example: “{plain2}”.", plain=fmt.plain(kind), plain2=fmt.plain(reply))
+        for kind, reply in row.error_examples.items()
+    ]
+    said = [*map(fmt.sentence, row.reasons)] + ([_("Errors: {errors}.", errors=errors)] if errors else []) + answers
     return f"{row.verdict.upper()}: {' '.join(said)}" if said and row.verdict != "valid" else " ".join(said)
 
 

@@ -7,6 +7,7 @@ from rich.cells import cell_len
 
 from loadstone.analyse.model import AtRate, Row
 from loadstone.judge.verdict import Cost
+from loadstone.language import _, translated
 from loadstone.report import format as fmt
 from loadstone.report.text.english.figures import part_text
 
@@ -43,9 +44,19 @@ class Column:
     """For want of room one bracket says both: its lower end is less by the share that may be the generator's own."""
 
     @property
+    def title(self) -> str:
+        """The header in the reader's language."""
+        return translated(self.header)
+
+    @property
+    def meaning(self) -> str:
+        """The explanation in the reader's language."""
+        return translated(self.explanation)
+
+    @property
     def lines(self) -> list[str]:
         """The header, in as many lines as a terminal gives it: `P50 at` and `half rate`."""
-        return self.header.replace(" at ", " at\n").split("\n")
+        return self.title.replace(" at ", " at\n").replace(" (절반", "\n(절반").split("\n")
 
     def cell(self, row: Row) -> str:
         """The figure as text; a dash if there is none."""
@@ -71,7 +82,7 @@ class Column:
             return ""
         source = self.source(row)
         if source is None or source.verdict in ("missing", "invalid"):
-            return " ".join(map(fmt.sentence, (source or row).reasons)) or "not measured"
+            return " ".join(map(fmt.sentence, (source or row).reasons)) or _("not measured")
         return self.unmeasurable(row)
 
     def unmeasurable(self, row: Row) -> str:
@@ -79,7 +90,7 @@ class Column:
         source = self.source(row)
         if source is None or self.quantile not in source.unmeasurable:
             return ""
-        return fmt.sentence(source.unmeasurable[self.quantile]) or "the data do not support it"
+        return fmt.sentence(source.unmeasurable[self.quantile]) or _("the data do not support it")
 
     def is_struck(self, row: Row) -> bool:
         """Whether what stands here was refused."""

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from loadstone.analyse.model import Analysis, AtRate, ResultTable, Row
+from loadstone.language import _, marked, translated
 from loadstone.message import Message
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
-from loadstone.report.glossary import meaning
+from loadstone.report.glossary import TERMS
 from loadstone.report.tables.column import Column, cost_text, errors, latency, rate_range
 from loadstone.report.tables.study_columns import STUDY_COLUMNS, USERS, bottleneck_text, study_columns
 from loadstone.report.trust import different_rows, is_well_bounded
@@ -106,7 +107,7 @@ _SLICES = Column(
 _COST = Column(
     "cost",
     "CPU a request",
-    meaning("CPU a request"),
+    TERMS["CPU a request"],
     lambda r: None if r.cost is None else r.cost.ns,
     fmt.duration,
     drop=6,
@@ -115,7 +116,7 @@ _COST = Column(
 _BOTTLENECK = Column(
     "bottleneck",
     "bottleneck",
-    meaning("bottleneck"),
+    TERMS["bottleneck"],
     lambda _: None,
     fmt.number,
     drop=3,
@@ -148,26 +149,26 @@ COLUMNS: tuple[Column, ...] = (
 )
 MARKS = {"valid": "✓", "suspect": "!", "invalid": "✕", "missing": "–", "unknown": "?"}
 MARK_TEXTS = {
-    "valid": "every check passed",
-    "suspect": "a check was near its limit: read the figure with care",
-    "invalid": "a check failed: the figure does not describe the server",
-    "missing": "not measured",
-    "unknown": "could not be observed",
+    "valid": marked("every check passed"),
+    "suspect": marked("a check was near its limit: read the figure with care"),
+    "invalid": marked("a check failed: the figure does not describe the server"),
+    "missing": marked("not measured"),
+    "unknown": marked("could not be observed"),
 }
 _AT_RATE_QUANTILES = (
     ("p50", "P50", "Half of the replies came at least this fast", 4),
     ("p99", "P99", "99 of 100 replies came at least this fast", 3),
     ("p999", "P99.9", "999 of 1,000 replies came at least this fast", 5),
 )
-FULL_LOAD = "Response times under full load: users / throughput"
+FULL_LOAD = marked("Response times under full load: users / throughput")
 """Heading of what stands apart."""
-FULL_LOAD_READING = (
+FULL_LOAD_READING = marked(
     "Users without pauses keep the server full: each waits for all the others, so that the mean time is the number of "
     "users divided by the throughput. It says how the load was made, and is no property of the server."
 )
 SHARE_OFF = 0.1
 """A rate that is further from its share than this is not called by it."""
-_IN_REPORT = "Response times under full load are users / throughput: they are in the report."
+_IN_REPORT = marked("Response times under full load are users / throughput: they are in the report.")
 
 
 def columns_for(table: ResultTable) -> list[Column]:
@@ -259,8 +260,8 @@ def rate_name(rows: Sequence[Row]) -> str:
     shares = {_share(row) for row in rows if row.at_rate}
     share = shares.pop() if len(shares) == 1 else None
     if share is None or any(_off_its_share(row) for row in rows):
-        return "fixed rate"
-    return "half rate" if share == 0.5 else f"{fmt.percent(share)} rate"
+        return _("fixed rate")
+    return _("half rate") if share == 0.5 else _("{percent} rate", percent=fmt.percent(share))
 
 
 def _true_share(row: Row) -> float | None:
@@ -281,8 +282,11 @@ def fixed_rate_columns(rows: Sequence[Row]) -> list[Column]:
     if not is_at_rate(rows):
         return []
     name = rate_name(rows)
-    shared = " It is a share of the condition's own capacity." if any(_share(row) for row in rows) else ""
-    says = f"Requests a second that were sent on a schedule, however long replies took: latency is measured so.{shared}"
+    shared = _(" It is a share of the condition's own capacity.") if any(_share(row) for row in rows) else ""
+    says = _(
+        "Requests a second that were sent on a schedule, however long replies took: latency is measured so.{shared}",
+        shared=shared,
+    )
     held = Column("at_rate", name, says, _held, fmt.rate, drop=6, source=_at_rate)
     return [held, *(_quantile(key, header, says, drop, name) for key, header, says, drop in _AT_RATE_QUANTILES)]
 
@@ -290,8 +294,8 @@ def fixed_rate_columns(rows: Sequence[Row]) -> list[Column]:
 def _quantile(key: str, header: str, says: str, drop: int, name: str) -> Column:
     return Column(
         f"{key}_at_rate",
-        f"{header} at {name}",
-        f"{says}, from the time that each request was due, at the rate of the column '{name}'.",
+        _("{header} at {name}", header=header, name=name),
+        _("{says}, from the time that each request was due, at the rate of the column '{name}'.", says=says, name=name),
         _of(key),
         fmt.duration,
         drop=drop,
@@ -342,19 +346,26 @@ def fixed_rate_lines(table: ResultTable) -> Iterator[str]:
     name = rate_name(table.rows)
     for row in filter(_off_its_share, table.rows):
         meant, true = fmt.percent(_share(row)), fmt.percent(_true_share(row))
-        yield f"The rate of {fmt.plain(row.label)} is {true} of what it did, where {meant} were meant"
+        yield _(
+            "The rate of {plain} is {true} of what it did, where {meant} were meant",
+            plain=fmt.plain(row.label),
+            true=true,
+            meant=meant,
+        )
     for verdict, said in (
-        ("missing", f"No figures at {name}"),
-        ("invalid", f"Figures at {name} refused"),
-        ("suspect", f"Figures at {name} are suspect"),
+        ("missing", _("No figures at {name}", name=name)),
+        ("invalid", _("Figures at {name} refused", name=name)),
+        ("suspect", _("Figures at {name} are suspect", name=name)),
     ):
         found = [row for row in table.rows if row.at_rate and row.at_rate.verdict == verdict]
         reasons = ((fmt.plain(row.label), why) for row in found for why in (row.at_rate.reasons if row.at_rate else ()))
         for alike in verdicts.folded(reasons):
             label, why = alike[0]
-            where = f"{len(alike)} of {len(table.rows)} conditions" if len(alike) > 1 else label
+            where = (
+                _("{alike} of {rows} conditions", alike=len(alike), rows=len(table.rows)) if len(alike) > 1 else label
+            )
             example = f" (e.g. {label})" if len(alike) > 1 else ""
-            yield f"{said} for {where}{example}: {why}"
+            yield _("{said} for {where}{example}: {why}", said=said, where=where, example=example, why=why)
 
 
 def suspect_lines(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
@@ -372,7 +383,7 @@ def suspect_lines(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[st
 def without_interval_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Which rows' quantiles have no interval, and why."""
     missing = ((label, source.no_interval) for label, source in _at_fixed_rates(rows) if source.no_interval is not None)
-    yield from _folded_lines("Without an interval", missing, len(rows))
+    yield from _folded_lines(_("Without an interval"), missing, len(rows))
 
 
 def _at_fixed_rates(rows: Sequence[Row]) -> Iterator[tuple[str, AtRate | Row]]:
@@ -383,13 +394,17 @@ def _at_fixed_rates(rows: Sequence[Row]) -> Iterator[tuple[str, AtRate | Row]]:
 def _folded_lines(said: str, reasons: Iterable[tuple[str, Message]], rows: int) -> Iterator[str]:
     for alike in verdicts.folded(reasons):
         label, why = alike[0]
-        where = f"{len(alike)} of {rows} conditions (e.g. {label})" if len(alike) > 1 else label
+        where = (
+            _("{alike} of {rows} conditions (e.g. {label})", alike=len(alike), rows=rows, label=label)
+            if len(alike) > 1
+            else label
+        )
         yield f"{said}, {where}: {why}"
 
 
 def full_load_line(rows: Sequence[Row]) -> str:
     """What a short table does not say of latency under full load; empty where there is nothing to say."""
-    return _IN_REPORT if is_at_rate(rows) and any(row.saturated and row.response_ns for row in rows) else ""
+    return translated(_IN_REPORT) if is_at_rate(rows) and any(row.saturated and row.response_ns for row in rows) else ""
 
 
 def most_telling(analysis: Analysis, number: int) -> list[Row]:

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from loadstone import registry
 from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.language import marked, translated
 from loadstone.record.facts import HOST, AvgMax
 from loadstone.record.part_kinds import declared
 from loadstone.report import format as fmt
 from loadstone.software.metric import STORES, Column, Format, Table
 
 Figures = Mapping[str, AvgMax]
-HEADING = "The machine and each part while it ran"
-READING = "Maxima over the trials of a condition; averages in brackets."
+HEADING = marked("The machine and each part while it ran")
+READING = marked("Maxima over the trials of a condition; averages in brackets.")
 Text = Callable[[float | None], str]
 
 
@@ -137,7 +138,7 @@ def _table(table: Table, lines: Iterable[tuple[Row, str, Figures]]) -> ObservedT
     shown = [column for column in columns_of(table) if _says_something(column, [figures for _, _, figures in known])]
     made = [ObservedLine(row, part, [_cell(column, figures) for column in shown]) for row, part, figures in known]
     made = [line for line in made if any(cell.highest for cell in line.cells)]
-    return ObservedTable(table.title, shown, made) if made else None
+    return ObservedTable(translated(table.title), shown, made) if made else None
 
 
 def _says_something(column: ObservedColumn, figures_of_parts: Iterable[Figures]) -> bool:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from loadstone import registry
 from loadstone.analyse.model import Analysis, Part, ResultTable, Row, TimelinePoint
+from loadstone.language import _, marked, translated
 from loadstone.record.facts import DRIVER
 from loadstone.record.part_kinds import SUBJECT
 from loadstone.report import format as fmt
-from loadstone.report.glossary import meaning
+from loadstone.report.glossary import TERMS
 from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, errors, latency, rate_range
 from loadstone.report.tables.observed import TEXT, Text
@@ -16,20 +17,20 @@ from loadstone.software.metric import STORES, StudyColumn
 from loadstone.spec.levels import Level
 
 BOTTLENECKS: dict[Part, str] = {
-    "generator": "generator",
-    "subject": "subject",
-    "server": "server",
-    "disk": "disk",
-    "lock": "lock",
-    "pool": "pool",
-    "network": "network",
-    "cpu": "shared CPU",
-    "latency": "round trips",
-    "paced": "its own pace",
+    "generator": marked("generator"),
+    "subject": marked("subject"),
+    "server": marked("server"),
+    "disk": marked("disk"),
+    "lock": marked("lock"),
+    "pool": marked("pool"),
+    "network": marked("network"),
+    "cpu": marked("shared CPU"),
+    "latency": marked("round trips"),
+    "paced": marked("its own pace"),
     "unknown": "?",
 }
 """What limited a condition, in short."""
-ROUND_TRIP = "round trip of this client"
+ROUND_TRIP = marked("round trip of this client")
 RATES = ("tps", "tps_store")
 """Columns whose figure counts failed operations, too."""
 _AWAKE_SHOWN = 0.005
@@ -40,10 +41,11 @@ def bottleneck_text(row: Row) -> str:
     """What limited the condition, and how busy that was: `disk 60 %`; of a pool, a lock and the delay of a line how
     much of the response time it took. One user: its rate is no capacity, and is called what it is."""
     if row.bound is not None and row.bound.round_trip:
-        return ROUND_TRIP
+        return translated(ROUND_TRIP)
     if row.bottleneck is None:
         return ""
     name, share = BOTTLENECKS[row.bottleneck.part], row.bottleneck.share
+    name = translated(name)
     return name if share is None or row.bottleneck.part == "unknown" else f"{name} {100 * share:.0f} %"
 
 
@@ -116,7 +118,11 @@ def _stored(row: Row) -> str:
     """`5,310 of 5,310`: counted on the server, of the correct replies in the same span."""
     if row.stored is None:
         return ""
-    return fmt.count(row.stored) if row.answered is None else f"{row.stored:,} of {row.answered:,}"
+    return (
+        fmt.count(row.stored)
+        if row.answered is None
+        else _("{stored:,} of {answered:,}", stored=row.stored, answered=row.answered)
+    )
 
 
 def _average_and_maximum(kind: str, metric: str, text: Text) -> Callable[[Row], str]:
@@ -133,7 +139,7 @@ def _declared(column: StudyColumn) -> Column:
     """A column that the room of a software declares."""
 
     def maximum(row: Row) -> float | None:
-        """Without loadstone's own; None where others may be among them, too."""
+        """Without loadstone\'s own; None where others may be among them, too."""
         if column.own and not row.ours:
             return None
         return observed.highest(row, column.kind, column.metric, column.own)
@@ -174,7 +180,7 @@ _APP_CPU = StudyColumn(
     SUBJECT, "cpu_share", "average_and_maximum", "percent", drop=2,
 )  # fmt: skip
 _ALL = (
-    Column("tps", "TPS", meaning("TPS"), lambda r: r.throughput_per_s, fmt.rate, ranks=True),
+    Column("tps", "TPS", TERMS["TPS"], lambda r: r.throughput_per_s, fmt.rate, ranks=True),
     Column(
         "tps_store", "TPS (store)",
         "TPS, and in brackets the highest CPU of the busiest store while it was measured, in millicores: 1000m is one "
@@ -195,9 +201,9 @@ _ALL = (
         "blocks", "blocks", "How often the condition was measured, each time with everything fresh.",
         lambda r: r.blocks if r.blocks > 1 else None, fmt.count, drop=8, optional=True,
     ),
-    Column("peak_tps", "peak TPS", meaning("peak TPS"), lambda r: r.peak_per_s, fmt.rate, drop=3),
-    Column("mtt", "MTT", meaning("MTT"), latency("mean"), fmt.duration, drop=1),
-    Column("executed", "executed tests", meaning("executed tests"), lambda r: r.operations, fmt.count, drop=5),
+    Column("peak_tps", "peak TPS", TERMS["peak TPS"], lambda r: r.peak_per_s, fmt.rate, drop=3),
+    Column("mtt", "MTT", TERMS["MTT"], latency("mean"), fmt.duration, drop=1),
+    Column("executed", "executed tests", TERMS["executed tests"], lambda r: r.operations, fmt.count, drop=5),
     Column("errors", "errors", "Failed, timed-out and wrong replies. TPS counts them, goodput does not.", errors,
            fmt.count, drop=2),
     Column("error_share", "error share", "Failed, timed-out and wrong replies, of all that ended. TPS counts them, "
@@ -267,7 +273,7 @@ _ALL = (
         _driver_cpu_ns, fmt.duration, drop=3,
     ),
     Column(
-        "held_back", "bottleneck", meaning("bottleneck"), lambda _: None, fmt.number, drop=2,
+        "held_back", "bottleneck", TERMS["bottleneck"], lambda _: None, fmt.number, drop=2,
         row_text=bottleneck_text, optional=True,
     ),
     Column(
@@ -281,7 +287,7 @@ USERS = Column(
 )  # fmt: skip
 """Of a run that was scaled: its rows are called by the users that the experiment writes."""
 STUDY_COLUMNS: dict[str, Column] = {column.key: column for column in _ALL}
-_ORIGINAL = {"stored": "count of what it stored"}
+_ORIGINAL = {"stored": marked("count of what it stored")}
 _PER_CENT = [
     "error_share",
     *(column.key for column in (_APP_CPU, *registry.STUDY_COLUMNS) if column.format == "percent"),
@@ -333,7 +339,8 @@ def _published(column: Column) -> Column:
 
     header = _ORIGINAL.get(column.key, column.header)
     return Column(
-        f"published_{column.key}", "published", f"The original study's {header}: context, not a target.", value,
+        f"published_{column.key}", "published",
+        _("The original study's {header}: context, not a target.", header=translated(header)), value,
         _PUBLISHED_TEXT.get(column.key, column.text), drop=column.drop + 1, row_text=with_store if is_store else None,
         context=True, optional=True, own_load=column.own_load,
     )  # fmt: skip
@@ -378,4 +385,4 @@ def rate_of_run(analysis: Analysis) -> Rate:
 
 def goodput_name(analysis: Analysis) -> str:
     """What the correct replies of a second are called beside the run's own rate."""
-    return "goodput" if rate_of_run(analysis) is TPS else RPS.unit
+    return _("goodput") if rate_of_run(analysis) is TPS else RPS.unit

@@ -17,6 +17,7 @@ from rich.text import Text
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.goals.full_server import SECTION
 from loadstone.judge.verdict import DECIDED
+from loadstone.language import _, several
 from loadstone.message import Message, message
 from loadstone.own_command import own_command
 from loadstone.report import effect_lines, summary, verdicts
@@ -94,7 +95,7 @@ def _failures(analysis: Analysis, width: int) -> list[RenderableType]:
     lines = [Text(one, style="yellow") for one in shown]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
-    more = [Text(f"... errors of {len(found) - len(shown)} more rows in the report", style="dim")]
+    more = [Text(_("... errors of {len} more rows in the report", len=len(found) - len(shown)), style="dim")]
     return [*lines, *(more if len(shown) < len(found) else [])]
 
 
@@ -133,7 +134,7 @@ def _fitting(parts: list[RenderableType], console: Console, lines_max: int) -> l
     for place, part in enumerate(parts):
         lines += _height(console, part)
         if lines > lines_max - (place < len(parts) - 1):
-            return [*kept, Text("  … more in the report", style="dim")]
+            return [*kept, Text(_("  … more in the report"), style="dim")]
         kept.append(part)
     return kept
 
@@ -155,7 +156,7 @@ def _head(analysis: Analysis) -> list[RenderableType]:
     said = [fmt.sentence(one) for one in analysis.meanings]
     parts += [Text(one, style="yellow") for one in said[:_MEANINGS_MAX]]
     if left := len(said) - _MEANINGS_MAX:
-        parts += [Text(f"… {left} more of these in the report", style="dim")] if left > 0 else []
+        parts += [Text(_("… {left} more of these in the report", left=left), style="dim")] if left > 0 else []
     scaled = summary.scaled(analysis)
     return [*parts, Text(scaled, style="yellow")] if scaled else parts
 
@@ -165,13 +166,13 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
     if analysis.answers:
         counted = Counter(answer.verdict for answer in analysis.answers).most_common()
         verdicts_counted = ", ".join(f"{number} {answer_verdict(verdict)}" for verdict, number in counted)
-        said.append(f"The author's conclusions: {verdicts_counted}.")
+        said.append(_("The author's conclusions: {verdicts_counted}.", verdicts_counted=verdicts_counted))
     still: list[RenderableType] = [Text(line) for line in stall_lines(analysis, most=1)]
     parts: list[RenderableType] = [Text(), *still, Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
     if step := next_step(analysis, folder):
         parts += [Text(step.why), _Whole(f"  {step.command}", style="bold")]
     if report is not None:
-        parts.append(_Whole(f"Report: {fmt.plain(str(report))}"))
+        parts.append(_Whole(_("Report: {plain}", plain=fmt.plain(str(report)))))
     return parts
 
 
@@ -210,7 +211,12 @@ def _verdicts(judged: Sequence[Comparison], console: Console, lines_max: int, ro
     if rest := judged[len(shown) :]:
         kinds = Counter(one.leading.kind.replace("_", " ") for one in rest)
         counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-        left = [Text(f"… {len(rest)} more comparisons in the report: {counted}"[:width], style="dim")]
+        left = [
+            Text(
+                _("… {rest} more comparisons in the report: {counted}", rest=len(rest), counted=counted)[:width],
+                style="dim",
+            )
+        ]
     room -= len(lines) + len(left)
     for why in (_why_open(shown, width), _contrary(shown)):
         if why is not None and _height(console, why) <= room:
@@ -262,7 +268,7 @@ def verdict_line(comparison: Comparison, width: int) -> Text:
     contrary = comparison.contrary
     beside = comparison.primary if leading is not comparison.primary else contrary or next(costs, None)
     if beside is not None:
-        more = f"; {'but ' if contrary else ''}{verdicts.short_text(beside)}"
+        more = f"; {_('but ') if contrary else ''}{verdicts.short_text(beside)}"
         said += more if cell_len(name) + cell_len(said + more) <= room else ""
     title = Text(name)
     title.truncate(max(_TITLE_MIN, room - cell_len(said)), overflow="ellipsis")
@@ -289,7 +295,12 @@ def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
         reason.truncate(width, overflow="ellipsis")
         parts.append(reason)
     if left := len(rows) - len(shown):
-        parts.append(Text(f"… {left} more {'row' if left == 1 else 'rows'} in the report", style="dim"))
+        parts.append(
+            Text(
+                several(left, "… {n} more row in the report", "… {n} more rows in the report"),
+                style="dim",
+            )
+        )
     return parts
 
 

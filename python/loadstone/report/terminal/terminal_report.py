@@ -13,6 +13,7 @@ from rich.text import Text
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, ResultTable, Row
 from loadstone.console import remarks
+from loadstone.language import _
 from loadstone.report import format as fmt
 from loadstone.report import summary
 from loadstone.report.study import answer_verdict
@@ -68,30 +69,33 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         shown = shortened(table.rows)
         yield _table(table, shown, width)
         if left := len(table.rows) - len(shown):
-            yield Text(f"… {left} more rows in the report", style="dim")
+            yield Text(_("… {left} more rows in the report", left=left), style="dim")
         yield from (Text(line, style="yellow") for line in (*failure_lines(shown), *example_lines(shown)))
         for line in filter(None, (*summary.latency_lines(table), full_load_line(table.rows))):
             yield Text(line, style="dim")
     yield from (Text(line) for line in (*bound_lines(analysis), *stall_lines(analysis)))
     if observed.has_application(analysis):
-        yield Text("vmstat's columns, and CPU, memory and connections of each part: in the report.", style="dim")
+        yield Text(_("vmstat's columns, and CPU, memory and connections of each part: in the report."), style="dim")
     rows = [row for table in analysis.tables for row in table.rows]
     if analysis.published_source and any(row.published or row.published_columns for row in rows):
-        yield Text(f"Published: {fmt.sentence(analysis.published_source)}; context, not a target.", style="dim")
+        yield Text(
+            _("Published: {sentence}; context, not a target.", sentence=fmt.sentence(analysis.published_source)),
+            style="dim",
+        )
     yield from sections(analysis.sections, width)
     if analysis.answers:
         yield Text()
-        yield Text("The author's conclusions", style="bold")
+        yield Text(_("The author's conclusions"), style="bold")
         yield from (_answer(answer) for answer in analysis.answers)
     yield from lessons(analysis.lessons)
     failed = [check for check in summary.failing_first(analysis.checks) if check.invalid or check.suspect]
     if failed:
         yield Text()
-        yield Text("Checks that failed", style="bold")
+        yield Text(_("Checks that failed"), style="bold")
         yield from (_check(check) for check in failed)
     not_known = [summary.check_title(check.name) for check in analysis.checks if check.unknown]
     if not_known:
-        yield Text(f"Not known for some trials: {', '.join(not_known)}.", style="dim")
+        yield Text(_("Not known for some trials: {not_known}.", not_known=", ".join(not_known)), style="dim")
     for note in analysis.notes:
         yield Text(fmt.sentence(note), style="dim")
     yield Text()
@@ -170,9 +174,18 @@ def _check(check: CheckSummary) -> Padding:
     """One line a check, however many trials failed it."""
     kind = "invalid" if check.invalid else "suspect"
     counts = ", ".join(
-        f"{fmt.count(n)} {name}" for name, n in (("invalid", check.invalid), ("suspect", check.suspect)) if n
+        said
+        for said, n in (
+            (_("{n} invalid", n=fmt.count(check.invalid)), check.invalid),
+            (_("{n} suspect", n=fmt.count(check.suspect)), check.suspect),
+        )
+        if n
     )
-    worst = f"; worst {summary.figure(check.worst)} in {fmt.plain(check.worst_trial or '')}" if check.worst else ""
+    worst = (
+        _("; worst {figure} in {plain}", figure=summary.figure(check.worst), plain=fmt.plain(check.worst_trial or ""))
+        if check.worst
+        else ""
+    )
     line = Text.assemble(
         (f"{MARKS[kind]} ", ROW_STYLES[kind]), (summary.check_title(check.name), "bold"), f": {counts}{worst}. ",
         (fmt.sentence(check.explanation), "dim"),

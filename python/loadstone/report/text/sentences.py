@@ -151,5 +151,7 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "sentences": " ".join,
     "clause": lambda sentence: sentence.rstrip("."),
     "latency": latency,
+    "word": translated,
 }
-"""By the name behind the colon. `share`: 0.05 is 5 %. `duration`: of nanoseconds. `clause`: without its full stop."""
+"""By the name behind the colon. `share`: 0.05 is 5 %. `duration`: of nanoseconds. `clause`: without its full stop.
+`word`: of the catalogue (a translation may say so where the English has the word itself)."""

@@ -3,14 +3,24 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import duration, rounded
-from loadstone.report.text.english.figures import several, whole_percent
+from loadstone.language import _, marked, several, translated
+from loadstone.report.text.english.figures import whole_percent
 
-_POOLS = {"hikari": "to the database", "redis_pool": "to Redis"}
+_BOUND = {
+    "cpu": marked("bound by a shared CPU"),
+    "server": marked("server-bound"),
+    "subject": marked("subject-bound"),
+    "generator": marked("generator-bound"),
+    "disk": marked("disk-bound"),
+}
+
+
+def _bound(part: str) -> str:
+    return translated(_BOUND.get(part, f"{part}-bound"))
 
 
 def _full(part: str, busy: Sequence[str], stores: str | None) -> str:
-    head = "bound by a shared CPU" if part == "cpu" else f"{part}-bound"
-    return f"{head}: {'; '.join([*busy, *([stores] if stores else [])])}"
+    return f"{_bound(part)}: {'; '.join([*busy, *([stores] if stores else [])])}"
 
 
 def _busy_cores(
@@ -21,44 +31,80 @@ def _busy_cores(
     processes: int | None = None,
     demand_ns: float | None = None,
 ) -> str:
-    of = "1 CPU" if cpus == 1 else f"{cpus:g} CPU{'s' if cpus > 1 else ''}"
-    throttled = "" if throttled_share is None else f", throttled by its limit for {whole_percent(throttled_share)}"
-    crowd = (
-        f" ({processes} processes share {'it' if cpus == 1 else 'them'}: more of them cannot help)" if processes else ""
-    )
-    whole = f"{throttled}{' of the time' if throttled else ''}{_a_request(demand_ns)}{crowd}"
-    return f"{name} {cores:.2f} of its {of}{whole}"
+    if cpus == 1:
+        used = _("{name} {cores:.2f} of its 1 CPU", name=name, cores=cores)
+    elif cpus > 1:
+        used = _("{name} {cores:.2f} of its {cpus:g} CPUs", name=name, cores=cores, cpus=cpus)
+    else:
+        used = _("{name} {cores:.2f} of its {cpus:g} CPU", name=name, cores=cores, cpus=cpus)
+    if throttled_share is not None:
+        used += _(", throttled by its limit for {share} of the time", share=whole_percent(throttled_share))
+    used += _a_request(demand_ns)
+    if processes and cpus == 1:
+        used += _(" ({processes} processes share it: more of them cannot help)", processes=processes)
+    elif processes:
+        used += _(" ({processes} processes share them: more of them cannot help)", processes=processes)
+    return used
 
 
 def _a_request(demand_ns: float | None) -> str:
-    return "" if demand_ns is None else f", {duration(demand_ns)} a request"
+    return "" if demand_ns is None else _(", {demand_ns} a request", demand_ns=duration(demand_ns))
 
 
 def _idle_stores(stores: Sequence[str]) -> str:
-    return f"the {'store is' if len(stores) == 1 else 'stores are'} idle ({', '.join(stores)})"
+    return several(
+        len(stores), "the store is idle ({stores})", "the stores are idle ({stores})", stores=", ".join(stores)
+    )
 
 
 def _other_stores(stores: Sequence[str]) -> str:
-    return f"the {'store' if len(stores) == 1 else 'stores'} behind it: {', '.join(stores)}"
+    return several(
+        len(stores), "the store behind it: {stores}", "the stores behind it: {stores}", stores=", ".join(stores)
+    )
 
 
 def _crowded(part: str | None, used: Sequence[str], cpus: int, busy_share: float) -> str:
+    figures = {"used": ", ".join(used), "busy": whole_percent(busy_share)}
     if part == "cpu":
-        on = "it" if cpus == 1 else "them"
-        full = f"{', '.join(used)} share {several(cpus, 'CPU')}, {whole_percent(busy_share)} busy"
-        return f"bound by a shared CPU: {full}: the placement decides, and more instances cannot help on {on}"
-    head = "not the measured system" if part is None else f"{part}-bound"
-    return f"{head}: {', '.join(used)} of {several(cpus, 'CPU')}, {whole_percent(busy_share)} busy"
+        return several(
+            cpus,
+            "bound by a shared CPU: {used} share {n} CPU, {busy} busy: the placement decides, and more instances "
+            "cannot help on it",
+            "bound by a shared CPU: {used} share {n} CPUs, {busy} busy: the placement decides, and more instances "
+            "cannot help on them",
+            **figures,
+        )
+    head = _("not the measured system") if part is None else _bound(part)
+    return several(
+        cpus, "{head}: {used} of {n} CPU, {busy} busy", "{head}: {used} of {n} CPUs, {busy} busy", head=head, **figures
+    )
 
 
 def _disk(name: str, fsyncs_per_s: float | None, wait_share: float) -> str:
-    fsyncs = "" if fsyncs_per_s is None else f", with {rounded(fsyncs_per_s)} fsyncs a second,"
-    return f"disk-bound: {name}{fsyncs} waits for the disk (wa {whole_percent(wait_share)})"
+    fsyncs = (
+        "" if fsyncs_per_s is None else _(", with {fsyncs_per_s} fsyncs a second,", fsyncs_per_s=rounded(fsyncs_per_s))
+    )
+    return _(
+        "disk-bound: {name}{fsyncs} waits for the disk (wa {wait_share})",
+        name=name,
+        fsyncs=fsyncs,
+        wait_share=whole_percent(wait_share),
+    )
 
 
 def _main_thread(name: str, busy_share: float, disk_share: float | None = None, demand_ns: float | None = None) -> str:
-    disk = "" if disk_share is None else f", {whole_percent(disk_share)} of the time waiting for the disk (fsync)"
-    return f"main thread of {name} {whole_percent(busy_share)} busy{_a_request(demand_ns)}{disk}"
+    disk = (
+        ""
+        if disk_share is None
+        else _(", {disk_share} of the time waiting for the disk (fsync)", disk_share=whole_percent(disk_share))
+    )
+    return _(
+        "main thread of {name} {busy_share} busy{a_request}{disk}",
+        name=name,
+        busy_share=whole_percent(busy_share),
+        a_request=_a_request(demand_ns),
+        disk=disk,
+    )
 
 
 def _thread_and_disk(
@@ -71,52 +117,104 @@ def _thread_and_disk(
     fsyncs_per_s: float | None,
     shares: Sequence[str],
 ) -> str:
-    fsyncs = "" if fsyncs_per_s is None else f", {rounded(fsyncs_per_s)} fsyncs a second"
+    fsyncs = "" if fsyncs_per_s is None else _(", {fsyncs_per_s} fsyncs a second", fsyncs_per_s=rounded(fsyncs_per_s))
     disk, cpu = _taken(disk_ns, disk_share) + fsyncs, _taken(cpu_ns, cpu_share)
-    beside = f"; beside it {', '.join(shares)}" if shares else ""
+    beside = _("; beside it {shares}", shares=", ".join(shares)) if shares else ""
     if by == "disk":
-        return f"disk-bound: the disk (fsync) of {name}, {disk}; its CPU {cpu}{beside}"
-    return f"server-bound: main thread of {name}, {cpu}; the disk (fsync) {disk}{beside}"
+        return _(
+            "disk-bound: the disk (fsync) of {name}, {disk}; its CPU {cpu}{beside}",
+            name=name,
+            disk=disk,
+            cpu=cpu,
+            beside=beside,
+        )
+    return _(
+        "server-bound: main thread of {name}, {cpu}; the disk (fsync) {disk}{beside}",
+        name=name,
+        cpu=cpu,
+        disk=disk,
+        beside=beside,
+    )
 
 
 def _taken(demand_ns: float | None, share: float) -> str:
     """What a request takes of a station, and for how much of the time it was busy."""
-    demand = "" if demand_ns is None else f"{duration(demand_ns)} a request, "
-    return f"{demand}{whole_percent(share)} of the time"
+    demand = "" if demand_ns is None else _("{demand_ns} a request, ", demand_ns=duration(demand_ns))
+    return _("{demand}{share} of the time", demand=demand, share=whole_percent(share))
 
 
 def _line(server: str, busy_share: float, shares: Sequence[str], demand_ns: float | None = None) -> str:
-    busy = f"{whole_percent(busy_share)} busy{_a_request(demand_ns)}"
-    return f"network-bound: the line to {server} {busy}; beside it {', '.join(shares)}"
+    busy = _("{busy_share} busy{a_request}", busy_share=whole_percent(busy_share), a_request=_a_request(demand_ns))
+    return _(
+        "network-bound: the line to {server} {busy}; beside it {shares}",
+        server=server,
+        busy=busy,
+        shares=", ".join(shares),
+    )
 
 
 def _lock(name: str, share: float, queue_ns: float, busy_share: float, demand_ns: float, shares: Sequence[str]) -> str:
-    queue = f"{duration(queue_ns)} a request, {whole_percent(share)} of its response time"
-    held = f"it is held for {duration(demand_ns)} a request, {whole_percent(busy_share)} of the time"
-    return f"lock-bound: threads of {name} wait for a lock, {queue}; {held}; {_nothing_full(shares)}"
+    queue = _(
+        "{queue_ns} a request, {share} of its response time", queue_ns=duration(queue_ns), share=whole_percent(share)
+    )
+    held = _(
+        "it is held for {demand_ns} a request, {busy_share} of the time",
+        demand_ns=duration(demand_ns),
+        busy_share=whole_percent(busy_share),
+    )
+    return _(
+        "lock-bound: threads of {name} wait for a lock, {queue}; {held}; {nothing_full}",
+        name=name,
+        queue=queue,
+        held=held,
+        nothing_full=_nothing_full(shares),
+    )
 
 
 def _disk_of_many(name: str, busy_share: float, demand_ns: float, shares: Sequence[str]) -> str:
-    waits = f"threads of {name} wait for the disk, {_taken(demand_ns, busy_share)}"
-    return f"disk-bound: {waits}; {_nothing_full(shares)}"
+    waits = _("threads of {name} wait for the disk, {taken}", name=name, taken=_taken(demand_ns, busy_share))
+    return _("disk-bound: {waits}; {nothing_full}", waits=waits, nothing_full=_nothing_full(shares))
 
 
 def _unseen(names: Sequence[str], unseen_ns: float, share: float, shares: Sequence[str]) -> str:
-    held = f"{' and '.join(names)} held each request for {duration(unseen_ns)}"
-    held += f", {whole_percent(share)} of its response time"
+    held = _("{names} held each request for {unseen_ns}", names=" and ".join(names), unseen_ns=duration(unseen_ns))
+    held += _(", {share} of its response time", share=whole_percent(share))
     why = "a lock, a timer or another service, which cannot be seen from outside"
-    return f"subject-bound: {held}, without using a CPU, a disk or a line: {why}; {_nothing_full(shares)}"
+    return _(
+        "subject-bound: {held}, without using a CPU, a disk or a line: {why}; {nothing_full}",
+        held=held,
+        why=why,
+        nothing_full=_nothing_full(shares),
+    )
 
 
 def _line_delay(server: str, delay_ns: float, share: float, users: int, shares: Sequence[str]) -> str:
-    delay = f"the line to {server} adds {duration(delay_ns)} to a request, {whole_percent(share)} of its response time"
-    return f"network-bound: {delay} ({several(users, 'user')}); {_nothing_full(shares)}"
+    delay = _(
+        "the line to {server} adds {delay_ns} to a request, {share} of its response time",
+        server=server,
+        delay_ns=duration(delay_ns),
+        share=whole_percent(share),
+    )
+    return _(
+        "network-bound: {delay} ({users}); {nothing_full}",
+        delay=delay,
+        users=several(users, "{n} user", "{n} users"),
+        nothing_full=_nothing_full(shares),
+    )
 
 
 def _connections(waiting_share: float, connections: int, users: int, held_ns: float | None = None) -> str:
-    waiting = f"{whole_percent(waiting_share)} of the response time is waiting for a connection"
-    held = "" if held_ns is None else f", each held for {duration(held_ns)} a request"
-    return f"pool-bound: {waiting} ({connections} connections{f' for {users} users' if users else ''}{held})"
+    waiting = _(
+        "{waiting_share} of the response time is waiting for a connection", waiting_share=whole_percent(waiting_share)
+    )
+    held = "" if held_ns is None else _(", each held for {held_ns} a request", held_ns=duration(held_ns))
+    return _(
+        "pool-bound: {waiting} ({connections} connections{rest}{held})",
+        waiting=waiting,
+        connections=connections,
+        rest=_(" for {users} users", users=users) if users else "",
+        held=held,
+    )
 
 
 def _own_pool(
@@ -127,43 +225,78 @@ def _own_pool(
     held_ns: float | None = None,
     queue_ns: float | None = None,
 ) -> str:
-    used = "" if in_use is None else f", {in_use:.0f} of which are in use"
-    held = "" if held_ns is None else f", each held for {duration(held_ns)} a request"
-    queue = "" if not queue_ns else f"; a request waits {duration(queue_ns)} for one"
-    return (
-        f"pool-bound: {rounded(threads)} threads of {name} wait for its connections {_POOLS[pool]}{used}{held}{queue}"
+    rest = "" if in_use is None else _(", {in_use:.0f} of which are in use", in_use=in_use)
+    rest += "" if held_ns is None else _(", each held for {held_ns} a request", held_ns=duration(held_ns))
+    rest += "" if not queue_ns else _("; a request waits {queue_ns} for one", queue_ns=duration(queue_ns))
+    if pool == "hikari":
+        return _(
+            "pool-bound: {threads} threads of {name} wait for its connections to the database{rest}",
+            threads=rounded(threads),
+            name=name,
+            rest=rest,
+        )
+    return _(
+        "pool-bound: {threads} threads of {name} wait for its connections to Redis{rest}",
+        threads=rounded(threads),
+        name=name,
+        rest=rest,
     )
 
 
 def _paced_by_pauses(pause_ns: float, response_ns: float, shares: Sequence[str]) -> str:
-    pause = f"users pause for {duration(pause_ns)} between answers of {duration(response_ns)}"
-    return f"paced: {pause}; {_nothing_full(shares)}"
+    pause = _(
+        "users pause for {pause_ns} between answers of {response_ns}",
+        pause_ns=duration(pause_ns),
+        response_ns=duration(response_ns),
+    )
+    return _("paced: {pause}; {nothing_full}", pause=pause, nothing_full=_nothing_full(shares))
 
 
 def _round_trips(users: int, response_ns: float, pause_ns: float, rate_per_s: float, shares: Sequence[str]) -> str:
     response = duration(response_ns)
-    cycle = f"({response} + {duration(pause_ns)} pause)" if pause_ns else response
-    formula = f"X = N/(R+Z) = {users} users / {cycle} = {rounded(rate_per_s)} a second"
-    return f"latency-bound, {formula}; {_nothing_full(shares)}"
+    cycle = (
+        _("({response} + {pause_ns} pause)", response=response, pause_ns=duration(pause_ns)) if pause_ns else response
+    )
+    formula = _(
+        "X = N/(R+Z) = {users} users / {cycle} = {rate_per_s} a second",
+        users=users,
+        cycle=cycle,
+        rate_per_s=rounded(rate_per_s),
+    )
+    return _("latency-bound, {formula}; {nothing_full}", formula=formula, nothing_full=_nothing_full(shares))
 
 
 def _starved(part: str, name: str | None, needed_share: float, waited_share: float, shares: Sequence[str]) -> str:
-    thread = "hottest thread of the generator" if name is None else f"main thread of {name}"
-    needed = f"{thread} needed a CPU for {whole_percent(needed_share)} of the time"
-    others = f"; beside it {', '.join(shares)}" if shares else ""
-    return (
-        f"{part}-bound: {needed} and waited for it for {whole_percent(waited_share)}, as other programs had it{others}"
+    figures = {
+        "bound": _bound(part),
+        "needed": whole_percent(needed_share),
+        "waited": whole_percent(waited_share),
+        "others": _("; beside it {shares}", shares=", ".join(shares)) if shares else "",
+    }
+    if name is None:
+        return _(
+            "{bound}: hottest thread of the generator needed a CPU for {needed} of the time and waited for it for "
+            "{waited}, as other programs had it{others}",
+            **figures,
+        )
+    return _(
+        "{bound}: main thread of {name} needed a CPU for {needed} of the time and waited for it for {waited}, as other "
+        "programs had it{others}",
+        name=name,
+        **figures,
     )
 
 
 def _nothing_full(shares: Sequence[str]) -> str:
-    return f"nothing was saturated ({', '.join(shares)})"
+    return _("nothing was saturated ({shares})", shares=", ".join(shares))
 
 
 BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_full": _full,
-    "bottleneck_generator_busy": lambda busy_share, demand_ns=None: (
-        f"hottest thread of the generator {whole_percent(busy_share)} busy{_a_request(demand_ns)}"
+    "bottleneck_generator_busy": lambda busy_share, demand_ns=None: _(
+        "hottest thread of the generator {busy_share} busy{a_request}",
+        busy_share=whole_percent(busy_share),
+        a_request=_a_request(demand_ns),
     ),
     "bottleneck_main_thread_busy": _main_thread,
     "bottleneck_cores_busy": _busy_cores,
@@ -178,10 +311,10 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_unseen": _unseen,
     "bottleneck_thread_and_disk": _thread_and_disk,
     "bottleneck_cores": lambda name, cores, processes=1: (
-        f"{name} {cores:.2f}{f' ({processes} processes)' if processes > 1 else ''}"
+        f"{name} {cores:.2f}{_(' ({processes} processes)', processes=processes) if processes > 1 else ''}"
     ),
-    "bottleneck_cores_of_programs": lambda cores: f"other programs {cores:.2f}",
-    "bottleneck_cores_of_machines": lambda cores: f"other machines {cores:.2f}",
+    "bottleneck_cores_of_programs": lambda cores: _("other programs {cores:.2f}", cores=cores),
+    "bottleneck_cores_of_machines": lambda cores: _("other machines {cores:.2f}", cores=cores),
     "bottleneck_disk": _disk,
     "bottleneck_connections": _connections,
     "bottleneck_own_pool": _own_pool,
@@ -201,7 +334,10 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     ),
     "bottleneck_pauses": _paced_by_pauses,
     "bottleneck_round_trips": _round_trips,
-    "bottleneck_round_trips_measured": lambda users, rate_per_s, shares: (
-        f"latency-bound: {users} users wait for round trips, {rounded(rate_per_s)} a second; {_nothing_full(shares)}"
+    "bottleneck_round_trips_measured": lambda users, rate_per_s, shares: _(
+        "latency-bound: {users} users wait for round trips, {rate_per_s} a second; {nothing_full}",
+        users=users,
+        rate_per_s=rounded(rate_per_s),
+        nothing_full=_nothing_full(shares),
     ),
 }

@@ -3,51 +3,76 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import duration, rounded
-from loadstone.report.text.english.figures import several, whole_percent
+from loadstone.language import _, marked, several, translated
+from loadstone.report.text.english.figures import whole_percent
 
-_MEASURE = (
+_MEASURE = marked(
     "`loadstone saturate redis URL` (or http) measures several numbers of users; in an experiment let a factor set "
     "them, with levels such as 1, 4, 16, 64"
 )
 
 
 def _station(name: str, busy_share: float, most_per_s: float) -> str:
-    return f"{name} ({whole_percent(busy_share)} busy, at most {rounded(most_per_s)} a second)"
+    return _(
+        "{name} ({busy_share} busy, at most {most_per_s} a second)",
+        name=name,
+        busy_share=whole_percent(busy_share),
+        most_per_s=rounded(most_per_s),
+    )
 
 
 def _limit(first: str, second: str | None, users: int, per_s: float, full: bool, generator: bool) -> str:
-    at = f"at {several(users, 'user')} and {rounded(per_s)} a second"
-    head = f"The limit {at}: {first}" if full else f"Nothing is full {at}. First to fill: {first}"
-    then = "" if second is None else f"; next: {second}"
-    ours = ". The generator is the limit, and not what it loads" if generator and full else ""
+    at = _("at {users} and {per_s} a second", users=several(users, "{n} user", "{n} users"), per_s=rounded(per_s))
+    head = (
+        _("The limit {at}: {first}", at=at, first=first)
+        if full
+        else _("Nothing is full {at}. First to fill: {first}", at=at, first=first)
+    )
+    then = "" if second is None else _("; next: {second}", second=second)
+    ours = _(". The generator is the limit, and not what it loads") if generator and full else ""
     return f"{head}{then}{ours}."
 
 
 def _few(levels: int, least: int) -> str:
-    measured = f"{several(levels, 'number')} of users measured"
-    return f"Nothing is predicted: {measured}, and it takes {least} to hold a model to some of them; {_MEASURE}."
+    measured = several(levels, "{n} number of users measured", "{n} numbers of users measured")
+    return _(
+        "Nothing is predicted: {measured}, and it takes {least} to hold a model to some of them; {measure}.",
+        measured=measured,
+        least=least,
+        measure=translated(_MEASURE),
+    )
 
 
 def _fails(users: int, measured_per_s: float, predicted_per_s: float, why: str) -> str:
-    return (
-        f"Nothing is predicted: a model of the other levels says {rounded(predicted_per_s)} a second at "
-        f"{several(users, 'user')}, and {rounded(measured_per_s)} were measured. {why}"
+    return _(
+        "Nothing is predicted: a model of the other levels says {predicted_per_s} a second at "
+        "{users}, and {measured_per_s} were measured. {why}",
+        predicted_per_s=rounded(predicted_per_s),
+        users=several(users, "{n} user", "{n} users"),
+        measured_per_s=rounded(measured_per_s),
+        why=why,
     )
 
 
 def _serial(most_per_s: float, each_ns: float, busy_share: float) -> str:
-    return (
-        f"Likely a lock or a pool: more users bring no more than {rounded(most_per_s)} a second, one each "
-        f"{duration(each_ns)}, while the fullest CPU is {whole_percent(busy_share)} busy."
+    return _(
+        "Likely a lock or a pool: more users bring no more than {most_per_s} a second, one each "
+        "{each_ns}, while the fullest CPU is {busy_share} busy.",
+        most_per_s=rounded(most_per_s),
+        each_ns=duration(each_ns),
+        busy_share=whole_percent(busy_share),
     )
 
 
 def _out_of_range(users: Sequence[int], least: int, most: int) -> str:
     """Beyond the run's levels the model is not held to anything where no CPU was full."""
     left = ", ".join(f"{number:,}" for number in users)
-    return (
-        f"No figure for {left} users: the model holds from {least:,} to {most:,}, and beyond only where a CPU was full "
-        "at the most of them; measure further."
+    return _(
+        "No figure for {left} users: the model holds from {least:,} to {most:,}, and beyond only "
+        "where a CPU was full at the most of them; measure further.",
+        left=left,
+        least=least,
+        most=most,
     )
 
 
@@ -73,38 +98,47 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     "capacity_limit": _limit,
     "capacity_unknown": "How many CPUs the parts can use is not known, so nothing can be said of their limits.",
     "capacity_few_levels": _few,
-    "capacity_many_users": lambda users, most: (
-        f"Nothing is predicted: a model is solved for {most:,} users at most in all levels together, and these have "
-        f"{users:,}."
+    "capacity_many_users": lambda users, most: _(
+        "Nothing is predicted: a model is solved for {most:,} users at most in all levels "
+        "together, and these have {users:,}.",
+        most=most,
+        users=users,
     ),
     "capacity_model_fails": _fails,
     "capacity_why_serial": _serial,
-    "capacity_why_connections": lambda waiting_share, connections: (
-        f"Users wait for the generator's {several(connections, 'connection')} for {whole_percent(waiting_share)} of "
-        "their response time: give each its own."
+    "capacity_why_connections": lambda waiting_share, connections: _(
+        "Users wait for the generator's {connections} for {waiting_share} of their response time: give each its own.",
+        connections=several(connections, "{n} connection", "{n} connections"),
+        waiting_share=whole_percent(waiting_share),
     ),
-    "capacity_why_station": lambda station, name, busy_share: (
-        f"Likely the {station} of {name}: requests held it for {whole_percent(busy_share)} of the time."
+    "capacity_why_station": lambda station, name, busy_share: _(
+        "Likely the {station} of {name}: requests held it for {busy_share} of the time.",
+        station=station,
+        name=name,
+        busy_share=whole_percent(busy_share),
     ),
-    "capacity_why_neighbours": lambda name, waited_share: (
-        f"Likely other programs: {name} waited for a CPU for {whole_percent(waited_share)} of the time; measure on a "
-        "quiet machine."
+    "capacity_why_neighbours": lambda name, waited_share: _(
+        "Likely other programs: {name} waited for a CPU for {waited_share} of the time; measure on a quiet machine.",
+        name=name,
+        waited_share=whole_percent(waited_share),
     ),
-    "capacity_why_others": lambda taken_share: (
-        f"Likely other programs: they took {whole_percent(taken_share)} of the servers' CPU time; measure on a quiet "
-        "machine."
+    "capacity_why_others": lambda taken_share: _(
+        "Likely other programs: they took {taken_share} of the servers' CPU time; measure on a quiet machine.",
+        taken_share=whole_percent(taken_share),
     ),
-    "capacity_why_noise": lambda spread: (
-        f"Rates of one level differ by up to ±{whole_percent(spread)} from trial to trial: measure longer, or on a "
-        "quiet machine."
+    "capacity_why_noise": lambda spread: _(
+        "Rates of one level differ by up to ±{spread} from trial to trial: measure longer, or on a quiet machine.",
+        spread=whole_percent(spread),
     ),
-    "capacity_why_falls": lambda users: (
-        f"The rate falls beyond {several(users, 'user')}: they get into each other's way, as in a queue for a lock."
+    "capacity_why_falls": lambda users: _(
+        "The rate falls beyond {users}: they get into each other's way, as in a queue for a lock.",
+        users=several(users, "{n} user", "{n} users"),
     ),
     "capacity_out_of_range": _out_of_range,
-    "capacity_beyond": lambda per_s: (
-        f"More than {rounded(per_s)} a second was never measured here: a lock, a pool or a disk that has not shown yet "
-        "would come first."
+    "capacity_beyond": lambda per_s: _(
+        "More than {per_s} a second was never measured here: a lock, a pool or a disk that has "
+        "not shown yet would come first.",
+        per_s=rounded(per_s),
     ),
     "capacity_why_unknown": "The levels do not say why; measure more of them between these.",
 }

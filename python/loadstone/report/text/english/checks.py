@@ -3,69 +3,111 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from loadstone.figures import digits
+from loadstone.language import _, marked, several, translated
 from loadstone.percents import up_to_percent
 
-_LIMITS = {"cpu": "cpu limit", "memory": "memory limit"}
-_ERRORS = {"never_answered": "never answered"}
+_LIMITS = {"cpu": marked("cpu limit"), "memory": marked("memory limit")}
+_ERRORS = {"never_answered": marked("never answered")}
 """Kinds of errors whose names are no plain text."""
 _OTHER_PROGRAMS = "other programs"
 """As the monitor of what runs beside a condition calls all of them together."""
 
 
 def _share(share: float | None) -> str:
-    return "an unknown share" if share is None else f"{share:.0%}"
+    return _("an unknown share") if share is None else f"{share:.0%}"
 
 
 def _failed(percent: float, kinds: Mapping[str, int]) -> str:
-    listed = ", ".join(f"{number:,} {_ERRORS.get(kind, kind)}" for kind, number in sorted(kinds.items()))
-    return f"{digits(percent, 2)} % of the operations failed: {listed}."
+    listed = ", ".join(f"{number:,} {translated(_ERRORS.get(kind, kind))}" for kind, number in sorted(kinds.items()))
+    return _("{percent} % of the operations failed: {listed}.", percent=digits(percent, 2), listed=listed)
 
 
 def _server_counter(differences: Mapping[str, int]) -> str:
     listed = ", ".join(f"{name} {difference:+,}" for name, difference in differences.items())
-    return (
-        f"The server's count differs from the generator's ({listed}): another client sent commands, or replies were "
-        "lost."
+    return _(
+        "The server's count differs from the generator's ({listed}): another client sent "
+        "commands, or replies were lost.",
+        listed=listed,
     )
 
 
 def _rows(server: str, grown: int, answered: int, operation: str, perhaps: int, too_few: bool) -> str:
     end = (
-        "too few: writes were lost, or one replaced another" if too_few else "too many: other clients write there, too"
+        _("too few: writes were lost, or one replaced another")
+        if too_few
+        else _("too many: other clients write there, too")
     )
-    more = f" (and {perhaps:,} that may have been stored)" if perhaps else ""
-    return f"{server} has {grown:,} more for {answered:,} correct replies of {operation}{more}, {end}."
+    more = _(" (and {perhaps:,} that may have been stored)", perhaps=perhaps) if perhaps else ""
+    return _(
+        "{server} has {grown:,} more for {answered:,} correct replies of {operation}{more}, {end}.",
+        server=server,
+        grown=grown,
+        answered=answered,
+        operation=operation,
+        more=more,
+        end=end,
+    )
 
 
 def _disconnected(connections: int, of: int, missing: int, why: str) -> str:
-    return f"{connections:,} of {of:,} receivers lost their connections ({why}); {missing:,} deliveries did not come."
+    return _(
+        "{connections:,} of {of:,} receivers lost their connections ({why}); {missing:,} deliveries did not come.",
+        connections=connections,
+        of=of,
+        why=why,
+        missing=missing,
+    )
 
 
 def _setting(setting: str, server: str, observed: str | None, requested: str) -> str:
-    return f"{setting} of {server} is {'not reported' if observed is None else observed} instead of {requested}"
+    if observed is None:
+        return _(
+            "{setting} of {server} is not reported instead of {requested}",
+            setting=setting,
+            server=server,
+            requested=requested,
+        )
+    return _(
+        "{setting} of {server} is {observed} instead of {requested}",
+        setting=setting,
+        server=server,
+        observed=observed,
+        requested=requested,
+    )
 
 
 def _gain(generator: float | None, server: float | None, bound: str, disk: float | None = None) -> str:
     if disk is not None:
-        return (
-            f"The generator used {_share(generator)} of its time, the server's side {_share(server)}, and for "
-            f"{_share(disk)} the server waited for its disk, once for all requests that had arrived: if more requests "
-            f"came together, {bound}."
+        return _(
+            "The generator used {share} of its time, the server's side {share2}, and for {share3} "
+            "the server waited for its disk, once for all requests that had arrived: if more "
+            "requests came together, {bound}.",
+            share=_share(generator),
+            share2=_share(server),
+            share3=_share(disk),
+            bound=bound,
         )
-    return (
-        f"The generator used {_share(generator)} of its time and the server's side {_share(server)}: with a generator "
-        f"that costs nothing, {bound}."
+    return _(
+        "The generator used {share} of its time and the server's side {share2}: with a generator "
+        "that costs nothing, {bound}.",
+        share=_share(generator),
+        share2=_share(server),
+        bound=bound,
     )
 
 
 def _taken(programs: Mapping[str, float], stolen: float, bound: str, single: Mapping[str, float] | None = None) -> str:
-    return f"{_others(programs, stolen, single or {})} used the CPUs of this condition: without them {bound}."
+    return _(
+        "{others} used the CPUs of this condition: without them {bound}.",
+        others=_others(programs, stolen, single or {}),
+        bound=bound,
+    )
 
 
 def _taken_at_rate(programs: Mapping[str, float], stolen: float, single: Mapping[str, float] | None = None) -> str:
-    return (
-        f"{_others(programs, stolen, single or {})} used the CPUs of this condition: the rate was kept, and replies "
-        "may have waited for them."
+    return _(
+        "{others} used the CPUs of this condition: the rate was kept, and replies may have waited for them.",
+        others=_others(programs, stolen, single or {}),
     )
 
 
@@ -73,110 +115,161 @@ def _others(programs: Mapping[str, float], stolen: float, single: Mapping[str, f
     """`other programs 0.68 CPU (cargo 0.40, node 0.20)`: who took most first, and of the other programs by name."""
     names = ", ".join(f"{name} {cpu:.2f}" for name, cpu in single.items())
     found = [
-        (cpu, f"{name} {cpu:.2f} CPU{f' ({names})' if names and name == _OTHER_PROGRAMS else ''}")
+        (
+            cpu,
+            _(
+                "{name} {cpu:.2f} CPU{rest}",
+                name=name,
+                cpu=cpu,
+                rest=f" ({names})" if names and name == _OTHER_PROGRAMS else "",
+            ),
+        )
         for name, cpu in programs.items()
     ]
     if stolen:
-        found.append((stolen, f"other machines on this host {stolen:.2f}"))
+        found.append((stolen, _("other machines on this host {stolen:.2f}", stolen=stolen)))
     return ", ".join(program for _, program in sorted(found, reverse=True)) or "Other programs"
 
 
 def _not_loaded(percent: float, all: bool) -> str:
     if all:
-        missed = f"{percent:.3g} % of the reads missed"
-        return f"{missed} (nothing was loaded: add workload.load, or --load 'SET {{key}} {{value}}')."
-    return (
-        f"{percent:.1f} % of the reads missed, because not every key was stored before: add workload.load, or set "
-        "workload.misses to the share that you expect."
+        missed = _("{percent:.3g} % of the reads missed", percent=percent)
+        return _("{missed} (nothing was loaded: add workload.load, or --load 'SET {{key}} {{value}}').", missed=missed)
+    return _(
+        "{percent:.1f} % of the reads missed, because not every key was stored before: add "
+        "workload.load, or set workload.misses to the share that you expect.",
+        percent=percent,
     )
 
 
 def _key_count(change: float, low: int, high: int) -> str:
-    planned = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    return (
-        f"The number of keys changed by {change:+,.0f} where {planned} were to be stored: other clients wrote or "
-        "removed some."
+    planned = f"{low:,}" if low == high else _("{low:,} to {high:,}", low=low, high=high)
+    return _(
+        "The number of keys changed by {change:+,.0f} where {planned} were to be stored: other "
+        "clients wrote or removed some.",
+        change=change,
+        planned=planned,
     )
 
 
 def _limit(part: str, limit: str, status: str = "unknown", why: str = "") -> str:
-    name = f"{_LIMITS[limit]} of {part}"
+    name = _("{limits} of {part}", limits=translated(_LIMITS[limit]), part=part)
     if status == "unavailable":
-        return f"{name} (unavailable: {why})"
-    return f"{name} (no limit is set)" if status == "unlimited" else name
+        return _("{name} (unavailable: {why})", name=name, why=why)
+    return _("{name} (no limit is set)", name=name) if status == "unlimited" else name
 
 
 def _samples(operations: int, highest: str | None) -> str:
-    known = f"{highest} is the highest quantile that they support" if highest else "they support no quantile"
-    return f"P99.9 needs 100,000 operations, {operations:,} were measured: {known}."
+    if highest:
+        return _(
+            "P99.9 needs 100,000 operations, {operations:,} were measured: {highest} is the highest quantile that "
+            "they support.",
+            operations=operations,
+            highest=highest,
+        )
+    return _(
+        "P99.9 needs 100,000 operations, {operations:,} were measured: they support no quantile.", operations=operations
+    )
 
 
 def _pool_wait(percent: float, connections: int, users: int | None) -> str:
-    of = f"{connections} connection{'' if connections == 1 else 's'}"
-    sizes = f"{of} for {users} users" if users else of
-    return f"Pool-bound: {percent:.0f} % of the response time is waiting for a connection ({sizes})."
+    sizes = several(connections, "{n} connection", "{n} connections")
+    if users:
+        sizes = _("{connections} for {users} users", connections=sizes, users=users)
+    return _(
+        "Pool-bound: {percent:.0f} % of the response time is waiting for a connection ({sizes}).",
+        percent=percent,
+        sizes=sizes,
+    )
 
 
 def _pool_wait_planned(percent: float, connections: int, users: int | None) -> str:
-    return f"{_pool_wait(percent, connections, users)} The plan has it so: it is the condition."
+    return _("{pool_wait} The plan has it so: it is the condition.", pool_wait=_pool_wait(percent, connections, users))
 
 
 def _no_port(connections: int, ports: str | None) -> str:
     known = f": {ports}" if ports else ""
-    return (
-        f"{connections:,} connections could not be made, because no local port was free{known}. Use fewer connections, "
-        "keep them open, or widen net.ipv4.ip_local_port_range."
+    return _(
+        "{connections:,} connections could not be made, because no local port was free{known}. "
+        "Use fewer connections, keep them open, or widen net.ipv4.ip_local_port_range.",
+        connections=connections,
+        known=known,
     )
 
 
 def _warm_up(first: float, last: float) -> str:
-    verb = "rose" if last > first else "fell"
-    return f"The rate {verb} from {first:,.0f} a second in the first third to {last:,.0f} in the last."
+    if last > first:
+        return _(
+            "The rate rose from {first:,.0f} a second in the first third to {last:,.0f} in the last.",
+            first=first,
+            last=last,
+        )
+    return _(
+        "The rate fell from {first:,.0f} a second in the first third to {last:,.0f} in the last.",
+        first=first,
+        last=last,
+    )
 
 
 def _restarted(parts: list[str]) -> str:
-    verb = "was" if len(parts) == 1 else "were"
-    return f"{', '.join(parts)} {verb} restarted during the trial: caches, connections and counters started from zero."
+    return several(
+        len(parts),
+        "{parts} was restarted during the trial: caches, connections and counters started from zero.",
+        "{parts} were restarted during the trial: caches, connections and counters started from zero.",
+        parts=", ".join(parts),
+    )
 
 
 def _slow_log(grown: int) -> str:
-    more = f" (it grew by {grown} commands)" if grown else ""
-    return f"The server does not report what it writes to its slow log{more}."
+    more = _(" (it grew by {grown} commands)", grown=grown) if grown else ""
+    return _("The server does not report what it writes to its slow log{more}.", more=more)
 
 
 def _shared_cpus(idle: float | None) -> str:
-    return f"Generator and server share CPUs, and {_share(idle)} of the CPU time was idle: each slows the other."
+    return _(
+        "Generator and server share CPUs, and {share} of the CPU time was idle: each slows the other.",
+        share=_share(idle),
+    )
 
 
 def _saved(fork_ms: float) -> str:
-    stopped = f" and the fork stopped it for {fork_ms:.1f} ms" if fork_ms else ""
-    return f"The server saved or rewrote its data during the trial: that takes CPU and disk{stopped}."
+    stopped = _(" and the fork stopped it for {fork_ms:.1f} ms", fork_ms=fork_ms) if fork_ms else ""
+    return _(
+        "The server saved or rewrote its data during the trial: that takes CPU and disk{stopped}.", stopped=stopped
+    )
 
 
 def _link_delay(server: str, requested_ns: int, value_ns: float, low_ns: float, high_ns: float) -> str:
     added = f"{value_ns / 1e6:.3f} [{low_ns / 1e6:.3f}, {high_ns / 1e6:.3f}] ms"
-    return (
-        f"The line to {server} added {added} to a round trip where {requested_ns / 1e6:g} ms were required: the "
-        "figures are those of that delay."
+    return _(
+        "The line to {server} added {added} to a round trip where {requested_ns:g} ms were "
+        "required: the figures are those of that delay.",
+        server=server,
+        added=added,
+        requested_ns=requested_ns / 1e6,
     )
 
 
 def _link_busy(server: str, busy: float, value_ns: float, high_ns: float) -> str:
-    return (
-        f"The line to {server} was saturated ({busy:.0%} busy or waiting for its CPU): by its own record it added "
-        f"{digits(value_ns / 1e6)} ms (at most {digits(high_ns / 1e6)}) to a round trip."
+    return _(
+        "The line to {server} was saturated ({busy:.0%} busy or waiting for its CPU): by its own "
+        "record it added {value_ns} ms (at most {high_ns}) to a round trip.",
+        server=server,
+        busy=busy,
+        value_ns=digits(value_ns / 1e6),
+        high_ns=digits(high_ns / 1e6),
     )
 
 
 _STATES = {
-    "stopped": "was stopped (a signal or a debugger held its process)",
-    "busy": "was busy all the while with something else (a slow command, a fork, a collection of garbage)",
-    "idle": "did no work (it waited: for its disk, a lock, or the network)",
+    "stopped": marked("was stopped (a signal or a debugger held its process)"),
+    "busy": marked("was busy all the while with something else (a slow command, a fork, a collection of garbage)"),
+    "idle": marked("did no work (it waited: for its disk, a lock, or the network)"),
 }
 
 
 def _times(times: int) -> str:
-    return "" if times == 1 else f" ({times} times)"
+    return "" if times == 1 else _(" ({times} times)", times=times)
 
 
 def _stalls(
@@ -184,43 +277,64 @@ def _stalls(
     timeouts: int,
 ) -> str:  # fmt: skip
     who = part or "the server"
-    why = f": {who} {_STATES[state]}" if state else ""
-    longest = f", the longest {longest_s:.2f} s" if times > 1 else ""
-    failed = f"; {timeouts:,} timed out" if timeouts else ""
-    waited = "a request waited" if waiting == 1 else f"{waiting:,} requests waited"
-    return (
-        f"Nothing was answered for {total_s:.2f} s{_times(times)}{longest} (from {begin_s:.1f} s on), while {waited}"
-        f"{failed}{why}."
+    why = f": {who} {translated(_STATES[state])}" if state else ""
+    longest = _(", the longest {longest_s:.2f} s", longest_s=longest_s) if times > 1 else ""
+    failed = _("; {timeouts:,} timed out", timeouts=timeouts) if timeouts else ""
+    waited = _("a request waited") if waiting == 1 else _("{waiting:,} requests waited", waiting=waiting)
+    return _(
+        "Nothing was answered for {total_s:.2f} s{times}{longest} (from {begin_s:.1f} s on), "
+        "while {waited}{failed}{why}.",
+        total_s=total_s,
+        times=_times(times),
+        longest=longest,
+        begin_s=begin_s,
+        waited=waited,
+        failed=failed,
+        why=why,
     )
 
 
 def _own_stalls(total_s: float, no_cpu_s: float, times: int, waiting: int, agents: Sequence[str] = ()) -> str:
     if no_cpu_s >= total_s / 2:
-        why = "other programs had the CPU"
+        why = _("other programs had the CPU")
     else:
-        why = "it was stopped (a signal, a debugger), or the whole machine was"
-    late = f"; it is in the latencies of up to {waiting:,} requests" if waiting else ""
-    whose = f"Loadstone's own threads on {', '.join(agents)}" if agents else "Loadstone's own threads"
-    still = f"{whose} did not run for {total_s:.2f} s{_times(times)}"
-    return f"{still}: {why}. This delay is not the server's{late}."
+        why = _("it was stopped (a signal, a debugger), or the whole machine was")
+    late = _("; it is in the latencies of up to {waiting:,} requests", waiting=waiting) if waiting else ""
+    figures = {"total": f"{total_s:.2f} s{_times(times)}", "why": why, "late": late}
+    if agents:
+        return _(
+            "Loadstone's own threads on {agents} did not run for {total}: {why}. This delay is not the server's{late}.",
+            agents=", ".join(agents),
+            **figures,
+        )
+    return _("Loadstone's own threads did not run for {total}: {why}. This delay is not the server's{late}.", **figures)
 
 
 def _up_to(share: float) -> str:
-    return f"the rate could be up to {up_to_percent(share):,}% higher"
+    return _("the rate could be up to {up_to_percent:,}% higher", up_to_percent=up_to_percent(share))
 
 
 def _clock_set(moved_s: float) -> str:
-    way = "forward" if moved_s > 0 else "back"
-    return (
-        f"The wall clock was set {way} by {abs(moved_s):,.1f} s during the trial, or the machine slept: no figure "
-        "rests on that clock; times of day in logs do."
+    if moved_s > 0:
+        return _(
+            "The wall clock was set forward by {seconds:,.1f} s during the trial, or the machine slept: no figure "
+            "rests on that clock; times of day in logs do.",
+            seconds=moved_s,
+        )
+    return _(
+        "The wall clock was set back by {seconds:,.1f} s during the trial, or the machine slept: no figure rests on "
+        "that clock; times of day in logs do.",
+        seconds=abs(moved_s),
     )
 
 
 def _beginning(agent: str, skew_ns: int, bound_ns: int) -> str:
-    way = "late" if skew_ns > 0 else "early"
-    known = f"known to {digits(bound_ns / 1e6)} ms"
-    return f"Agent {agent} began {digits(abs(skew_ns) / 1e6)} ms too {way} ({known}): meanwhile not all made load."
+    figures = {"agent": agent, "skew": digits(abs(skew_ns) / 1e6), "bound": digits(bound_ns / 1e6)}
+    if skew_ns > 0:
+        return _(
+            "Agent {agent} began {skew} ms too late (known to {bound} ms): meanwhile not all made load.", **figures
+        )
+    return _("Agent {agent} began {skew} ms too early (known to {bound} ms): meanwhile not all made load.", **figures)
 
 
 CHECKS: Mapping[str, str | Callable[..., str]] = {
@@ -271,9 +385,11 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.finished.no_facts": "The trial cannot be judged: its record does not hold the facts that the checks need.",
     "check.finished.not_driven": "The trial could not be driven: {why:clause}.",
     "check.gain.bound": _gain,
-    "check.gain.client": lambda library, generator: (
-        f"{library} used {_share(generator)} of its CPUs' time; it is part of what is measured, so the figure has no "
-        "bound for a client that costs nothing."
+    "check.gain.client": lambda library, generator: _(
+        "{library} used {share} of its CPUs' time; it is part of what is measured, so the figure "
+        "has no bound for a client that costs nothing.",
+        library=library,
+        share=_share(generator),
     ),
     "check.gain.not_observed": "Neither the generator's CPU nor the server's could be observed.",
     "check.hit_rate.misses": (

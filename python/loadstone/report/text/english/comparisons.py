@@ -5,10 +5,11 @@ from math import expm1, inf
 from typing import Any
 
 from loadstone.figures import check_figure, digits, slice_text
+from loadstone.language import _, marked, several
 from loadstone.percents import difference_text, is_times, less_text, percent_text, ratio_text, times_text
-from loadstone.report.text.english.figures import metric_text, part_text
+from loadstone.report.text.english.figures import listed, metric_text, part_text
 
-AS_FAST = "times as fast"
+AS_FAST = marked("times as fast")
 _LONGEST = 80
 
 
@@ -16,16 +17,28 @@ def minutes_text(minutes: float) -> str:
     """The range in which the time still needed will lie: half to twice the estimate."""
     low, high = minutes / 2, minutes * 2
     decimals = 0 if low >= 1 else 1
-    return f"about {max(low, 0.1):.{decimals}f} to {max(high, 0.2):.{decimals}f} more minutes"
+    return _(
+        "about {low} to {high} more minutes", low=f"{max(low, 0.1):.{decimals}f}", high=f"{max(high, 0.2):.{decimals}f}"
+    )
 
 
-def _blocks_text(blocks: int, unit: str = "block") -> str:
+def blocks_text(blocks: int, unit: str = "block", *, always_many: bool = False) -> str:
     """`1 block`, `8 blocks`, `32 rounds`."""
-    return f"{blocks} {unit}" if blocks == 1 else f"{blocks} {unit}s"
+    if always_many:
+        return _("{n} rounds", n=blocks) if unit == "round" else _("{n} blocks", n=blocks)
+    if unit == "round":
+        return several(blocks, "{n} round", "{n} rounds")
+    return several(blocks, "{n} block", "{n} blocks")
+
+
+def units_text(unit: str) -> str:
+    """`blocks`, `rounds`."""
+    return _("rounds") if unit == "round" else _("blocks")
 
 
 def _verdict(said: str, across: bool, quick: bool) -> str:
-    return f"{'across: ' if across else ''}{said}{' (quick)' if quick else ''}"
+    whole = _("across: {said}", said=said) if across else said
+    return _("{said} (quick)", said=whole) if quick else whole
 
 
 def _ratio(estimate: float | None, low: float | None, high: float | None, excludes_none: bool = False) -> str:
@@ -36,90 +49,133 @@ def _ratio(estimate: float | None, low: float | None, high: float | None, exclud
 
 
 def _equivalent(margin: float, negligible: bool, ratio: str | None) -> str:
-    said = f"EQUIVALENT within {percent_text(margin)}{', real but negligible' if negligible else ''}"
+    if negligible:
+        said = _("EQUIVALENT within {margin}, real but negligible", margin=percent_text(margin))
+    else:
+        said = _("EQUIVALENT within {margin}", margin=percent_text(margin))
     return said if ratio is None else f"{said}: {ratio}"
 
 
-def _lead(lead: float | None, low: float | None, high: float | None) -> str:
-    """How far the faster one leads, the larger over the smaller figure: `by 12 % [9, 15]`, `14.7 times as fast`.
+def _lead(lead: float | None, low: float | None, high: float | None) -> tuple[bool, str]:
+    """How far the faster one leads, the larger over the smaller figure: `12 % [9, 15]`, `14.7 times as fast`; whether
+    it is said as a factor.
 
     That it leads is decided: an end that is cut at no difference is beside it.
     """
     ratios = [inf if end is None else end for end in (lead, low, high)]
     if is_times(ratios[0]):
-        return times_text(*ratios, what=AS_FAST, excludes_none=True)
-    return f"by {ratio_text(*ratios, excludes_none=True)}"
+        return True, times_text(*ratios, what=_(AS_FAST), excludes_none=True)
+    return False, ratio_text(*ratios, excludes_none=True)
 
 
 def _faster(winner: str, lead: float | None, low: float | None, high: float | None, materially: bool) -> str:
-    by = _lead(lead, low, high)
-    return f"{winner} FASTER{'' if by.startswith('by') else ','} {by}{', materially' if materially else ''}"
+    times, by = _lead(lead, low, high)
+    said = (
+        _("{winner} FASTER, {by}", winner=winner, by=by)
+        if times
+        else _("{winner} FASTER by {by}", winner=winner, by=by)
+    )
+    return _("{said}, materially", said=said) if materially else said
 
 
 def _mixed_brief(larger_is_faster: bool) -> str:
-    return f"MIXED: typically faster, {'less total work' if larger_is_faster else 'more total time'}"
+    if larger_is_faster:
+        return _("MIXED: typically faster, less total work")
+    return _("MIXED: typically faster, more total time")
 
 
 def _mixed(
     larger_is_faster: bool, winner: str, lead: float | None, low: float | None, high: float | None, total: float | None
 ) -> str:
-    by = f"{winner} {_lead(lead, low, high)}"
-    return f"{_mixed_brief(larger_is_faster)} ({by}, {_in_total(total)})"
+    times, by = _lead(lead, low, high)
+    figures = {"brief": _mixed_brief(larger_is_faster), "winner": winner, "by": by, "total": _in_total(total)}
+    if times:
+        return _("{brief} ({winner} {by}, {total})", **figures)
+    return _("{brief} ({winner} by {by}, {total})", **figures)
 
 
 def _in_total(total: float | None) -> str:
-    return f"in total {difference_text(total or 0.0)}"
+    return _("in total {difference_text}", difference_text=difference_text(total or 0.0))
 
 
 def _hidden(ratio: str, most: float | None) -> str:
-    hides = "" if most is None else f"; the generator may hide up to {percent_text(most)}"
-    return f"NOT DECIDABLE HERE: {ratio}{hides}"
+    hides = "" if most is None else _("; the generator may hide up to {most}", most=percent_text(most))
+    return _("NOT DECIDABLE HERE: {ratio}{hides}", ratio=ratio, hides=hides)
 
 
 def _not_decidable(noise_floor: float | None) -> str:
-    return f"NOT DECIDABLE HERE: noise floor {'unknown' if noise_floor is None else f'+-{percent_text(noise_floor)}'}"
+    if noise_floor is None:
+        return _("NOT DECIDABLE HERE: noise floor unknown")
+    return _("NOT DECIDABLE HERE: noise floor +-{floor}", floor=percent_text(noise_floor))
 
 
 def _undecided(found: str, remarks: Sequence[str]) -> str:
-    return f"UNDECIDED: {'; '.join([found, *remarks])}"
+    return _("UNDECIDED: {text}", text="; ".join([found, *remarks]))
 
 
 def _then(then: str, number: int | None, unit: str, reasoned: bool) -> str:
     if number is None:
-        return f"in shorter slices it was {then}, which does not count"
-    why = "does not hold for that reason" if reasoned else f"all {unit}s together do not confirm"
-    return f"after {_blocks_text(number, unit)} it was {then}, which {why}"
+        return _("in shorter slices it was {then}, which does not count", then=then)
+    after = blocks_text(number, unit)
+    if reasoned:
+        return _("after {blocks} it was {then}, which does not hold for that reason", blocks=after, then=then)
+    return _(
+        "after {blocks} it was {then}, which all {units} together do not confirm",
+        blocks=after,
+        then=then,
+        units=units_text(unit),
+    )
 
 
 def _up_to_text(share: float) -> str:
-    return "many times as high" if share >= 10 else f"up to {share:.0%} higher"
+    return _("many times as high") if share >= 10 else _("up to {share:.0%} higher", share=share)
 
 
 def _invalid(check: str, measured: float, limit: float, unit: str) -> str:
     unit = f" {unit}" if unit else ""
-    return f"INVALID: {check}, measured {check_figure(measured)}{unit}, limit {check_figure(limit)}{unit}"
+    return _(
+        "INVALID: {check}, measured {check_figure}{unit}, limit {check_figure2}{unit}",
+        check=check,
+        check_figure=check_figure(measured),
+        unit=unit,
+        check_figure2=check_figure(limit),
+    )
 
 
 def _several_faster(winner: str, least: float, most: float) -> str:
     if is_times(most):
-        return f"{winner} FASTER, {times_text(least, what='to')} {times_text(most, what=AS_FAST)}"
-    return f"{winner} FASTER by {percent_text(least).removesuffix(' %')} to {percent_text(most)}"
+        return _(
+            "{winner} FASTER, {least} {most}",
+            winner=winner,
+            least=times_text(least, what=_("to")),
+            most=times_text(most, what=_(AS_FAST)),
+        )
+    return _(
+        "{winner} FASTER by {least} to {most}",
+        winner=winner,
+        least=percent_text(least).removesuffix(" %"),
+        most=percent_text(most),
+    )
 
 
 def _at_places(verdict: str, places: Sequence[str]) -> str:
     """Places one after the other; where each has several parts, with strokes between them."""
     strokes = " / " if any(", " in place for place in places) else ", "
-    return f"{verdict} at {strokes.join(places)}" if places else verdict
+    return _("{verdict} at {places}", verdict=verdict, places=strokes.join(places)) if places else verdict
 
 
 def _sides_answer(a: str, b: str, verdicts: Sequence[str], quick: bool) -> str:
-    return f"{b} against {a}: {'; '.join(verdicts)}{' (quick)' if quick else ''}."
+    said = _("{b} against {a}: {verdicts}", b=b, a=a, verdicts="; ".join(verdicts))
+    return f"{_('{said} (quick)', said=said) if quick else said}."
 
 
 def _forecast(blocks: int, spread: float, effect: float, unit: str = "block") -> str:
-    return (
-        f"its {unit}s spread by {percent_text(spread)}: with {blocks} of them a difference of {percent_text(effect)} "
-        "or more shows 8 times in 10"
+    return _(
+        "its {units} spread by {spread}: with {blocks} of them a difference of {effect} or more shows 8 times in 10",
+        units=units_text(unit),
+        spread=percent_text(spread),
+        blocks=blocks,
+        effect=percent_text(effect),
     )
 
 
@@ -127,37 +183,43 @@ _ROLES = ("store", "application")
 """Parts of a cost that are called otherwise on either side: a sentence names them behind the figure."""
 
 
-def _payer(part: str) -> str:
-    return "" if part in _ROLES else f"{part_text(part)} "
-
-
-def _of_store(part: str) -> str:
-    return f" of {part_text(part)}" if part in _ROLES else ""
-
-
 def _costs_less(winner: str, part: str, less: float, low: float | None, high: float | None) -> str:
-    return f"{winner} COSTS {_payer(part)}{less_text(less, low, high)} LESS CPU a request{_of_store(part)}"
+    return _less(winner, part, less_text(less, low, high))
 
 
 def _several_cost_less(winner: str, part: str, least: float, most: float) -> str:
-    shares = f"{less_text(-least).removesuffix(' %')} to {less_text(-most)}"
-    return f"{winner} COSTS {_payer(part)}{shares} LESS CPU a request{_of_store(part)}"
+    least_text = less_text(-least).removesuffix(" %")
+    return _less(winner, part, _("{least} to {most}", least=least_text, most=less_text(-most)))
+
+
+def _less(winner: str, part: str, less: str) -> str:
+    if part in _ROLES:
+        return _("{winner} COSTS {less} LESS CPU a request of {part}", winner=winner, less=less, part=part_text(part))
+    return _("{winner} COSTS {part} {less} LESS CPU a request", winner=winner, part=part_text(part), less=less)
+
+
+def _cost_equivalent(part: str, margin: float) -> str:
+    figures = {"part": part_text(part), "margin": percent_text(margin)}
+    if part in _ROLES:
+        return _("both COST THE SAME CPU a request of {part} within {margin}", **figures)
+    return _("both COST {part} THE SAME CPU a request within {margin}", **figures)
 
 
 def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
-    said = f"which costs {part_text(part)} less CPU is UNDECIDED"
+    said = _("which costs {part_text} less CPU is UNDECIDED", part_text=part_text(part))
     return f"{said}{'' if ratio is None else f': {ratio}'}{why and f'; {why}'}"
 
 
 def _runs_apart(slower: float, others: float) -> str:
     """Between two runs: what the second one's machine may have added or taken; `slower` is a log ratio."""
     found = []
-    if abs(slower) >= _TELLING:
-        direction = "slower" if slower > 0 else "faster"
-        found.append(f"its CPUs were {percent_text(abs(slower))} {direction} in the second run")
+    if slower >= _TELLING:
+        found.append(_("its CPUs were {share} slower in the second run", share=percent_text(slower)))
+    if slower <= -_TELLING:
+        found.append(_("its CPUs were {share} faster in the second run", share=percent_text(-slower)))
     if others >= _TELLING:
-        found.append(f"other programs took up to {100 * others:.0f} % of the CPUs")
-    return f"the machine may be the reason: {' and '.join(found)}"
+        found.append(_("other programs took up to {share:.0f} % of the CPUs", share=100 * others))
+    return _("the machine may be the reason: {found}", found=listed(found))
 
 
 _TELLING = 0.01
@@ -166,7 +228,9 @@ _TELLING = 0.01
 
 VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict": _verdict,
-    "verdict_at_rate": lambda said, rate_per_s: f"{said} (at {rate_per_s:,.0f} a second)",
+    "verdict_at_rate": lambda said, rate_per_s: _(
+        "{said} (at {rate_per_s:,.0f} a second)", said=said, rate_per_s=rate_per_s
+    ),
     "verdict_started_once": "{said}, of these processes, started once",
     "verdict_ratio": _ratio,
     "verdict_equivalent": _equivalent,
@@ -179,13 +243,11 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict_decided_before": "{said}; {before}",
     "cost_less": _costs_less,
     "costs_less": _several_cost_less,
-    "cost_equivalent": lambda part, margin: (
-        f"both COST {_payer(part)}THE SAME CPU a request{_of_store(part)} within {percent_text(margin)}"
-    ),
+    "cost_equivalent": _cost_equivalent,
     "cost_open": _cost_open,
     "cost_mixed": "most slices say so, and all slices together the opposite",
-    "cost_moving": lambda moved: (
-        f"it still moved by {percent_text(moved)} from the first to the last round; warm up for longer"
+    "cost_moving": lambda moved: _(
+        "it still moved by {moved} from the first to the last round; warm up for longer", moved=percent_text(moved)
     ),
     "cost_of_runs_apart": _runs_apart,
     "cost_of_heading": "Whose CPU a request takes",
@@ -213,28 +275,36 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     ),
     "cost_of_short": "{ns:latency} of CPU a request",
     "verdict_then": _then,
-    "verdict_no_interval": lambda blocks, blocks_min, unit="block": (
-        f"no interval from {_blocks_text(blocks, unit)}, at least {blocks_min} are needed"
+    "verdict_no_interval": lambda blocks, blocks_min, unit="block": _(
+        "no interval from {blocks_text}, at least {blocks_min} are needed",
+        blocks_text=blocks_text(blocks, unit),
+        blocks_min=blocks_min,
     ),
-    "carried_into_slices": lambda shift: (
-        f"what a condition did reached into the next slice by {check_figure(-100 * expm1(-abs(shift)))} %"
+    "carried_into_slices": lambda shift: _(
+        "what a condition did reached into the next slice by {check_figure} %",
+        check_figure=check_figure(-100 * expm1(-abs(shift))),
     ),
-    "carried_by_cpu": lambda share: (
-        f"a condition went on working while it was paused, with {digits(100 * share, 2)} % of the CPU of its slices"
+    "carried_by_cpu": lambda share: _(
+        "a condition went on working while it was paused, with {share} % of the CPU of its slices",
+        share=digits(100 * share, 2),
     ),
     "verdict_doubted": "it may be due to what reaches from one slice into the next",
-    "verdict_still_rising": lambda name, rise: (
-        f"{name} still got {percent_text(rise)} faster from the first to the last round; warm it up for longer and run "
-        "it again, so that it is started again"
+    "verdict_still_rising": lambda name, rise: _(
+        "{name} still got {rise} faster from the first to the last round; warm it up for longer "
+        "and run it again, so that it is started again",
+        name=name,
+        rise=percent_text(rise),
     ),
-    "verdict_still_moving": lambda shift: (
-        f"the ratio still moved by {percent_text(shift)} from the first to the last round; warm up for longer and run "
-        "it again, so that all is started again"
+    "verdict_still_moving": lambda shift: _(
+        "the ratio still moved by {shift} from the first to the last round; warm up for longer "
+        "and run it again, so that all is started again",
+        shift=percent_text(shift),
     ),
-    "verdict_others_had_cpus": lambda taken: (
-        "the interval excludes 0, but other programs used the CPUs; without them the rates could be "
-        f"{_up_to_text(taken)}, which may explain the whole difference; more time does not help: run it again on a "
-        "calm machine"
+    "verdict_others_had_cpus": lambda taken: _(
+        "the interval excludes 0, but other programs used the CPUs; without them the rates could "
+        "be {up_to_text}, which may explain the whole difference; more time does not help: run "
+        "it again on a calm machine",
+        up_to_text=_up_to_text(taken),
     ),
     "verdict_all_failed": "both conditions fail so often that the quantile falls among the failures",
     "verdict_more_minutes": minutes_text,
@@ -242,9 +312,11 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict_in_total": _in_total,
     "verdict_stalls": "stalls: {a} {stalls_a}, {b} {stalls_b}",
     "verdict_invalid": _invalid,
-    "verdict_invalid_for": lambda check, reason: f"INVALID: {check}, {reason}" if check else "INVALID",
+    "verdict_invalid_for": lambda check, reason: (
+        _("INVALID: {check}, {reason}", check=check, reason=reason) if check else _("INVALID")
+    ),
     "verdicts_faster": _several_faster,
-    "verdicts_invalid": lambda checks: f"INVALID: {', '.join(checks)}",
+    "verdicts_invalid": lambda checks: _("INVALID: {checks}", checks=", ".join(checks)),
     "verdicts_undecided": "UNDECIDED",
     "verdicts_not_decidable": "NOT DECIDABLE HERE",
     "verdict_at": _at_places,
@@ -255,22 +327,30 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
 
 
 def _left_out(left_out: int, of: int, reasons: str) -> str:
-    return f"{left_out} of {of} blocks left out, by the checks of their trials: {reasons}."
+    return _(
+        "{left_out} of {of} blocks left out, by the checks of their trials: {reasons}.",
+        left_out=left_out,
+        of=of,
+        reasons=reasons,
+    )
 
 
 def _invalid_in(check: str, trials: int) -> str:
-    return f"{check} invalid in {trials} trial{'' if trials == 1 else 's'}"
+    return several(trials, "{check} invalid in {n} trial", "{check} invalid in {n} trials", check=check)
 
 
 def _after_last_look(blocks: int) -> str:
-    were = f"{_blocks_text(blocks)} {'was' if blocks == 1 else 'were'}"
-    return f"{were} measured after the last look and not used: the error level allows no further look."
+    return several(
+        blocks,
+        "{n} block was measured after the last look and not used: the error level allows no further look.",
+        "{n} blocks were measured after the last look and not used: the error level allows no further look.",
+    )
 
 
 def _lengthened(slice_s: float | None, why: str) -> str:
-    longer = "" if slice_s is None else f"Slices were lengthened to {slice_text(slice_s)}"
-    to = longer or "Whole trials took the place of slices"
-    return f"{to}: {why}."
+    if slice_s is None:
+        return _("Whole trials took the place of slices: {why}.", why=why)
+    return _("Slices were lengthened to {slice}: {why}.", slice=slice_text(slice_s), why=why)
 
 
 def _slices_of_runs(group: str, names: Sequence[str], slices_s: Sequence[float]) -> str:
@@ -283,8 +363,9 @@ def _slices_of_runs(group: str, names: Sequence[str], slices_s: Sequence[float])
 
 
 def _goes_on_longer(slice_s: float | None, why: str) -> str:
-    what = "whole trials" if slice_s is None else f"slices of {slice_text(slice_s)}"
-    return f"{what} from now on: {why}"
+    if slice_s is None:
+        return _("whole trials from now on: {why}", why=why)
+    return _("slices of {slice} from now on: {why}", slice=slice_text(slice_s), why=why)
 
 
 def _metrics(metrics: Sequence[str]) -> str:
@@ -292,8 +373,20 @@ def _metrics(metrics: Sequence[str]) -> str:
 
 
 def _apart_in_time(a: str, b: str, groups_a: Sequence[str], groups_b: Sequence[str]) -> str:
-    measured = f"{a} with '{', '.join(groups_a)}' and {b} with '{', '.join(groups_b)}'"
-    return f"Not compared: {a} and {b} were measured at different times, {measured}; {_DECLARE}"
+    measured = _(
+        "{a} with '{groups_a}' and {b} with '{groups_b}'",
+        a=a,
+        groups_a=", ".join(groups_a),
+        b=b,
+        groups_b=", ".join(groups_b),
+    )
+    return _(
+        "Not compared: {a} and {b} were measured at different times, {measured}; {declare}",
+        a=a,
+        b=b,
+        measured=measured,
+        declare=_DECLARE,
+    )
 
 
 _DECLARE = "declare a comparison of them, so that each block measures both."
@@ -326,9 +419,12 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
         "the processes of a condition share CPUs that are full, so their placement decides: instances on CPUs of "
         "their own may differ otherwise."
     ),
-    "rate_against_cost": lambda faster, cheaper, part: (
-        f"rate and cost differ: {faster} is faster with this client and this load; {cheaper} costs {part_text(part)} "
-        f"less CPU, which decides once {part_text(part)} is full."
+    "rate_against_cost": lambda faster, cheaper, part: _(
+        "rate and cost differ: {faster} is faster with this client and this load; {cheaper} "
+        "costs {part_text} less CPU, which decides once {part_text} is full.",
+        faster=faster,
+        cheaper=cheaper,
+        part_text=part_text(part),
     ),
     "both_latency_bound": "both conditions were latency-bound: this ranks round trips, not capacity.",
     "both_generator_bound": (
@@ -336,19 +432,31 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     ),
     "both_pool_bound": "both conditions were pool-bound: this ranks the waiting for connections, not the server.",
     "both_paced": "both conditions were paced: their rates were set from outside, and only latencies can differ.",
-    "not_listed": lambda metrics, like: f"Not listed: {_metrics(metrics)}. The same ratios as {metric_text(like)}.",
-    "metrics_not_compared": lambda metrics, reason: f"Not compared: {_metrics(metrics)}. {reason.rstrip('.')}.",
-    "latencies_not_compared": lambda reason: f"Not compared: latencies. {reason.rstrip('.')}.",
+    "not_listed": lambda metrics, like: _(
+        "Not listed: {metrics}. The same ratios as {metric_text}.",
+        metrics=_metrics(metrics),
+        metric_text=metric_text(like),
+    ),
+    "metrics_not_compared": lambda metrics, reason: _(
+        "Not compared: {metrics}. {reason}.", metrics=_metrics(metrics), reason=reason.rstrip(".")
+    ),
+    "latencies_not_compared": lambda reason: _("Not compared: latencies. {reason}.", reason=reason.rstrip(".")),
     "pair_not_measured": "Not compared: {name} was not measured.",
     "pair_apart_in_time": _apart_in_time,
-    "pair_without_block": f"Not compared: {{a}} and {{b}} have no finished block in common; {_DECLARE}",
-    "pairs_apart": "{pairs} more pairs match and cannot be compared, for example: {first}",
-    "costs_of_runs_unlike": lambda first, more: (
-        f"CPU a request is not compared: {first}{f', and {more} more' if more else ''}."
+    "pair_without_block": (
+        "Not compared: {a} and {b} have no finished block in common; declare a comparison of them, so that each block "
+        "measures both."
     ),
-    "conditions_in_one_run": lambda conditions: (
-        f"{'1 condition was' if conditions == 1 else f'{conditions} conditions were'} "
-        "not measured in both runs and not compared."
+    "pairs_apart": "{pairs} more pairs match and cannot be compared, for example: {first}",
+    "costs_of_runs_unlike": lambda first, more: _(
+        "CPU a request is not compared: {first}{rest}.",
+        first=first,
+        rest=_(", and {more} more", more=more) if more else "",
+    ),
+    "conditions_in_one_run": lambda conditions: several(
+        conditions,
+        "{n} condition was not measured in both runs and not compared.",
+        "{n} conditions were not measured in both runs and not compared.",
     ),
     "trials_left_out": "{trials} of {of} trials in {run} invalid and left out: {check}.",
     "trials_suspect": "{trials} of {of} trials in {run} suspect and used: {check}.",
@@ -357,16 +465,27 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
 
 
 def _few(blocks: int, needed: int, unit: str = "block") -> str:
-    return f"{_blocks_text(blocks, unit)}: a verdict needs {needed}, since one run differs from the next by chance."
+    return _(
+        "{blocks_text}: a verdict needs {needed}, since one run differs from the next by chance.",
+        blocks_text=blocks_text(blocks, unit),
+        needed=needed,
+    )
 
 
 def _few_trials(a: int, b: int, names: list[str], needed: int) -> str:
-    return f"{a} usable trials in {names[0]} and {b} in {names[1]}: a verdict needs {needed} in each."
+    return _(
+        "{a} usable trials in {names} and {b} in {names2}: a verdict needs {needed} in each.",
+        a=a,
+        names=names[0],
+        b=b,
+        names2=names[1],
+        needed=needed,
+    )
 
 
 def _rates(a: float, b: float, closed: bool) -> str:
-    why = ": in a closed model the faster one also sends more" if closed else ""
-    return f"{a:,.0f} operations a second were offered to the one and {b:,.0f} to the other{why}."
+    why = _(": in a closed model the faster one also sends more") if closed else ""
+    return _("{a:,.0f} operations a second were offered to the one and {b:,.0f} to the other{why}.", a=a, b=b, why=why)
 
 
 PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
@@ -412,8 +531,16 @@ PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
 
 
 def _difference(what: str, a_name: str, b_name: str, a: Any, b: Any, conditions: int) -> str:
-    number = f" ({conditions} conditions)" if conditions > 1 else ""
-    return f"{what} is {_shortened(a)} in {a_name} and {_shortened(b)} in {b_name}{number}"
+    number = _(" ({conditions} conditions)", conditions=conditions) if conditions > 1 else ""
+    return _(
+        "{what} is {shortened} in {a_name} and {shortened2} in {b_name}{number}",
+        what=what,
+        shortened=_shortened(a),
+        a_name=a_name,
+        shortened2=_shortened(b),
+        b_name=b_name,
+        number=number,
+    )
 
 
 def _shortened(value: Any) -> str:
@@ -425,7 +552,7 @@ def _value(value: Any) -> str:
     if value is None:
         return "not known"
     if isinstance(value, bool):
-        return "on" if value else "off"
+        return _("on") if value else _("off")
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, Mapping):

@@ -3,26 +3,35 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits
-from loadstone.report.text.english.figures import several
+from loadstone.language import _, several
 
 
 def _lost_of(least: int, most: int, acknowledged: int, overwritten: bool, counted: bool) -> str:
     """`0 of 1,000`, `20 of 1,000 (2 %)` or `0 to 5 of 1,000 (bounds)`; of overwritten keys `of 1,000 keys`."""
-    ends = " to ".join(dict.fromkeys((f"{least:,}", f"{most:,}")))
-    said = f"{ends} of {acknowledged:,}{' keys' if overwritten else ''}"
+    ends = f"{least:,}" if least == most else _("{least:,} to {most:,}", least=least, most=most)
+    if overwritten:
+        said = _("{ends} of {acknowledged:,} keys", ends=ends, acknowledged=acknowledged)
+    else:
+        said = _("{ends} of {acknowledged:,}", ends=ends, acknowledged=acknowledged)
     if least != most or counted:
-        return f"{said} (bounds)"
+        return _("{said} (bounds)", said=said)
     return f"{said} ({digits(100 * least / acknowledged)} %)" if least else said
 
 
 def _short(lost: str, tries: int) -> str:
-    return f"{f'{lost} lost' if lost else 'nothing is known'}, {several(tries, 'try', 'tries')}"
+    return f"{_('{lost} lost', lost=lost) if lost else _('nothing is known')}, {several(tries, '{n} try', '{n} tries')}"
 
 
 def _alarm(label: str, promised: int, lost: str, keys: Sequence[str]) -> str:
-    limit = f"at most {promised:,} in one try" if promised else "none"
-    first = f" First: {', '.join(keys)}." if keys else ""
-    return f"ALARM: {label} promises to lose {limit} of the acknowledged writes, and lost {lost}.{first}"
+    limit = _("at most {promised:,} in one try", promised=promised) if promised else _("none")
+    first = _(" First: {keys}.", keys=", ".join(keys)) if keys else ""
+    return _(
+        "ALARM: {label} promises to lose {limit} of the acknowledged writes, and lost {lost}.{first}",
+        label=label,
+        limit=limit,
+        lost=lost,
+        first=first,
+    )
 
 
 CRASHES: dict[str, str | Callable[..., str]] = {
@@ -53,7 +62,7 @@ CRASHES: dict[str, str | Callable[..., str]] = {
     "crash_lost_of": _lost_of,
     "crash_short": _short,
     "crash_alarm": _alarm,
-    "crash_try": lambda number, why: f"Try {number}: {why.rstrip('.')}.",
+    "crash_try": lambda number, why: _("Try {number}: {why}.", number=number, why=why.rstrip(".")),
     "crash_not_restarted": "it did not start again",
     "crash_not_counted": "what it held could not be counted",
 }

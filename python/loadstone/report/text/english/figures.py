@@ -3,47 +3,87 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from loadstone.figures import digits, duration, rounded
+from loadstone.language import _, marked, several, translated
 from loadstone.percents import up_to
 
 _RATES = {
-    "goodput_per_s": "correct replies a second",
-    "throughput_per_s": "operations a second",
-    "peak_per_s": "operations in the best second",
-    "units_per_s": "keys (or other units) a second",
+    "goodput_per_s": marked("correct replies a second"),
+    "throughput_per_s": marked("operations a second"),
+    "peak_per_s": marked("operations in the best second"),
+    "units_per_s": marked("keys (or other units) a second"),
 }
-_LATENCIES = {"response_ns": "response time", "service_ns": "service time", "pool_wait_ns": "pool wait"}
-_QUANTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "max": "longest"}
-_SEVERAL = {"slice": "slices", "second": "seconds", "part": "parts of the trials", "trial": "trials"}
+_LATENCIES = {
+    "response_ns": marked("response time"),
+    "service_ns": marked("service time"),
+    "pool_wait_ns": marked("pool wait"),
+}
+_QUANTILES = {
+    **{"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"},
+    "mean": marked("mean"),
+    "max": marked("longest"),
+}
+_SEVERAL = {
+    "slice": marked("slices"),
+    "second": marked("seconds"),
+    "part": marked("parts of the trials"),
+    "trial": marked("trials"),
+}
 
 
 def _one_unit(quantile: str, unit: str, units: int, share: float, without_ns: float) -> str:
-    name = _QUANTILES[quantile]
-    return (
-        f"{name}: one of {units} {_SEVERAL[unit]} holds {100 * share:.0f} % of the replies beyond it: a stall, not the "
-        f"condition; without it {name} is {duration(without_ns)}."
+    name = translated(_QUANTILES[quantile])
+    return _(
+        "{name}: one of {units} {several} holds {share:.0f} % of the replies beyond it: a stall, "
+        "not the condition; without it {name} is {without_ns}.",
+        name=name,
+        units=units,
+        several=translated(_SEVERAL[unit]),
+        share=100 * share,
+        without_ns=duration(without_ns),
     )
 
 
 def _apart(quantile: str, unit: str, units: int, most: int, low_ns: float, high_ns: float | None) -> str:
-    ends = f"from {duration(low_ns)} to {duration(high_ns)}" if high_ns is not None else f"from {duration(low_ns)} on"
-    return (
-        f"{_QUANTILES[quantile]}: its interval reaches {ends}, since {most} of {units} {_SEVERAL[unit]} hold nine "
-        "tenths of the replies beyond it: measure for longer."
+    ends = (
+        _("from {low_ns} to {high_ns}", low_ns=duration(low_ns), high_ns=duration(high_ns))
+        if high_ns is not None
+        else _("from {low_ns} on", low_ns=duration(low_ns))
+    )
+    return _(
+        "{quantiles}: its interval reaches {ends}, since {most} of {units} {several} hold nine "
+        "tenths of the replies beyond it: measure for longer.",
+        quantiles=translated(_QUANTILES[quantile]),
+        ends=ends,
+        most=most,
+        units=units,
+        several=translated(_SEVERAL[unit]),
     )
 
 
 def _neighbour(quantile: str, times: float, neighbour: str) -> str:
-    return f"{_QUANTILES[quantile]} is {times:.0f} times that of {neighbour}, and no interval says whether it repeats."
+    return _(
+        "{quantiles} is {times:.0f} times that of {neighbour}, and no interval says whether it repeats.",
+        quantiles=translated(_QUANTILES[quantile]),
+        times=times,
+        neighbour=neighbour,
+    )
 
 
 QUANTILES: dict[str, str | Callable[..., str]] = {
     "quantile_apart": _apart,
     "quantile_failed": "its rank falls among the operations that failed",
-    "quantile_interval_needs": lambda needed, units, unit: (
-        f"an interval needs {needed} {_SEVERAL[unit]}, and there {'is' if units == 1 else 'are'} {units}"
+    "quantile_interval_needs": lambda needed, units, unit: several(
+        units,
+        "an interval needs {needed} {units}, and there is {n}",
+        "an interval needs {needed} {units}, and there are {n}",
+        needed=needed,
+        units=translated(_SEVERAL[unit]),
     ),
-    "quantile_needs": lambda quantile, needed, operations: (
-        f"{_QUANTILES[quantile]} needs {needed:,} operations, {operations:,} were measured"
+    "quantile_needs": lambda quantile, needed, operations: _(
+        "{quantiles} needs {needed:,} operations, {operations:,} were measured",
+        quantiles=translated(_QUANTILES[quantile]),
+        needed=needed,
+        operations=operations,
     ),
     "quantile_neighbour": _neighbour,
     "quantile_one_unit": _one_unit,
@@ -54,14 +94,11 @@ QUANTILES: dict[str, str | Callable[..., str]] = {
 }
 
 
-def several(number: int, noun: str, plural: str = "") -> str:
-    """`1 trial`, `2 trials`."""
-    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
-
-
 def listed(parts: Sequence[str]) -> str:
     """`a`, `a and b`, or `a, b and c`."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    if len(parts) < 2:
+        return "".join(parts)
+    return _("{first} and {last}", first=", ".join(parts[:-1]), last=parts[-1])
 
 
 def capitalised(sentence: str) -> str:
@@ -90,13 +127,17 @@ def is_rate(metric: str) -> bool:
     return metric in _RATES
 
 
-_PART_NAMES = {"generator": "client", "store": "the store", "application": "the application"}
+_PART_NAMES = {
+    "generator": marked("client"),
+    "store": marked("the store"),
+    "application": marked("the application"),
+}
 """A generator has a cost where it is the program of a client library; the others stand for parts of two names."""
 
 
 def part_text(part: str) -> str:
     """What a part of a cost is called."""
-    return _PART_NAMES.get(part, part)
+    return translated(_PART_NAMES[part]) if part in _PART_NAMES else part
 
 
 def cost_figure(ns: float) -> str:
@@ -107,19 +148,22 @@ def cost_figure(ns: float) -> str:
     return f"{ns:.0f} ns"
 
 
-def metric_text(metric: str) -> str:
-    """What the figure counts: `correct replies a second`, `P99 of the response time`."""
+def metric_text(metric: str, *, short: bool = False) -> str:
+    """What the figure counts: `correct replies a second`, `P99 of the response time`; `short`: the latter as `P99`."""
     if metric in _RATES:
-        return _RATES[metric]
-    kind, _, quantile = metric.partition(".")
+        return translated(_RATES[metric])
+    kind, _dot, quantile = metric.partition(".")
     if kind == "cpu_ns":
-        return f"CPU a request of {part_text(quantile)}" if quantile else "CPU a request"
-    return f"{_QUANTILES.get(quantile, quantile)} of the {_LATENCIES.get(kind, kind)}"
+        return _("CPU a request of {part}", part=part_text(quantile)) if quantile else _("CPU a request")
+    name = translated(_QUANTILES.get(quantile, quantile))
+    if short and kind == "response_ns":
+        return name
+    return _("{quantile} of the {latency}", quantile=name, latency=translated(_LATENCIES.get(kind, kind)))
 
 
 def metric_short(metric: str) -> str:
     """The same of a latency where there is little room: `P99`, `P99 of the service time`."""
-    return metric_text(metric).removesuffix(" of the response time")
+    return metric_text(metric, short=True)
 
 
 def figure_text(value: float, metric: str) -> str:
@@ -137,10 +181,10 @@ def _figure(
 ) -> str:
     """`18,400 [17,900, 18,900] (up to +4 %)`: an interval and a bound only where there are."""
     if value is None:
-        return "none"
+        return _("none")
     ends = "" if low is None or high is None else f" [{figure_text(low, metric)}, {figure_text(high, metric)}]"
     at_most = up_to(bound_share)
-    bound = " (no upper bound)" if unbounded else f" (up to {at_most})" if at_most else ""
+    bound = _(" (no upper bound)") if unbounded else _(" (up to {at_most})", at_most=at_most) if at_most else ""
     return f"{figure_text(value, metric)}{ends}{bound}"
 
 
@@ -152,15 +196,21 @@ FIGURES: dict[str, str | Callable[..., str]] = {"figure": _figure, "sentences": 
 
 
 def _other_speed(cpu: str, slower: float) -> str:
-    kind = "slower" if slower > 0 else "faster"
-    return f"While it was measured {cpu} was {abs(slower):.0%} {kind} than usual in this run."
+    if slower > 0:
+        return _("While it was measured {cpu} was {share:.0%} slower than usual in this run.", cpu=cpu, share=slower)
+    return _("While it was measured {cpu} was {share:.0%} faster than usual in this run.", cpu=cpu, share=abs(slower))
 
 
 def _misses(labels: Sequence[str], percent: float, not_loaded: bool) -> str:
-    remedy = " (nothing was loaded: add workload.load)" if not_loaded and percent >= 99.5 else ""
+    remedy = _(" (nothing was loaded: add workload.load)") if not_loaded and percent >= 99.5 else ""
     if not_loaded and not remedy:
         remedy = " (not all keys were stored before: add workload.load)"
-    return f"{percent:.3g} % of the reads of {listed(labels)} missed{remedy}."
+    return _(
+        "{percent:.3g} % of the reads of {labels} missed{remedy}.",
+        percent=percent,
+        labels=listed(labels),
+        remedy=remedy,
+    )
 
 
 ROWS: Mapping[str, str | Callable[..., str]] = {

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import rounded
+from loadstone.language import _, several
 from loadstone.report.text.english.figures import listed
 
 
@@ -17,13 +18,22 @@ def figure(
 ) -> str:
     """`127,000 [125,000, 129,000] a second (measured at 32 workers)`; `(estimated from 8 workers, busy .86)`."""
     ends = "" if low is None or high is None else f" [{rounded(low)}, {rounded(high)}]"
-    return f"{rounded(per_s)}{ends} a second ({how_known(how, users, users_are, busy)})"
+    return _(
+        "{per_s}{ends} a second ({how_known})",
+        per_s=rounded(per_s),
+        ends=ends,
+        how_known=how_known(how, users, users_are, busy),
+    )
 
 
 def how_known(how: str, users: int, users_are: str, busy: float) -> str:
     """`measured at 32 workers`, `estimated from 8 workers, busy .86`."""
     by = f"{users:,} {users_are.removesuffix('s') if users == 1 else users_are}"
-    return f"measured at {by}" if how == "measured" else f"estimated from {by}, busy {share(busy)}"
+    return (
+        _("measured at {by}", by=by)
+        if how == "measured"
+        else _("estimated from {by}, busy {share}", by=by, share=share(busy))
+    )
 
 
 def share(busy: float) -> str:
@@ -32,19 +42,35 @@ def share(busy: float) -> str:
 
 
 def _not_full(busy: float, users: int, generator: float) -> str:
-    who = f"the generator's thread was {share(generator)} busy" if generator >= _GENERATOR_FULL else ""
-    cure = "a pipeline (-P) or a generator with more CPUs shows it" if who else "more users or a pipeline (-P) show it"
-    at = f"busy {share(busy)} of the time with {users:,} user{'' if users == 1 else 's'}"
-    return f"not known: its thread was {at}{f', and {who}' if who else ''}; {cure}"
+    at = several(users, "{n:,} user", "{n:,} users")
+    if generator >= _GENERATOR_FULL:
+        return _(
+            "not known: its thread was busy {busy} of the time with {users}, and the generator's thread was "
+            "{generator} busy; a pipeline (-P) or a generator with more CPUs shows it",
+            busy=share(busy),
+            users=at,
+            generator=share(generator),
+        )
+    return _(
+        "not known: its thread was busy {busy} of the time with {users}; more users or a pipeline (-P) show it",
+        busy=share(busy),
+        users=at,
+    )
 
 
 _GENERATOR_FULL = 0.9
 
 
 def _headline(server: str | None, place: str, figures: Sequence[str], quick: bool) -> str:
-    at = f" at {place}" if place else ""
+    at = _(" at {place}", place=place) if place else ""
     said = listed([one.replace(" a second (", " (", 1) for one in figures])
-    return f"One {server or 'server'} when full{at}: {said} a second{' (quick run)' if quick else ''}."
+    return _(
+        "One {server} when full{at}: {said} a second{rest}.",
+        server=server or "server",
+        at=at,
+        said=said,
+        rest=_(" (quick run)") if quick else "",
+    )
 
 
 FULL_SERVERS: dict[str, str | Callable[..., str]] = {
@@ -77,19 +103,26 @@ FULL_SERVERS: dict[str, str | Callable[..., str]] = {
     "full_figure": figure,
     "full_short": "one {server} {figure}",
     "full_not_full": _not_full,
-    "full_one_user": lambda busy: (
-        f"not known: one user alone keeps it {share(busy)} busy, and each reply costs it a sleep; more users show it"
+    "full_one_user": lambda busy: _(
+        "not known: one user alone keeps it {share} busy, and each reply costs it a sleep; more users show it",
+        share=share(busy),
     ),
-    "full_too_wide": lambda busy, users, reach: (
-        f"not known within 5 %: an estimate from {users:,} users, busy {share(busy)}, may be off by "
-        f"{100 * reach:.0f} %; more users show it"
+    "full_too_wide": lambda busy, users, reach: _(
+        "not known within 5 %: an estimate from {users:,} users, busy {share}, may be off by "
+        "{reach:.0f} %; more users show it",
+        users=users,
+        share=share(busy),
+        reach=100 * reach,
     ),
-    "full_taken": lambda taken: (
-        f"not known: other programs had its CPU for {100 * taken:.0f} % of the time in which it had work; a machine "
-        "without them shows it"
+    "full_taken": lambda taken: _(
+        "not known: other programs had its CPU for {taken:.0f} % of the time in which it had "
+        "work; a machine without them shows it",
+        taken=100 * taken,
     ),
-    "full_uneven": lambda users, reach: (
-        f"not known: its rate with {users:,} users is uneven, [+-{100 * reach:.0f} %]; measure for longer"
+    "full_uneven": lambda users, reach: _(
+        "not known: its rate with {users:,} users is uneven, [+-{reach:.0f} %]; measure for longer",
+        users=users,
+        reach=100 * reach,
     ),
     "headline_full": _headline,
 }

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits
-from loadstone.report.text.english.figures import cost_figure, listed, metric_text, part_text, several, whole_percent
+from loadstone.language import _, marked, several, translated
+from loadstone.report.text.english.figures import cost_figure, listed, metric_text, part_text, whole_percent
 
 
 def _figures(place: str, figures: Sequence[str], metric: str, suspect: bool, quick: bool) -> str:
-    at = f"At {place}: " if place else ""
+    at = _("At {place}: ", place=place) if place else ""
     return f"{at}{listed(figures)} {metric_text(metric)}{_remarks(quick, suspect=suspect)}."
 
 
@@ -20,24 +21,46 @@ def _without_interval(
     times_min: int = 0,
     compared_by: str | None = None,
 ) -> str:
-    were = "The one condition was" if conditions == 1 else f"{conditions} conditions were"
+    remarks = _remarks(quick)
     if compared_by is not None:
-        by = metric_text(compared_by)
-        return f"{were} measured and compared by the {by}; the table has each one's own{_remarks(quick)}."
+        return several(
+            conditions,
+            "The one condition was measured and compared by the {metric}; the table has each one's own{remarks}.",
+            "{n} conditions were measured and compared by the {metric}; the table has each one's own{remarks}.",
+            metric=metric_text(compared_by),
+            remarks=remarks,
+        )
     if rates_have_interval:
-        return f"{were} measured; the tables show how often, with the intervals of the rates{_remarks(quick)}."
-    most = "once" if times <= 1 else f"{times} times" if times == times_min else f"up to {times} times"
-    often = most
-    if in_rounds:
-        often = "in rounds of slices"
-        if in_rounds < conditions:
-            often = f"{most}, and {in_rounds} of them in rounds of slices"
-    return f"{were} measured {often}: the tables describe this run, and no figure has an interval{_remarks(quick)}."
+        return several(
+            conditions,
+            "The one condition was measured; the tables show how often, with the intervals of the rates{remarks}.",
+            "{n} conditions were measured; the tables show how often, with the intervals of the rates{remarks}.",
+            remarks=remarks,
+        )
+    if times <= 1:
+        often = _("once")
+    elif times == times_min:
+        often = _("{times} times", times=times)
+    else:
+        often = _("up to {times} times", times=times)
+    if in_rounds and in_rounds < conditions:
+        often = _("{often}, and {in_rounds} of them in rounds of slices", often=often, in_rounds=in_rounds)
+    elif in_rounds:
+        often = _("in rounds of slices")
+    return several(
+        conditions,
+        "The one condition was measured {often}: the tables describe this run, and no figure has an interval{remarks}.",
+        "{n} conditions were measured {often}: the tables describe this run, and no figure has an interval{remarks}.",
+        often=often,
+        remarks=remarks,
+    )
 
 
 def _others_took_cpu(quick: bool) -> str:
     why = "without them every rate could be 50 % higher or more; comparisons remain valid"
-    return f"No rate is printed, because other programs took CPU time: {why}{_remarks(quick)}."
+    return _(
+        "No rate is printed, because other programs took CPU time: {why}{remarks}.", why=why, remarks=_remarks(quick)
+    )
 
 
 def _cost(name: str, ns: Sequence[float], parts: Sequence[str]) -> str:
@@ -50,43 +73,68 @@ def _cost(name: str, ns: Sequence[float], parts: Sequence[str]) -> str:
 
 
 def _costs(place: str, sides: Sequence[str], part: str) -> str:
-    of = f" of {part_text(part)}" if part else ""
-    return f"CPU a request{of}{f' at {place}' if place else ''}: {listed(sides)}."
+    of = _(" of {part_text}", part_text=part_text(part)) if part else ""
+    return _(
+        "CPU a request{of}{rest}: {sides}.",
+        of=of,
+        rest=_(" at {place}", place=place) if place else "",
+        sides=listed(sides),
+    )
 
 
 def _remarks(quick: bool, *, suspect: bool = False) -> str:
-    remarks = [*(["suspect"] if suspect else []), *(["quick run"] if quick else [])]
+    remarks = [*([_("suspect")] if suspect else []), *([_("quick run")] if quick else [])]
     return f" ({'; '.join(remarks)})" if remarks else ""
 
 
 def _compared(verdicts: Sequence[str], more: int) -> str:
-    rest = f"; and {several(more, 'more comparison')}" if more > 0 else ""
-    return f"Compared: {'; '.join(verdicts)}{rest}."
+    rest = _("; and {more}", more=several(more, "{n} more comparison", "{n} more comparisons")) if more > 0 else ""
+    return _("Compared: {verdicts}{rest}.", verdicts="; ".join(verdicts), rest=rest)
 
 
 def _verdict(a: str, b: str, place: str, verdict: str, more_pairs: int) -> str:
-    more = f" (and {several(more_pairs, 'more pair')})" if more_pairs else ""
-    return f"{b} against {a}{f' at {place}' if place else ''}: {verdict}{more}"
+    more = (
+        _(" (and {more_pairs})", more_pairs=several(more_pairs, "{n} more pair", "{n} more pairs"))
+        if more_pairs
+        else ""
+    )
+    return _(
+        "{b} against {a}{rest}: {verdict}{more}",
+        b=b,
+        a=a,
+        rest=_(" at {place}", place=place) if place else "",
+        verdict=verdict,
+        more=more,
+    )
 
 
 def _comparisons(total: int, decided: int, undecided: int, not_decidable: int, invalid: int) -> str:
-    parts = {"decided": decided, "undecided": undecided, "not decidable here": not_decidable, "invalid": invalid}
-    counted = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
-    return f"{several(total, 'comparison')}: {counted}"
+    counted = [
+        *([_("{n} decided", n=decided)] if decided else []),
+        *([_("{n} undecided", n=undecided)] if undecided else []),
+        *([_("{n} not decidable here", n=not_decidable)] if not_decidable else []),
+        *([_("{n} invalid", n=invalid)] if invalid else []),
+    ]
+    return f"{several(total, '{n} comparison', '{n} comparisons')}: {', '.join(counted)}"
 
 
 def _budget_too_short(budget_s: float, needed_s: float, quick: bool) -> str:
-    return (
-        f"Nothing was measured: the budget of {budget_s:.0f} s ended before the first block; about {needed_s:.0f} s "
-        f"are needed{_remarks(quick)}."
+    return _(
+        "Nothing was measured: the budget of {budget_s:.0f} s ended before the first block; "
+        "about {needed_s:.0f} s are needed{remarks}.",
+        budget_s=budget_s,
+        needed_s=needed_s,
+        remarks=_remarks(quick),
     )
 
 
 HEADLINE: dict[str, str | Callable[..., str]] = {
     "headline_budget_too_short": _budget_too_short,
-    "headline_nothing_measured": lambda quick: f"Nothing was measured{_remarks(quick)}.",
+    "headline_nothing_measured": lambda quick: _("Nothing was measured{remarks}.", remarks=_remarks(quick)),
     "headline_others_took_cpu": _others_took_cpu,
-    "headline_no_figure": lambda quick: f"No trial gave a usable figure; the checks give the reasons{_remarks(quick)}.",
+    "headline_no_figure": lambda quick: _(
+        "No trial gave a usable figure; the checks give the reasons{remarks}.", remarks=_remarks(quick)
+    ),
     "headline_figures": _figures,
     "headline_level": "{level} {figure}",
     "headline_cost": _cost,
@@ -101,10 +149,19 @@ HEADLINE: dict[str, str | Callable[..., str]] = {
 
 
 def _trust(good: int, once: int, of: int, within_share: float, others: Sequence[str]) -> str:
-    said = f"{good} of {of} {'figure' if of == 1 else 'figures'} good within {whole_percent(within_share)}"
-    its = "its bounds are" if once == 1 else "their bounds are"
-    few = [f"{once} had too few trials for an interval, though no check failed (✓) and {its} small"] if once else []
-    return "; ".join([said, *few, *others])
+    said = several(
+        of,
+        "{good} of {n} figure good within {within}",
+        "{good} of {n} figures good within {within}",
+        good=good,
+        within=whole_percent(within_share),
+    )
+    few = several(
+        once,
+        "{n} had too few trials for an interval, though no check failed (✓) and its bounds are small",
+        "{n} had too few trials for an interval, though no check failed (✓) and their bounds are small",
+    )
+    return "; ".join([said, *([few] if once else []), *others])
 
 
 TRUST: dict[str, str | Callable[..., str]] = {
@@ -126,31 +183,47 @@ TRUST: dict[str, str | Callable[..., str]] = {
 
 
 def _cut_short(done: int, needed: int, at_most: bool, folder: str) -> str:
-    number = f"at most {needed}" if at_most else f"{needed}"
-    return (
-        f"{done} of {number} trials are finished: the run was cut short; `loadstone run --resume {folder}` resumes it."
+    number = _("at most {needed}", needed=needed) if at_most else f"{needed}"
+    return _(
+        "{done} of {number} trials are finished: the run was cut short; `loadstone run --resume {folder}` resumes it.",
+        done=done,
+        number=number,
+        folder=folder,
     )
 
 
 def _judged_otherwise(trials: int) -> str:
-    return f"{several(trials, 'trial is', 'trials are')} judged differently by this version than when the run was made."
+    return _(
+        "{trials} judged differently by this version than when the run was made.",
+        trials=several(trials, "{n} trial is", "{n} trials are"),
+    )
 
 
 def _scaled(scale: float) -> str:
     share = f"{digits(100 * scale)} %"
-    return f"Scaled: users (where the experiment scales them) and rows are {share} of what the experiment says."
+    return _(
+        "Scaled: users (where the experiment scales them) and rows are {share} of what the experiment says.",
+        share=share,
+    )
 
 
 def _measured_again(trials: int, blocks: int) -> str:
-    return f"{several(trials, 'trial')} of {several(blocks, 'block')} measured again: only the last counts."
+    return _(
+        "{trials} of {blocks} measured again: only the last counts.",
+        trials=several(trials, "{n} trial", "{n} trials"),
+        blocks=several(blocks, "{n} block", "{n} blocks"),
+    )
 
 
 def _speed_varied(cpus: Sequence[str]) -> str:
-    return f"The machine's own speed varied between trials (slowest tenth against fastest tenth): {', '.join(cpus)}."
+    return _(
+        "The machine's own speed varied between trials (slowest tenth against fastest tenth): {cpus}.",
+        cpus=", ".join(cpus),
+    )
 
 
 def _left_out(tables: Sequence[str]) -> str:
-    return f"Left out of a quick run: {'; '.join(tables)}."
+    return _("Left out of a quick run: {tables}.", tables="; ".join(tables))
 
 
 def _sources(study: str, others: Sequence[str]) -> str:
@@ -158,8 +231,8 @@ def _sources(study: str, others: Sequence[str]) -> str:
     if not others:
         return study
     *init, last = others
-    listed = f"{', '.join(init)}, and {last}" if init else last
-    return f"{study}; also {listed}"
+    further = _("{first}, and {last}", first=", ".join(init), last=last) if init else last
+    return _("{study}; also {others}", study=study, others=further)
 
 
 def _link(
@@ -171,11 +244,21 @@ def _link(
 ) -> str:
     added = "what it added was not measured"
     if added_ns:
-        added = f"it added {_milliseconds(added_ns)} to a round trip before the trials"
+        added = _("it added {milliseconds} to a round trip before the trials", milliseconds=_milliseconds(added_ns))
     if added_ns and in_drives_ns:
-        added = f"{added} and {_milliseconds(in_drives_ns)} during them"
-    cpu = "" if cpu_share is None else f"; it used {cpu_share:.0%} of a core on the generator's CPUs"
-    return f"Link of {server}: {requested_ns / 1e6:.2f} ms were required, {added}{cpu}."
+        added = _("{added} and {milliseconds} during them", added=added, milliseconds=_milliseconds(in_drives_ns))
+    cpu = (
+        ""
+        if cpu_share is None
+        else _("; it used {cpu_share:.0%} of a core on the generator's CPUs", cpu_share=cpu_share)
+    )
+    return _(
+        "Link of {server}: {requested_ns:.2f} ms were required, {added}{cpu}.",
+        server=server,
+        requested_ns=requested_ns / 1e6,
+        added=added,
+        cpu=cpu,
+    )
 
 
 def _milliseconds(interval_ns: Sequence[float]) -> str:
@@ -184,12 +267,12 @@ def _milliseconds(interval_ns: Sequence[float]) -> str:
 
 
 _WHY_NOT = {
-    "missing": "this system has none",
-    "disabled": "it is switched off here (kernel.io_uring_disabled)",
-    "forbidden": "this process may not use it (seccomp, as in containers)",
-    "too_old": "this kernel's is too old, it takes Linux 6.1",
-    "no_room": "the system had no memory or files left for it",
-    "unsuitable": "this system's does not do what is required",
+    "missing": marked("this system has none"),
+    "disabled": marked("it is switched off here (kernel.io_uring_disabled)"),
+    "forbidden": marked("this process may not use it (seccomp, as in containers)"),
+    "too_old": marked("this kernel's is too old, it takes Linux 6.1"),
+    "no_room": marked("the system had no memory or files left for it"),
+    "unsuitable": marked("this system's does not do what is required"),
 }
 NOTES: dict[str, str | Callable[..., str]] = {
     "note_cut_short": _cut_short,
@@ -200,12 +283,14 @@ NOTES: dict[str, str | Callable[..., str]] = {
     "note_measured_again": _measured_again,
     "note_speed_varied": _speed_varied,
     "note_link": _link,
-    "note_speed_of_cpu": lambda cpu, spread_share: f"{cpu} by {spread_share:.0%}",
+    "note_speed_of_cpu": lambda cpu, spread_share: _("{cpu} by {spread_share:.0%}", cpu=cpu, spread_share=spread_share),
     "note_judged_otherwise": _judged_otherwise,
     "note_scaled": _scaled,
     "note_left_out_of_quick": _left_out,
     "note_engine_build": "The engine is a {profile} build, so the figures show its own cost: run `make setup`.",
-    "note_back_end": lambda reason: f"The generator used epoll in place of io_uring: {_WHY_NOT[reason]}.",
+    "note_back_end": lambda reason: _(
+        "The generator used epoll in place of io_uring: {why_not}.", why_not=translated(_WHY_NOT[reason])
+    ),
     "note_huge_pages": (
         "Transparent huge pages are `always`: a server that forks then stalls longer; Redis advises `madvise`."
     ),
@@ -221,8 +306,13 @@ NOTES: dict[str, str | Callable[..., str]] = {
 
 
 def _full(undecided: int) -> str:
-    why = f"what is undecided ({several(undecided, 'comparison')})" if undecided else "longer trials and every table"
-    return f"the full study, for {why}"
+    if not undecided:
+        return _("the full study, for longer trials and every table")
+    return several(
+        undecided,
+        "the full study, for what is undecided ({n} comparison)",
+        "the full study, for what is undecided ({n} comparisons)",
+    )
 
 
 NEXT_STEP: dict[str, str | Callable[..., str]] = {
@@ -230,7 +320,10 @@ NEXT_STEP: dict[str, str | Callable[..., str]] = {
     "next_longer_budget": "with a budget that is long enough to measure something",
     "next_doctor": "what this machine lacks for measuring",
     "next_resume": "the run was cut short; resume it",
-    "next_more_time": lambda undecided: f"more time may decide what is undecided ({several(undecided, 'comparison')})",
+    "next_more_time": lambda undecided: _(
+        "more time may decide what is undecided ({undecided})",
+        undecided=several(undecided, "{n} comparison", "{n} comparisons"),
+    ),
     "next_full": _full,
     "next_tables": "the figures for other programs and for a repository",
 }
