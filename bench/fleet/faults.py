@@ -654,10 +654,10 @@ def judged(lab: Lab, one: Fault) -> dict[str, Any]:
     finally:
         with contextlib.suppress(psutil.NoSuchProcess):
             running.process.kill()
-        if seen.quiet == AGENTS:  # nobody may have told the agents that they are free
-            time.sleep(max(0.0, seen.at + 2 * CLAIM_S - time.time()))
         shutil.rmtree(running.folder, ignore_errors=True)
         lab.repair()
+        if seen.quiet:  # nobody may have told these agents that they are free
+            time.sleep(CLAIM_S)
 
 
 def _second_trial(lab: Lab, running: Running, begun: float) -> list[str]:
@@ -747,6 +747,7 @@ def work() -> None:
                     "said": f"{type(error).__name__}: {error}",
                 }
                 held.close()
+                time.sleep(3.0)  # the kernel removes its hosts a little later
                 lab = None
             print(json.dumps(row), flush=True)
 
