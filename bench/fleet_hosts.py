@@ -320,7 +320,7 @@ class Quota:
         self._two = (root / "cgroup.controllers").exists()
         self._paths = [root / own] if self._two else [root / "cpu" / own, root / "cpuacct" / own]
         for path in self._paths:
-            path.mkdir()
+            path.mkdir(exist_ok=True)
         if self._two:
             (self._paths[0] / "cpu.max").write_text(f"{round(100_000 * cpus)} 100000")
         else:
@@ -410,7 +410,7 @@ def _with_shares(
         "row": next((line for line in lines if re.match(r"[✓!✗] set ", line)), ""),
         "gain": [gain.get("verdict"), gain.get("measured")],
         "named": next((line for line in lines if "Agent agent-" in line), ""),
-        "bottleneck": [row["bottleneck"]["text"] for one in said for table in one["tables"] for row in table["rows"]],
+        "bottleneck": [limit.get("text") for one in said for limit in _bottlenecks(one)],
         "cpu_of_agents_s": {name: round(quotas[name].used_s() - used_s[name], 2) for name in there},
         "periods_held_back": {name: quotas[name].throttled() - held[name] for name in there},
         "server_cpu_s": round(of_server.used_s() - server_s, 2),
@@ -418,10 +418,14 @@ def _with_shares(
     }
 
 
+def _bottlenecks(analysis: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row["bottleneck"] or {} for table in analysis["tables"] for row in table["rows"]]
+
+
 def _command(network: Network, fleet: Members, words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     """`loadstone redis` on the scheduler's host, with the fleet."""
     return subprocess.run(
-        [*network.enter("scheduler"), *LOADSTONE, "redis", *words, "--fleet", fleet.address],
+        [*network.enter("scheduler"), *LOADSTONE, "redis", *words, "--fleet", fleet.address, "--share-machine"],
         env={**os.environ, **fleet.environment},
         capture_output=True,
         text=True,

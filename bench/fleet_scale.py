@@ -107,6 +107,9 @@ class SimulatedCluster:
             self._begun = True
             threading.Thread(target=self._deliver, args=args, daemon=True).start()
 
+    def send_all(self, members: Sequence[Member], function: Callable[..., object], *args: object) -> None:
+        """One message, whatever their number."""
+
     def listen(self, topic: str, heard: Heard) -> None:  # noqa: ARG002
         """See `Cluster`."""
         self._heard.append(heard)

@@ -32,9 +32,13 @@ class Some:
         """See `Cluster`."""
         return self._cluster.call(member, function, *args, timeout_s=timeout_s)
 
-    def send(self, members: Sequence[Member] | Member, *words: Any) -> None:
+    def send(self, member: Member, function: Callable[..., object], *args: object) -> None:
         """See `Cluster`."""
-        self._cluster.send(members, *words)  # type: ignore[arg-type]
+        self._cluster.send(member, function, *args)
+
+    def send_all(self, members: Sequence[Member], function: Callable[..., object], *args: object) -> None:
+        """See `Cluster`."""
+        self._cluster.send_all(members, function, *args)
 
     def listen(self, topic: str, heard: Heard) -> None:
         """See `Cluster`."""

@@ -112,6 +112,10 @@ class ScriptedCluster:
         elif function is on_agent.end:
             agent.ended += 1
 
+    def send_all(self, members: Sequence[Member], function: Callable[..., object], *args: Any) -> None:
+        for member in members:
+            self.send(member, function, *args)
+
     def listen(self, topic: str, heard: Heard) -> None:
         assert topic == on_agent.TOPIC
         self._heard.append(heard)

@@ -90,6 +90,23 @@ def test_what_is_said_is_heard_in_its_order(fleet: DaskCluster) -> None:
     assert heard == {member.name: [{"n": n, "text": "é"} for n in range(200)] for member in fleet.members}
 
 
+def test_what_is_sent_to_all_reaches_each_and_one_that_stands_still_holds_up_none(fleet: DaskCluster) -> None:
+    heard: dict[str, list[object]] = {}
+    fleet.listen("all", lambda name, message: heard.setdefault(name, []).append(message))
+    fleet.send_all(fleet.members, seam.say, "all", 0)
+    await_true(lambda: heard == {member.name: [0] for member in fleet.members}, str(heard))
+    still = psutil.Process(fleet.identities["agent-2"].pid)
+    still.suspend()
+    try:
+        for number in range(1, 6):
+            fleet.send_all(fleet.members, seam.say, "all", number)
+        await_true(lambda: len(heard["agent-1"]) == 6, str(heard), within_s=2)
+        assert heard["agent-2"] == [0]
+    finally:
+        still.resume()
+    await_true(lambda: sorted(map(str, heard["agent-2"])) == list("012345"), str(heard))
+
+
 def test_what_is_sent_and_fails_there_disturbs_nothing(fleet: DaskCluster) -> None:
     fleet.send(fleet.members[0], clocks.disagreement_ns)
     assert fleet.call(fleet.members[0], ping, timeout_s=10)

@@ -191,6 +191,11 @@ class DaskCluster:
         _require_function(function)
         self._run(self._sent(member, function, args))
 
+    def send_all(self, members: Sequence[Member], function: Callable[..., object], *args: object) -> None:
+        """See `seam.Cluster`. It is one message to the scheduler, which passes it on to each."""
+        _require_function(function)
+        self._run(self._sent_all(members, function, args))
+
     def listen(self, topic: str, heard: Heard) -> None:
         """See `seam.Cluster`."""
         with self._lock:
@@ -457,6 +462,19 @@ class DaskCluster:
             async with asyncio.timeout(SEND_S), self._ways.setdefault(member.name, asyncio.Lock()):
                 await self._asked(member, function, args)
 
+    async def _sent_all(
+        self, members: Sequence[Member], function: Callable[..., object], args: Sequence[object]
+    ) -> None:
+        client = self._client
+        there = [at for member in members if (at := self._addresses.get(member.name)) is not None]
+        if client is None or not there:
+            return
+        with contextlib.suppress(OSError, RuntimeError, ValueError, KeyError, TimeoutError):
+            async with asyncio.timeout(SEND_S):
+                await client.run(
+                    run_here, self._token, self._who, function, list(args), workers=there, on_error="return"
+                )
+
     async def _end_fleet(self) -> None:
         if self._client is not None:
             await self._client.shutdown()
@@ -498,8 +516,7 @@ class DaskCluster:
         """And have those that were started know that this command is there."""
         if (self._token or self._launched) and time.monotonic() > self._renewed + CLAIM_S / 5:
             self._renewed = time.monotonic()
-            for member in self._members:
-                self._ask(member, ping, [])
+            self._run(self._sent_all(self._members, ping, []))
 
     def _unreachable(self, error: Exception) -> Exception:
         return UserError(

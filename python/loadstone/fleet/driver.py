@@ -460,8 +460,8 @@ class _Drive:
     def _renew(self) -> None:
         """In a thread of its own: whoever gets the intervals may take long over one."""
         while not self._over.wait(RENEWED_EVERY_S):
-            for share in self._waiting():
-                self._send(share, on_agent.renew, LEASE_S)
+            waiting = [share.member for share in self._waiting()]
+            self.cluster.send_all(waiting, on_agent.renew, self.name, LEASE_S)
 
     def _take_all(self, wait_s: float, *, to_user: bool = True) -> None:
         """What was heard, after a wait for the first of it."""

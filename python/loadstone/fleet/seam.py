@@ -4,7 +4,7 @@ Nothing with a deadline rests on it: that a call returns, or that what a member 
 that `driver.py` watches over by itself, and load without renewal ends on the agent by itself (`engine_process.py`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
@@ -78,6 +78,12 @@ class Cluster(Protocol):
 
     def send(self, member: Member, function: Callable[..., object], *args: object) -> None:
         """Have a function called there, without waiting and without an answer. From any thread; raises nothing."""
+
+    def send_all(self, members: Sequence[Member], function: Callable[..., object], *args: object) -> None:
+        """The same to several, all at once: it may overtake what else is sent, and one that stands still holds up none.
+
+        Without an answer. From any thread; raises nothing.
+        """
 
     def listen(self, topic: str, heard: Heard) -> None:
         """Have all heard that members say on a topic from now on: what each says in its order, from another thread."""
