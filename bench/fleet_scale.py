@@ -135,7 +135,7 @@ class SimulatedCluster:
                 lambda number: f'{{"type": "interval", "drive": "{drive}", "interval": {told[number % len(told)]}}}'  # noqa: B023
             )
             self.sent_bytes = heartbeats + intervals
-        self._say_all(lambda _: f'{{"type": "record", "drive": "{drive}", "record": {self._record}}}')
+        self._say_all(lambda _: f'{{"type": "records", "drive": "{drive}", "records": [{self._record}]}}')
 
     def _say_all(self, line_of: Callable[[int], str]) -> int:
         """What all agents say at once; so many bytes."""
@@ -160,6 +160,10 @@ class OneClock:
     def offset(self, member: Member, at_ns: int | None = None) -> ClockOffset:  # noqa: ARG002
         """None."""
         return ClockOffset(0, 20_000)
+
+    def moved_ns(self, member: Member) -> int:  # noqa: ARG002
+        """It never does."""
+        return 0
 
 
 def followed(agents: int, seconds: int, intervals: Sequence[str], record: str) -> dict[str, Any]:

@@ -69,6 +69,10 @@ class Noting:
             self.begin_ns = at_ns
         return self._clocks.offset(member, at_ns)
 
+    def moved_ns(self, member: Member) -> int:
+        """See `Clocks`."""
+        return self._clocks.moved_ns(member)
+
 
 class Drives:
     """One drive after another on some agents of a fleet."""
