@@ -6,6 +6,8 @@ The folders are copies of the frozen runs (hard links), each with the analysis t
 import argparse
 import json
 import os
+import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -15,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import httpx
 from tests.frozen_runs import names, unpacked
 
 from loadstone.analyse.analysis import analyse
@@ -73,7 +76,32 @@ def main() -> None:
             "index_bytes": Path(made, "index.sqlite").stat().st_size,
         }
         assert index.find(parse_query(""), most=1).total == found["runs"]
-    print(json.dumps(found))
+        found |= served(root, Path(made))
+    print(json.dumps({"date": f"{datetime.now(UTC):%Y-%m-%d}", "cpus": os.cpu_count(), **found}))
+
+
+def served(root: Path, folder: Path) -> dict[str, object]:
+    """The page of a real server, whose cache is empty: the first time, until all runs are in it, and later."""
+    command = [sys.executable, "-m", "loadstone", "serve", "--port", "0", "--runs", str(root)]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+    try:
+        assert process.stdout is not None
+        printed = next(
+            found for line in process.stdout if (found := re.search(r"(http\S+?)/\S*open=(\S+)", line.decode()))
+        )
+        with httpx.Client(base_url=printed[1], timeout=60) as client:
+            client.get("/", params={"open": printed[2]}, follow_redirects=True)
+            first_s = seconds(lambda: client.get("/runs"))
+            began = time.perf_counter()
+            while 'class="reading"' in client.get("/runs").text:
+                time.sleep(0.2)
+            whole_s = time.perf_counter() - began
+            later = [round(seconds(lambda: client.get("/runs")), 4) for _ in range(5)]
+            return {"page_first_s": first_s, "page_whole_after_s": whole_s, "page_later_s": later}
+    finally:
+        process.terminate()
+        process.wait()
 
 
 if __name__ == "__main__":
