@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
 from tests.browsers import screen
 from tests.frozen_runs import unpacked
-from tests.serve.conftest import Pages, serving
+from tests.serve.conftest import PATIENCE_S, Pages, serving
 
 from loadstone.analyse.analysis import analyse
 from loadstone.compare import compare
@@ -152,9 +153,10 @@ def test_the_way_from_the_list_to_a_trial_in_a_browser(pages: Pages, browser: we
     for name in (A, B):
         browser.find_element(By.CSS_SELECTOR, f'input[value="{name}"]').click()
     browser.find_element(By.CSS_SELECTOR, 'button[form="picked"]').click()
-    assert len(browser.find_elements(By.CSS_SELECTOR, "figure svg")) == 2
+    wait = WebDriverWait(browser, PATIENCE_S)
+    wait.until(lambda shown: len(shown.find_elements(By.CSS_SELECTOR, "figure svg")) == 2)
     browser.find_element(By.LINK_TEXT, f"{A}: {A} (redis, 16 trials)").click()
-    assert browser.find_element(By.TAG_NAME, "h1").text
+    wait.until(lambda shown: shown.find_elements(By.CSS_SELECTOR, "nav.hosted"))
     bar = browser.find_element(By.CSS_SELECTOR, "nav.hosted")
     assert bar.value_of_css_property("display") == "flex"
     address = browser.find_element(By.CSS_SELECTOR, '#trials a[href*="/trials/"]').get_attribute("href")

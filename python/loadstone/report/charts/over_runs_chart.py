@@ -3,6 +3,7 @@
 import altair as alt
 
 from loadstone.analyse.over_runs import AT_RATE, RATIO, Line, OverRuns, Point
+from loadstone.language import _
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Values, layer, make, named
@@ -24,7 +25,7 @@ def over_runs_chart(found: OverRuns) -> Chart | None:
     colours = alt.Scale(domain=names, range=list(theme.SERIES[: len(names)]))
     base = named("points").encode(
         x=alt.X("ms:T", scale=alt.Scale(type="utc"), axis=_time_axis(values)),
-        color=alt.Color("line:N", sort=names, scale=colours, title="line"),
+        color=alt.Color("line:N", sort=names, scale=colours, title=_("line")),
     )
     y = _axis(values, found.metric)
     path = base.mark_line(strokeWidth=1.5, opacity=0.7).encode(y=y)
@@ -33,12 +34,20 @@ def over_runs_chart(found: OverRuns) -> Chart | None:
     left = len(found.lines) - len(lines)
     return make(
         "over-runs",
-        f"{figure_name(found.metric)} over runs",
-        "A bar is the 95 % interval of that run alone: two runs of the same thing may differ by some 4 % more. "
-        "A line joins runs of one machine, versions, settings and load."
-        + (f" {left} older lines are left out." if left else ""),
-        f"{figure_name(found.metric)} of {fmt.plain(found.label)}: "
-        + "; ".join(_spoken(line, found.metric) for line in lines),
+        _("{figure} over runs", figure=figure_name(found.metric)),
+        " ".join(
+            [
+                _("A bar is the 95 % interval of that run alone; two runs of the same thing may differ by 4 % more."),
+                _("A line joins runs of one machine, versions, settings and load."),
+                *([_("{number} older lines are left out.", number=left)] if left else []),
+            ]
+        ),
+        _(
+            "{figure} of {place}: {lines}",
+            figure=figure_name(found.metric),
+            place=fmt.plain(found.label),
+            lines="; ".join(_spoken(line, found.metric) for line in lines),
+        ),
         layer(path, spans, points, width=theme.WIDTH - 120, height=280),
         {"points": values},
         condition=fmt.plain(found.label),
@@ -48,14 +57,15 @@ def over_runs_chart(found: OverRuns) -> Chart | None:
 def _time_axis(values: Values) -> alt.Axis:
     days = (max(value["ms"] for value in values) - min(value["ms"] for value in values)) / 86_400_000
     form = "%Y-%m-%d" if days > 3 else "%m-%d %H:%M"
-    return alt.Axis(title="began (UTC)", grid=False, labelOverlap=True, format=form, tickCount=8)
+    return alt.Axis(title=_("began (UTC)"), grid=False, labelOverlap=True, format=form, tickCount=8)
 
 
 def figure_name(metric: str) -> str:
     """What a metric is called, `ratio` too."""
     if metric == RATIO:
-        return "ratio, compared against reference"
-    return f"{metric_text(metric)}, at the rate that was held" if metric.startswith(AT_RATE) else metric_text(metric)
+        return _("ratio, compared against reference")
+    name = metric_text(metric)
+    return _("{figure}, at the rate that was held", figure=name) if metric.startswith(AT_RATE) else name
 
 
 def figure_text(metric: str, value: float | None) -> str:
@@ -103,4 +113,10 @@ def _axis(values: Values, metric: str) -> alt.Y:
 
 def _spoken(line: Line, metric: str) -> str:
     first, last = (interval_text(metric, point) for point in (line.points[0], line.points[-1]))
-    return f"line {line.name}, {len(line.points)} runs, from {first} to {last}"
+    return _(
+        "line {name}, {number} runs, from {first} to {last}",
+        name=line.name,
+        number=len(line.points),
+        first=first,
+        last=last,
+    )

@@ -1,11 +1,13 @@
 """Two runs laid over each other: rates of every condition, and the response times of one of them as curves."""
 
+import json
 from math import log10
 from statistics import median
 
 import altair as alt
 
 from loadstone.analyse.overlaid import Overlaid, OverlaidSide
+from loadstone.language import _
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Values, layer, make, named
@@ -13,7 +15,7 @@ from loadstone.report.charts.theme import duration_axis, duration_scale
 
 _ROWS_MAX = 24
 _TICKS = (1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
-_LABEL = "datum.value === 1 ? 'fastest' : datum.value === 2 ? 'P50' : 'P' + format(100 - 100 / datum.value, '~f')"
+_LABEL = "datum.value === 1 ? {} : datum.value === 2 ? 'P50' : 'P' + format(100 - 100 / datum.value, '~f')"
 
 
 def rates_of_runs(places: list[Overlaid]) -> Chart | None:
@@ -30,7 +32,7 @@ def rates_of_runs(places: list[Overlaid]) -> Chart | None:
         x=alt.X(
             "rate:Q",
             scale=alt.Scale(zero=False, nice=True),
-            axis=alt.Axis(title="correct replies a second", grid=True, tickCount=7),
+            axis=alt.Axis(title=_("correct replies a second"), grid=True, tickCount=7),
         ),
         yOffset=alt.YOffset("run:N", sort=runs),
         color=alt.Color("run:N", sort=runs, scale=alt.Scale(domain=runs, range=list(theme.SERIES[:2])), title=None),
@@ -49,10 +51,14 @@ def rates_of_runs(places: list[Overlaid]) -> Chart | None:
     left = len(places) - len(shown)
     return make(
         "two-rates",
-        "Rates of both runs",
-        "A circle is a trial, a bar the median of its run."
-        + (f" {left} more conditions are left out." if left else ""),
-        "Goodput of both runs by condition. " + "; ".join(map(_spoken, shown)),
+        _("Rates of both runs"),
+        " ".join(
+            [
+                _("A circle is a trial, a bar the median of its run."),
+                *([_("{number} more conditions are left out.", number=left)] if left else []),
+            ]
+        ),
+        " ".join([_("Goodput of both runs by condition."), "; ".join(map(_spoken, shown))]),
         picture,
         {"trials": trials, "typical": typical},
     )
@@ -65,18 +71,28 @@ def _rates(shown: list[Overlaid]) -> tuple[Values, Values]:
         for side in (one.a, one.b):
             common = {"condition": _place(one), "run": side.run}
             for rate in side.rates_per_s:
-                trials.append({**common, "rate": rate, "tip": f"{side.run}: {fmt.rate(rate)} a second"})
+                trials.append(
+                    {**common, "rate": rate, "tip": _("{run}: {rate} a second", run=side.run, rate=fmt.rate(rate))}
+                )
             middle = median(side.rates_per_s)
-            typical.append({**common, "rate": middle, "tip": f"{side.run}, median: {fmt.rate(middle)} a second"})
+            typical.append(
+                {
+                    **common,
+                    "rate": middle,
+                    "tip": _("{run}, median: {rate} a second", run=side.run, rate=fmt.rate(middle)),
+                }
+            )
     return trials, typical
 
 
 def _place(one: Overlaid) -> str:
-    return fmt.plain(one.place) or "all"
+    return fmt.plain(one.place) or _("all")
 
 
 def _spoken(one: Overlaid) -> str:
-    sides = (f"{side.run} {fmt.rate(median(side.rates_per_s))} a second" for side in (one.a, one.b))
+    sides = (
+        _("{run}: {rate} a second", run=side.run, rate=fmt.rate(median(side.rates_per_s))) for side in (one.a, one.b)
+    )
     return f"{_place(one)}: {', '.join(sides)}"
 
 
@@ -90,7 +106,12 @@ def latencies_of_runs(one: Overlaid) -> Chart | None:
             "run": side.run,
             "tail": 1 / point.beyond,
             "ns": point.ns,
-            "tip": f"{side.run}: {fmt.duration(point.ns)}, longer: {fmt.percent(point.beyond)}",
+            "tip": _(
+                "{run}: {time}, longer: {share}",
+                run=side.run,
+                time=fmt.duration(point.ns),
+                share=fmt.percent(point.beyond),
+            ),
         }
         for side in sides
         for point in side.curve
@@ -103,23 +124,23 @@ def latencies_of_runs(one: Overlaid) -> Chart | None:
     lengths = [point.ns for side in sides for point in side.curve if point.ns > 0]
     ends = [1, max(10.0, furthest)]
     axis = alt.Axis(
-        title="quantile of the response time (log scale)",
+        title=_("quantile of the response time (log scale)"),
         values=[tick for tick in _TICKS if tick <= ends[1]],
-        labelExpr=_LABEL,
+        labelExpr=_LABEL.format(json.dumps(_("fastest"))),
         grid=True,
     )
     base = named("curves").encode(
         x=alt.X("tail:Q", scale=alt.Scale(type="log", domain=ends, nice=False), axis=axis),
-        y=alt.Y("ns:Q", scale=duration_scale(lengths), axis=duration_axis("response time", lengths, grid=True)),
+        y=alt.Y("ns:Q", scale=duration_scale(lengths), axis=duration_axis(_("response time"), lengths, grid=True)),
         color=alt.Color("run:N", sort=runs, scale=alt.Scale(domain=runs, range=list(theme.SERIES[:2])), title=None),
     )
     lines = base.mark_line(strokeWidth=2)
     points = base.mark_point(filled=True, size=14, opacity=0.9, aria=True).encode(description=TIP)
     return make(
         "two-latencies",
-        "Response times of both runs",
-        "Failures count as infinitely late. A curve ends where fewer than 100 operations lie beyond.",
-        f"Response times of {_place(one)}. " + "; ".join(_spoken_curve(side) for side in sides),
+        _("Response times of both runs"),
+        _("Failures count as infinitely late. A curve ends where fewer than 100 operations lie beyond."),
+        " ".join([_("Response times of {place}.", place=_place(one)), "; ".join(map(_spoken_curve, sides))]),
         layer(lines, points, width=theme.WIDTH - 120, height=300),
         {"curves": values},
         condition=_place(one),
@@ -131,5 +152,5 @@ def _spoken_curve(side: OverlaidSide) -> str:
     for header, beyond in (("P50", 0.5), ("P90", 0.1), ("P99", 0.01), ("P99.9", 0.001)):
         near = min(side.curve, key=lambda point: abs(log10(point.beyond) - log10(beyond)))
         if abs(log10(near.beyond) - log10(beyond)) < 0.1:
-            said.append(f"{header} about {fmt.duration(near.ns)}")
+            said.append(_("{quantile} about {time}", quantile=header, time=fmt.duration(near.ns)))
     return f"{side.run}: {', '.join(said)}"

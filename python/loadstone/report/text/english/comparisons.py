@@ -355,10 +355,14 @@ def _lengthened(slice_s: float | None, why: str) -> str:
 
 def _slices_of_runs(group: str, names: Sequence[str], slices_s: Sequence[float]) -> str:
     longer, shorter = (0, 1) if slices_s[0] > slices_s[1] else (1, 0)
-    return (
-        f"{group}: {names[longer]} was measured in slices of {slice_text(slices_s[longer])}, {names[shorter]} of "
-        f"{slice_text(slices_s[shorter])}: slices get longer where something carries over, and at the end nothing was "
-        "found to in either."
+    return _(
+        "{group}: {longer} was measured in slices of {long}, {shorter} of {short}: slices get longer where something "
+        "carries over, and at the end nothing was found to in either.",
+        group=group,
+        longer=names[longer],
+        long=slice_text(slices_s[longer]),
+        shorter=names[shorter],
+        short=slice_text(slices_s[shorter]),
     )
 
 
