@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.analyse.model import Analysis, AtOnce, ResultTable, Row
 from loadstone.record.facts import AvgMax
 from loadstone.report.tables.columns import columns_for
 from loadstone.report.tables.study_columns import STUDY_COLUMNS
@@ -219,3 +219,12 @@ def test_parts_are_known_by_the_kind_that_their_record_carries(application: Anal
     )
     assert cells(table, "store_cpu") == [f"{1000 * row.seen['mariadb']['cpu_share'].max:.0f}m"]
     assert cells(table, "app_cpu") == ["93 / 98 %"]
+
+
+def test_what_the_generator_stayed_awake_for_is_no_part_of_what_a_request_costs_it() -> None:
+    at_once = AtOnce(wakeups_per_s=9.0, replies_a_wakeup=1.0, requests_a_send=1.0, awake=0.7)
+    row = Row.model_construct(cpu_share={"generator": 0.9}, at_once=at_once, throughput_per_s=10_000.0)
+    asleep = row.model_copy(update={"at_once": None})
+
+    assert [STUDY_COLUMNS["driver_cpu"].value(one) for one in (row, asleep)] == pytest.approx([20_000, 90_000])
+    assert [STUDY_COLUMNS["generator_cpu"].cell(one) for one in (row, asleep)] == ["90 % (awake in waits 70 %)", "90 %"]

@@ -75,7 +75,9 @@ def _generator_cpu(row: Row) -> str:
     share, awake = row.cpu_share.get(DRIVER), _awake(row)
     if share is None:
         return ""
-    return fmt.percent(share) + (f" (awake in waits {fmt.percent(awake)})" if awake >= _AWAKE_SHOWN else "")
+    if awake < _AWAKE_SHOWN:
+        return fmt.percent(share)
+    return _("{share} (awake in waits {awake})", share=fmt.percent(share), awake=fmt.percent(awake))
 
 
 def store_cores(row: Row) -> dict[str, float]:
