@@ -101,6 +101,53 @@ def test_of_two_monitors_that_see_a_part_one_has_it(namespace: str) -> None:
     assert figures(samples, "db-2.host")["machine_number"] == 2
 
 
+class WithSlowOne(OneMonitor):
+    """`db-2` takes its time for an answer."""
+
+    def call(self, member: Member, function: Callable[..., T], *args: object, timeout_s: float) -> T:
+        if member.name == "db-2" and function is monitor.sample:
+            time.sleep(0.9)
+        return super().call(member, function, *args, timeout_s=timeout_s)
+
+
+@pytest.mark.fault(
+    "A fleet's monitor is slow", "the others' figures are not delayed; its own come at the next moment", area="fleet"
+)
+def test_a_slow_monitor_does_not_delay_the_others() -> None:
+    slow = Member("db-2", "tls://10.231.7.3:8787", "monitor", "db-2.example")
+    fleet = FleetMonitors(WithSlowOne(BESIDE, slow), lambda _: [])
+    (beside,) = fleet.watching(Watch(elsewhere=APP))
+    began = time.monotonic()
+    first = list(beside.sample(0.0))
+    took_s = time.monotonic() - began
+    asked_s = steady_clock.unix_s()
+    time.sleep(0.5)
+    second = list(beside.sample(0.0))
+    assert {sample.part for sample in first} == {"db-1.host"}
+    assert took_s < 0.9
+    assert {sample.part for sample in second} == {"db-1.host", "db-2.host"}
+    late = [sample.unix_s for sample in second if sample.part == "db-2.host"]
+    assert all(asked_s - 0.2 < at_s < asked_s + 0.5 for at_s in late)  # when it was seen, not when it was told
+
+
+def test_one_that_did_not_answer_as_a_condition_began_has_its_parts_later(
+    namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loadstone.fleet.monitors.AGAIN_S", 0.1)
+    cluster = OneMonitor(BESIDE)
+    fleet = FleetMonitors(cluster, lambda _: [])
+    with listener(namespace):
+        cluster.gone = True
+        (beside,) = fleet.watching(Watch(elsewhere=APP))
+        cluster.gone = False
+        time.sleep(0.15)
+        samples: list[Sample] = []
+        for _ in range(20):
+            samples += beside.sample(0.0)
+            time.sleep(0.02)
+    assert figures(samples, "app")["alive"] == 1
+
+
 def test_a_fleet_without_monitors_adds_nothing() -> None:
     agent = Member("agent-1", "tls://10.231.7.2:8787", "agent", "load-1")
     cluster = OneMonitor(agent)

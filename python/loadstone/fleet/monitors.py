@@ -7,7 +7,7 @@ did not say is missing, as with any monitor, and the run goes on.
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict
 from typing import Self, TypeVar
 
@@ -24,8 +24,12 @@ from loadstone.software.metric import by_name
 T = TypeVar("T")
 BEGIN_S = 10.0
 """How long a monitor may take to find the processes of the parts."""
-ANSWER_S = 0.5
-AGAIN_S = 5.0
+BEGUN_S = 3.0
+"""So long a condition waits for that; of one that is slower the parts are known later."""
+ANSWER_S = 2.0
+AT_ONCE_S = 0.5
+"""So long a moment waits for all; one that is slower does not delay the others, and is told at the next moment."""
+AGAIN_S = 2.0
 """So long one is left out that did not answer."""
 CLOCK_S = 30.0
 """After so long its clock is compared anew."""
@@ -54,7 +58,7 @@ class FleetMonitors:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.shutdown()
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def watching(self, watch: Watch) -> list[Monitor]:
         """All monitors for what a run lets them see."""
@@ -78,10 +82,10 @@ class _Member:
         self._not_before_s = 0.0
         self.machine = f"{member.name}{OTHER_MACHINE}"
 
-    def begin(self, watch: str, parts: Sequence[dict[str, object]]) -> dict[str, int]:
-        """Have it watch; the parts that it found, and their processes."""
+    def begin(self, watch: str, parts: Sequence[dict[str, object]]) -> set[str] | None:
+        """Have it watch; the parts that it found. None: it does not answer."""
         answer = self._ask(lambda: self._began(watch, parts))
-        return {} if answer is None else answer["pids"]
+        return None if answer is None else set(answer["pids"])
 
     def sample(self, watch: str, parts: Sequence[dict[str, object]]) -> tuple[float, on_monitor.Observed]:
         """What it sees now, and when that was as this process tells the time; nothing if it does not answer."""
@@ -129,23 +133,41 @@ class BesideServers:
     def __init__(self, beside: Sequence[_Member], pool: ThreadPoolExecutor, name: str, watch: Watch) -> None:
         self._beside, self._pool, self._name = beside, pool, name
         self._parts = [{"part": part, **asdict(where)} for part, where in watch.elsewhere.items()]
-        found = list(pool.map(lambda one: one.begin(name, self._parts), beside))
-        self._of: list[set[str]] = []
-        """The parts of each member: of two on one machine the first one has them."""
-        taken: set[str] = set()
-        for pids in found:
-            self._of.append(set(pids) - taken)
-            taken |= set(pids)
+        self._begun: list[Future[set[str] | None] | None] = [self._begin(one) for one in beside]
+        self._of: list[set[str]] = [set() for _ in beside]
+        """The parts of each member: of two on one machine the first one that told of them has them."""
+        wait([one for one in self._begun if one is not None], BEGUN_S)
+        self._take_parts()
+        self._asked: list[Future[tuple[float, on_monitor.Observed]] | None] = [None] * len(beside)
 
     def sample(self, unix_s: float) -> Iterator[Sample]:  # noqa: ARG002 (each has the time of its own machine)
-        """See `observe.sample.Monitor`."""
-        answers = list(self._pool.map(lambda one: one.sample(self._name, self._parts), self._beside))
-        for number, (member, parts, (at_s, observed)) in enumerate(
-            zip(self._beside, self._of, answers, strict=True), 1
-        ):
-            names = {HOST: member.machine, **{part: part for part in parts}}
-            for at_ns, part, metric, value in observed:
-                if part in names:
-                    yield Sample(at_s + (at_ns - observed[0][0]) / 1e9, names[part], metric, value)
-            for name in names.values() if observed else ():
-                yield Sample(at_s, name, "machine_number", float(number))
+        """See `observe.sample.Monitor`. What comes too late for this moment is told at the next one."""
+        self._take_parts()
+        for at, member in enumerate(self._beside):
+            if self._asked[at] is None and self._begun[at] is None:
+                self._asked[at] = self._pool.submit(member.sample, self._name, self._parts)
+        wait([one for one in self._asked if one is not None], AT_ONCE_S)
+        for at, asked in enumerate(self._asked):
+            if asked is not None and asked.done():
+                self._asked[at] = None
+                yield from self._told(at, *asked.result())
+
+    def _begin(self, member: _Member) -> "Future[set[str] | None]":
+        return self._pool.submit(member.begin, self._name, self._parts)
+
+    def _take_parts(self) -> None:
+        """Of those that have begun by now; one that did not answer is asked again."""
+        for at, begun in enumerate(self._begun):
+            if begun is not None and begun.done():
+                found = begun.result()
+                self._begun[at] = self._begin(self._beside[at]) if found is None else None
+                self._of[at] = (found or set()).difference(*self._of)
+
+    def _told(self, at: int, at_s: float, observed: on_monitor.Observed) -> Iterator[Sample]:
+        """The samples of one member."""
+        names = {HOST: self._beside[at].machine, **{part: part for part in self._of[at]}}
+        for at_ns, part, metric, value in observed:
+            if part in names:
+                yield Sample(at_s + (at_ns - observed[0][0]) / 1e9, names[part], metric, value)
+        for name in names.values() if observed else ():
+            yield Sample(at_s, name, "machine_number", float(at + 1))
