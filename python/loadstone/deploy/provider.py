@@ -18,10 +18,13 @@ from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import NO_LEDGER, Ledger
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.link import Link
+from loadstone.deploy.named_host import NamedHost, no_hosts
+from loadstone.deploy.processes.lease import Lease
 from loadstone.errors import Interrupted, UserError
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.required import HOST_NAME, OWN_HOST, THIS_MACHINE
 
-OWN_HOST = "own"
+LOOPBACK = "127.0.0.1"
 ConfigValue = str | int | float | bool
 Module = Literal["json"]
 
@@ -79,6 +82,13 @@ class DeployContext:
     """Where it is noted what is made on servers that are not ours, before it is made."""
     own_host: bool = False
     """Whether the server is to have a host of its own (`processes.own_host`)."""
+    listen: str = LOOPBACK
+    """Where servers and applications of ours listen: on loopback, or at the address of this machine by which the others
+    of a fleet reach it."""
+    lease: Lease | None = None
+    """Without its renewal what was started ends; None: it ends with this process."""
+    host_of: Callable[[str], NamedHost] = no_hosts
+    """A machine of the run's fleet, by the name that the experiment has. Raises UserError."""
     only_asking: bool = False
     """Whether a server that is not ours is only queried whether it can serve: nothing is made on it."""
 
@@ -200,17 +210,25 @@ class ServerSettings(BaseModel, ABC):
     shares that of the generator (`deploy.placement.own_cpus`)."""
     link: Link = None
     """The line between the server and what loads it, if it has one."""
-    host: Literal["this machine", "own"] = "this machine"
-    """Of one of ours: on loopback, or on a host of its own: a network namespace with an address of its own."""
+    host: str = THIS_MACHINE
+    """Of one of ours: `this machine`, on loopback; `own`: a network namespace with an address of its own; or the name
+    of a monitor of the fleet (`--fleet`), on whose machine it is started."""
 
     may_have_own_host: ClassVar[bool] = False
+    may_be_elsewhere: ClassVar[bool] = False
+    """Whether it may be started on a machine of the fleet: it is an `OwnServer`."""
 
     @field_validator("host")
     @classmethod
     def _host_can_be_made(cls, value: str) -> str:
+        kind = cls.model_fields["kind"].default
         if value == OWN_HOST and not cls.may_have_own_host:
-            kind = cls.model_fields["kind"].default
             raise ValueError(f"a server of kind '{kind}' has no host of its own; leave out host")
+        if value not in (THIS_MACHINE, OWN_HOST):
+            if not HOST_NAME.fullmatch(value):
+                raise ValueError(f"'{value[:80]}' is not the name of a host; write that of a monitor of the fleet")
+            if not cls.may_be_elsewhere:
+                raise ValueError(f"a server of kind '{kind}' cannot be started on another machine; leave out host")
         return value
 
     @abstractmethod

@@ -110,14 +110,14 @@ def listeners(ports: Collection[int]) -> dict[int, set[int | None]]:
     return pids
 
 
-def free_port() -> int:
-    """A loopback port on which nothing listens. Raises UserError if there is none."""
+def free_port(host: str = "127.0.0.1") -> int:
+    """A port of an address of this machine on which nothing listens. Raises UserError if there is none."""
     why = ""
     for port in random.sample(PORTS, len(PORTS)):
         try:
-            with socket.socket() as candidate:
+            with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as candidate:
                 candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                candidate.bind(("127.0.0.1", port))
+                candidate.bind((host, port))
                 return port
         except OSError as error:
             why = error.strerror or str(error)

@@ -1,7 +1,18 @@
 """What a trial wants to find when it starts, after substitution: subjects, data, and what is counted around it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+THIS_MACHINE, OWN_HOST = "this machine", "own"
+"""What `host` of a server may say that is not the name of a monitor of the fleet."""
+HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,252}[A-Za-z0-9])?")
+
+
+def named_host(settings: Mapping[str, object]) -> str | None:
+    """The monitor of the fleet on whose machine a server with these settings is to run; None: on this one."""
+    host = settings.get("host")
+    return None if host in (None, THIS_MACHINE, OWN_HOST) else str(host)
 
 
 @dataclass(frozen=True)
@@ -15,6 +26,8 @@ class RequiredSubject:
     limits: Mapping[str, object] = field(default_factory=dict)
     """Settings of `deploy.processes.resource_limits.Limits`, of each replica."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    host: str | None = None
+    """The monitor of the fleet on whose machine it is started; None: on this one."""
     warm_up_s: float | None = None
     """How long it is under each kind of load before its first trial; None: as its manifest says."""
 

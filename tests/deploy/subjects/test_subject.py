@@ -221,7 +221,7 @@ def test_a_port_that_is_taken_is_left_to_the_other(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         taken = silent.getsockname()[1]
         ports = iter([taken])
-        monkeypatch.setattr(replica_module, "free_port", lambda: next(ports, None) or real())
+        monkeypatch.setattr(replica_module, "free_port", lambda _="": next(ports, None) or real())
         monkeypatch.setattr(replica_module, "ASK_S", 0.2)
         (endpoint,) = shop().start(context)
         assert endpoint.port != taken

@@ -206,7 +206,7 @@ def test_a_port_that_is_taken_is_left_to_the_other(context: DeployContext, monke
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
         ports = iter([taken])
-        monkeypatch.setattr(sql_local, "free_port", lambda: next(ports, None) or real())
+        monkeypatch.setattr(sql_local, "free_port", lambda _="": next(ports, None) or real())
         server = MariaDbSettings().server("mariadb")
         try:
             assert server.start(context).port != taken

@@ -15,7 +15,7 @@ from loadstone.deploy.processes import local_server
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
 from loadstone.machine.local_ports import free_port
-from loadstone.software.redis import local, packages
+from loadstone.software.redis import packages
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import EmbeddedSettings, LocalRedis, ProcessSettings
 
@@ -94,8 +94,7 @@ def test_a_start_after_a_stop_is_another_server(server: LocalRedis, context: Dep
 def test_a_taken_port_is_given_up(server: LocalRedis, context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
     free = free_port()
     answers = iter([server._endpoint.port, free])
-    for module in (local, local_server):
-        monkeypatch.setattr(module, "free_port", lambda: next(answers))
+    monkeypatch.setattr(local_server, "free_port", lambda _: next(answers))
     other = EmbeddedSettings().server("other")
     assert other.start(context).port == free
     other.stop()

@@ -1,4 +1,4 @@
-"""Guards one server process: run as `python -I -S guard.py FOLDER`; the standard library and `log_filter.py`.
+"""Guards one server process: run as `python -I -S guard.py FOLDER [LEASE]`; the standard library and `log_filter.py`.
 
 The server is this program's child, and its standard input is a pipe that loadstone holds. When the pipe
 closes (loadstone ended, however it ended) or on SIGTERM, the server gets its own signal to end, after two seconds
@@ -6,6 +6,8 @@ SIGKILL, and the folder is removed. Should the guard itself be killed, Linux kil
 
 Input, a line each: first the `Spec` as JSON, then `start`, `stop`, `hold` or `release`. Output, a line of JSON
 each: `{"started": pid}`, `{"exited": status}` (negative: the signal), `{"failed": text}`, `{"held": true or false}`.
+With a lease (a second argument, in seconds) silence for so long counts as the end of the pipe; `renew` is heard and
+does nothing else. So a server ends, too, when whoever holds the pipe stands still.
 
 A server that is held does not run: SIGSTOP went to it and to all that it started, and SIGCONT lets it go on.
 The control group's freezer is not used for it: a process in a frozen group of version 1 does not even die of
@@ -51,8 +53,10 @@ PR_SET_CHILD_SUBREAPER = 36
 class Guard:
     """One server process at a time, started and stopped as ordered."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, lease_s: float | None = None) -> None:
         self.folder = folder
+        self.lease_s = lease_s
+        self.heard_s = time.monotonic()
         self.spec: dict[str, Any] = {}
         self.child: subprocess.Popen[bytes] | None = None
         self.pump: LogPump | None = None
@@ -69,7 +73,7 @@ class Guard:
         with selectors.DefaultSelector() as selector:
             selector.register(0, selectors.EVENT_READ)
             selector.register(wake, selectors.EVENT_READ)
-            while os.getppid() == self.parent:
+            while os.getppid() == self.parent and not self.is_over():
                 ready = {key.fd for key, _ in selector.select(PARENT_CHECK_S)}
                 if wake in ready and signal.SIGTERM in os.read(wake, 256):
                     return
@@ -78,11 +82,17 @@ class Guard:
                     received = os.read(0, 65536)
                     if not received:
                         return
+                    self.heard_s = time.monotonic()
                     *lines, pending = (pending + received).split(b"\n")
                     for line in lines:
                         self.obey(line.decode())
 
+    def is_over(self) -> bool:
+        return self.lease_s is not None and time.monotonic() - self.heard_s > self.lease_s
+
     def obey(self, line: str) -> None:
+        if line == "renew":
+            return
         if line == "start":
             self.start()
         elif line == "stop":
@@ -304,7 +314,7 @@ def tell(**message: object) -> None:
 
 def main() -> None:
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
-    guard = Guard(sys.argv[1])
+    guard = Guard(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else None)
     try:
         guard.serve()
     finally:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Literal
 
 from loadstone.bounds.beneath import open_file
 from loadstone.deploy.processes import guard
+from loadstone.deploy.processes.lease import Lease
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, Remark
@@ -61,8 +62,12 @@ class GuardedProcess:
         cpus: Sequence[int] = (),
         surroundings: Surroundings | None = None,
         log_within: Path | None = None,
+        lease: Lease | None = None,
     ) -> None:
-        """`log_within`: the folder from which on no link leads to the log; None: the one that the log stands in."""
+        """`log_within`: the folder from which on no link leads to the log; None: the one that the log stands in.
+
+        `lease`: without its renewal the command ends; None: it ends with this process alone.
+        """
         self.workspace = workspace
         self.log = log
         self._log_within = log_within
@@ -75,10 +80,14 @@ class GuardedProcess:
         self.held = False
         """Whether the command is up and does not run."""
         self._heard = b""
+        self._lease = lease
         around = surroundings or Surroundings()
         passed = [fd for fd in (around.standard_input, around.standard_output) if fd is not None]
         self._guard = subprocess.Popen(
-            [sys.executable, "-I", "-S", guard.__file__, str(workspace.path)],
+            [
+                *(sys.executable, "-I", "-S", guard.__file__, str(workspace.path)),
+                *(() if lease is None else (f"{lease.seconds:g}",)),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -98,6 +107,8 @@ class GuardedProcess:
             "standard_input": around.standard_input,
             "standard_output": around.standard_output,
         }
+        if lease is not None:
+            lease.add(self._renew)
 
     @property
     def guard_pid(self) -> int:
@@ -177,6 +188,8 @@ class GuardedProcess:
     def close(self) -> None:
         """End the command and its guard, remove the folder. May be called more than once."""
         self.pid = None
+        if self._lease is not None:
+            self._lease.remove(self._renew)
         if self._guard.stdin is not None and self._guard.stdout is not None:
             with contextlib.suppress(BrokenPipeError):
                 self._guard.stdin.close()
@@ -187,6 +200,10 @@ class GuardedProcess:
                 self._guard.wait()
             self._guard.stdout.close()
         self.workspace.remove()
+
+    def _renew(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # the guard is gone, or it is being closed
+            self._say("renew")
 
     def _say(self, line: str) -> None:
         if self._guard.stdin is None or self._guard.stdin.closed:
@@ -256,7 +273,7 @@ def guarded(
         log, within = context.log_of(f"{kind} {name}", f"{name}.log", workspace.path)
         arguments, around = command(workspace)
         around = replace(around, groups=limited.groups)
-        return GuardedProcess(arguments, workspace, log, context.cpus, around, within), limited
+        return GuardedProcess(arguments, workspace, log, context.cpus, around, within, context.lease), limited
     except BaseException:
         workspace.remove()
         raise

@@ -91,6 +91,23 @@ class Quiet:
     longest_s: float
 
 
+@runtime_checkable
+class Elsewhere(Protocol):
+    """What a part offers whose processes are on another machine."""
+
+    def await_quiet(self, rule: Quiet, going_on: Callable[[], None], report: Callable[[float], None]) -> float | None:
+        """See `await_quiet`; carried out there."""
+
+
+def await_quiet_of(
+    part: Part, rule: Quiet, going_on: Callable[[], None], report: Callable[[float], None] = lambda _: None
+) -> float | None:
+    """See `await_quiet`; of a server or subject, wherever it runs."""
+    if isinstance(part, Elsewhere):
+        return part.await_quiet(rule, going_on, report)
+    return await_quiet(list(part.pids.values()), rule, going_on, report)
+
+
 def await_quiet(
     roots: Collection[int], rule: Quiet, going_on: Callable[[], None], report: Callable[[float], None] = lambda _: None
 ) -> float | None:

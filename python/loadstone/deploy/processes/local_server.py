@@ -53,16 +53,24 @@ class OwnServer(OneProcess, ABC):
         """See `endings.Examinable`."""
         return ending_of_process(self._process.exit_status) if self._process is not None and not self.alive() else ""
 
+    def serving_at(self, endpoint: Endpoint) -> None:
+        """Its controls reach it there: it was started on another machine."""
+        self._endpoint = endpoint
+
     @abstractmethod
     def start(self, context: DeployContext) -> Endpoint:
         """See `provider.Server.start`."""
 
     def _make_host(self, context: DeployContext) -> str:
-        """Where it is to listen: on loopback, or on a host of its own, which is made. Raises UserError."""
+        """Where it is to listen: as the context says, or on a host of its own, which is made. Raises UserError."""
         if not context.own_host:
-            return Endpoint().host
+            return context.listen
         self._host = OwnHost(self.name)
         return self._host.address
+
+    def _free_port(self, address: str) -> int:
+        """One where it listens; on a host of its own, whose ports are all free, one that is free here."""
+        return free_port() if self._host else free_port(address)
 
     def _host_details(self) -> dict[str, str]:
         """For `ServerFacts.details`: empty on this machine's own network."""
@@ -85,7 +93,7 @@ class OwnServer(OneProcess, ABC):
             try:
                 self._await_ready(process)
             except PortTaken:
-                self._endpoint = self._endpoint.model_copy(update={"port": free_port()})
+                self._endpoint = self._endpoint.model_copy(update={"port": self._free_port(self._endpoint.host)})
                 continue
             self._read_back()
             return self._endpoint

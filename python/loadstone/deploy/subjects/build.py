@@ -142,7 +142,7 @@ def _run(what: str, command: Sequence[str], place: Path, log: Path, timeout_s: f
     name = what.split()[-1]
     workspace = Workspace(f"build-{name}", context.work_root)
     around = Surroundings(folder=place, inherited=os.environ.keys() - variables())
-    process = GuardedProcess(command, workspace, log, surroundings=around)
+    process = GuardedProcess(command, workspace, log, surroundings=around, lease=context.lease)
     try:
         started = reported = time.monotonic()
         context.progress(f"building {name}: {command[0]}")

@@ -67,9 +67,10 @@ def as_text(values: Any) -> Any:
 
 
 FILE = "subject.yaml"
-PLACES = frozenset({"port", "worker_ports", "output", "folder", "replica", "jvm_flags", "memory_mb"})
-"""What a command may ask for: its port, those of its workers with commas between, the build's output, a folder of its
-own that is removed with it, its number from 1, the manifest's JVM flags, and its memory limit in MB (10^6 bytes)."""
+PLACES = frozenset({"port", "host", "worker_ports", "output", "folder", "replica", "jvm_flags", "memory_mb"})
+"""What a command may ask for: its port, the address to listen at, the ports of its workers with commas between, the
+build's output, a folder of its own that is removed with it, its number from 1, the manifest's JVM flags, and its memory
+limit in MB (10^6 bytes)."""
 WORKERS_MAX = 64
 OF_SHELL = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 REFERENCE = re.compile(r"\$\{(\w[\w-]*)\.(\w+)\}")

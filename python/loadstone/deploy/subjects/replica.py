@@ -19,7 +19,7 @@ from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, gua
 from loadstone.deploy.processes.idle import OneProcess
 from loadstone.deploy.processes.resource_limits import Limited, Limits, Throttling
 from loadstone.deploy.processes.workspace import Workspace
-from loadstone.deploy.provider import DeployContext, silent
+from loadstone.deploy.provider import LOOPBACK, DeployContext, silent
 from loadstone.deploy.subjects.manifest import PLACES, WORKERS_MAX, Manifest, Run
 from loadstone.errors import UserError
 from loadstone.machine.local_ports import PORT_TRIES, free_port, listeners
@@ -65,11 +65,11 @@ def worker_count(run: Run, environment: Mapping[str, str], subject: str) -> int:
     return number
 
 
-def worker_ports(count: int, taken: int) -> tuple[int, ...]:
-    """So many free ports, without `taken`."""
+def worker_ports(count: int, taken: int, host: str = LOOPBACK) -> tuple[int, ...]:
+    """So many free ports of an address, without `taken`."""
     ports: dict[int, None] = {}
     while len(ports) < count:
-        if (port := free_port()) != taken:
+        if (port := free_port(host)) != taken:
             ports[port] = None
     return tuple(ports)
 
@@ -167,9 +167,9 @@ class Replica(OneProcess):
             UserError: its command cannot be run, or there is no room for its folder.
         """
         self._limits, self._context = limits, context
-        self._endpoint = Endpoint(port=free_port())
+        self._endpoint = Endpoint(host=context.listen, port=free_port(context.listen))
         count = worker_count(self._manifest.run, self._environment, self.name)
-        self.workers, self._worker_ports = (), worker_ports(count, self._endpoint.port)
+        self.workers, self._worker_ports = (), worker_ports(count, self._endpoint.port, context.listen)
         # The first replica tells for all that there are no limits.
         heard = context if self._number == 1 else dataclasses.replace(context, progress=silent)
         try:
@@ -255,7 +255,12 @@ class Replica(OneProcess):
 
     def _places(self, workspace: Workspace) -> dict[str, str]:
         build = self._manifest.build
-        places = {"port": str(self._endpoint.port), "folder": str(workspace.path), "replica": str(self._number)}
+        places = {
+            "port": str(self._endpoint.port),
+            "host": self._endpoint.host,
+            "folder": str(workspace.path),
+            "replica": str(self._number),
+        }
         if build is not None:
             places["output"] = str(self._place / build.output)
         if self._worker_ports:

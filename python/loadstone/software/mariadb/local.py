@@ -18,7 +18,7 @@ from loadstone.deploy.installed import Fact, output_of
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.local_server import PortTaken
 from loadstone.deploy.processes.resource_limits import Limits
-from loadstone.deploy.provider import ConfigValue, ServerSettings
+from loadstone.deploy.provider import LOOPBACK, ConfigValue, ServerSettings
 from loadstone.errors import UserError
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.session import SPELLING, canonical
@@ -63,6 +63,7 @@ class MariaDbSettings(ServerSettings):
     """
 
     kind: Literal["mariadb"] = "mariadb"
+    may_be_elsewhere = True
     settings: Annotated[dict[str, ConfigValue], AfterValidator(check_settings)] = Field(default_factory=dict)
     limits: Limits = Limits()
     folder: Path | None = None
@@ -114,7 +115,7 @@ class LocalMariaDb(OwnSqlServer):
     def _write_files(self, folder: Path) -> None:
         """The option file and what the server runs first, for our eyes only: what the experiment sets, then ours."""
         ours: dict[str, ConfigValue] = {
-            "bind_address": "127.0.0.1",
+            "bind_address": self._endpoint.host,
             "port": self._endpoint.port,
             "skip_name_resolve": True,
             "datadir": str(folder / DATA),
@@ -125,7 +126,8 @@ class LocalMariaDb(OwnSqlServer):
             "user": _own_user(),
         }
         (folder / TEMPORARY).mkdir(exist_ok=True)
-        init = init_text("127.0.0.1", self._endpoint.password or "")
+        who = LOOPBACK if self._endpoint.host == LOOPBACK else "%"
+        init = init_text(who, self._endpoint.password or "")
         write_private(folder, {OPTIONS: options_text(self._settings.settings, ours), INIT: init})
 
     def _why_it_ended(self, lines: Sequence[str]) -> Exception:

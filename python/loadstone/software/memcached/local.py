@@ -18,7 +18,6 @@ from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import UserError
-from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.memcached.control import MemcachedControl
@@ -66,6 +65,7 @@ class MemcachedSettings(ServerSettings):
 
     kind: Literal["memcached"] = "memcached"
     may_have_own_host = True
+    may_be_elsewhere = True
     binary: str | None = None
     settings: Annotated[dict[str, ConfigValue], AfterValidator(check_settings)] = Field(default_factory=dict)
     limits: Limits = Limits()
@@ -98,7 +98,7 @@ class LocalMemcached(OwnServer):
         self._binary = self._need()
         context.progress(f"starting {self.name} ({self._binary.name})")
         host = self._make_host(context)
-        self._endpoint = Endpoint(host=host, port=free_port(), username=USER, password=new_password())
+        self._endpoint = Endpoint(host=host, port=self._free_port(host), username=USER, password=new_password())
         try:
             self._process = self._guarded(context, self._settings.limits)
             return self._run(self._process)

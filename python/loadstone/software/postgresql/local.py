@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.local_server import PortTaken
 from loadstone.deploy.processes.resource_limits import Limits
-from loadstone.deploy.provider import ConfigValue, ServerSettings
+from loadstone.deploy.provider import LOOPBACK, ConfigValue, ServerSettings
 from loadstone.errors import UserError
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.programs import as_user, find, let_read, reached_by, server_user
@@ -60,6 +60,7 @@ class PostgresqlSettings(ServerSettings):
     """
 
     kind: Literal["postgresql"] = "postgresql"
+    may_be_elsewhere = True
     settings: Annotated[dict[str, ConfigValue], AfterValidator(check_settings)] = Field(default_factory=dict)
     limits: Limits = Limits()
     folder: Path | None = None
@@ -116,7 +117,7 @@ class LocalPostgresql(OwnSqlServer):
         home, user = folder / HOME, server_user()
         place = reached_by(user, home)
         ours: dict[str, ConfigValue] = {
-            "listen_addresses": "127.0.0.1",
+            "listen_addresses": self._endpoint.host,
             "port": self._endpoint.port,
             "unix_socket_directories": "",
             "data_directory": f"{place}/{DATA}",
@@ -126,7 +127,8 @@ class LocalPostgresql(OwnSqlServer):
             "log_destination": "stderr",
             "lc_messages": "C",
         }
-        logins = "host all all 127.0.0.1/32 scram-sha-256\n"
+        who = f"{LOOPBACK}/32" if self._endpoint.host == LOOPBACK else "all"
+        logins = f"host all all {who} scram-sha-256\n"
         write_private(home, {OPTIONS: options_text(self._settings.settings, ours), LOGINS: logins})
         for file in (OPTIONS, LOGINS):
             let_read(user, home / file)

@@ -19,7 +19,6 @@ from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts, ServerSettings
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import UserError
-from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.redis import packages
@@ -76,7 +75,8 @@ class LocalRedis(OwnServer):
         self._context = context
         self._parts = self._find()
         context.progress(f"starting {self.name} ({self._parts.binary.name})")
-        self._endpoint = Endpoint(host=self._make_host(context), port=free_port(), password=new_password())
+        host = self._make_host(context)
+        self._endpoint = Endpoint(host=host, port=self._free_port(host), password=new_password())
         try:
             self._process = self._guarded(context, self._limits)
             command = [str(self._parts.binary), str(self._process.workspace.path / CONFIG)]
@@ -132,6 +132,7 @@ class _FromPackage(ServerSettings):
     """`settings` are the server's own (`appendonly: yes`), written to its configuration and read back."""
 
     may_have_own_host = True
+    may_be_elsewhere = True
     settings: Settings = Field(default_factory=dict)
     limits: Limits = Limits()
 
@@ -170,6 +171,7 @@ class ProcessSettings(ServerSettings):
 
     kind: Literal["process"] = "process"
     may_have_own_host = True
+    may_be_elsewhere = True
     binary: str | None = None
     json_module: str | None = None
     settings: Settings = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A server that speaks SQL and that we start on a free loopback port, with a database of its own, under a guard."""
+"""A server that speaks SQL and that we start on a free port, with a database of its own, under a guard."""
 
 import dataclasses
 import time
@@ -74,7 +74,9 @@ class OwnSqlServer(OwnServer):
         self._context = context
         binary = self._need(self.program)
         context.progress(f"starting {self.name} ({binary.name})")
-        self._endpoint = Endpoint(port=free_port(), username=DATABASE, password=new_password())
+        self._endpoint = Endpoint(
+            host=context.listen, port=free_port(context.listen), username=DATABASE, password=new_password()
+        )
         try:
             self._process = self._guarded(context, self._settings.limits, self.around)
             self._make_data_folder(self._process)
