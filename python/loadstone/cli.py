@@ -58,7 +58,19 @@ WORD_MAX, LINE_MAX = 400, 2000
 RUN = "RUN"
 """A run's folder, or `latest`."""
 CHOOSES = (
-    *("only", "set", "servers", "subjects", "driver", "secret_files", "quick", "as_published", "scale", "budget"),
+    *(
+        "only",
+        "set",
+        "servers",
+        "subjects",
+        "hosts",
+        "driver",
+        "secret_files",
+        "quick",
+        "as_published",
+        "scale",
+        "budget",
+    ),
     *("blocks", "at_rate", "twin", "allow_any_command"),
 )
 """Of the options of a run: what is measured, and how long."""

@@ -272,6 +272,15 @@ class RunOptions:
             panel=PARTS,
         ),
     ] = ()
+    hosts: Annotated[
+        tuple[str, ...],
+        Option(
+            "--host",
+            metavar="NAME=HOST",
+            help="Start this server or application on the machine of a monitor of the fleet. Repeatable.",
+            panel=PARTS,
+        ),
+    ] = ()
     driver: Annotated[
         str | None,
         Option(

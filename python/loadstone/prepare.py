@@ -16,7 +16,7 @@ from loadstone.secrecy.references import give_files, learn_environment
 from loadstone.spec.drivers import resolved
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.loading import find
-from loadstone.spec.overrides import override, parse_only
+from loadstone.spec.overrides import host_settings, override, parse_only
 from loadstone.spec.units import NEVER, check_at_rate, parse_duration_s, parse_scale
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def requested_experiment(options: RunOptions) -> Experiment:
     """The experiment with what the command line changes in it. Raises UserError."""
     learn_environment()
     give_files(options.secret_files)
-    sets = (*options.set, *_driver(options), *_at_rate(options))
     found = options.built or find(options.experiment)
+    sets = (*options.set, *host_settings(found, options.hosts), *_driver(options), *_at_rate(options))
     experiment = override(
         found,
         sets=(*sets, *_whole_trials(options, found)),
@@ -175,6 +175,7 @@ def _check_parts(run_plan: RunPlan, options: RunOptions, fleet: FleetSpec | None
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
     from loadstone.conduct.chosen_drivers import chosen_drivers, require_fleet_can
     from loadstone.conduct.confinement import confined, doubts
+    from loadstone.conduct.named_hosts import require_hosts_can
     from loadstone.conduct.preflight import (  # only now: it takes time to load
         ask_users_parts,
         check_local_ports,
@@ -189,6 +190,7 @@ def _check_parts(run_plan: RunPlan, options: RunOptions, fleet: FleetSpec | None
             require_drivable(trial.plan)
     check_parts(run_plan)
     require_fleet_can(fleet, run_plan, chosen_drivers(run_plan))
+    require_hosts_can(fleet, run_plan)
     check_local_ports(run_plan)
     remarks = doubts(run_plan)
     confined(run_plan, ask=False, allow=options.allow_any_command)

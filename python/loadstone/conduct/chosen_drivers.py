@@ -102,7 +102,8 @@ def require_fleet_can(fleet: FleetSpec | None, run_plan: RunPlan, chosen: Mappin
     option = f"--fleet {fleet.word}"
     for driver in chosen.values():
         what = f"driver {driver.manifest.name} is a client library's program, and agents have the native engine alone"
-        raise UserError(f"{option}: {what}; leave --fleet out, or add --driver {NATIVE}")
+        others = _without(run_plan, chosen)
+        raise UserError(f"{option}: {what}{others or f'; leave --fleet out, or add --driver {NATIVE}'}")
     agents = 2 if fleet.agents is None else fleet.agents
     require_shareable([trial.plan for trial in run_plan.every_trial], agents, option)
     if fleet.kind != "local":

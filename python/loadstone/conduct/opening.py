@@ -24,6 +24,7 @@ from loadstone.conduct.preflight import start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.limit_in_force import recorded
+from loadstone.deploy.named_host import NamedHost, no_hosts
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.driver import Driver
 from loadstone.drive.native import NativeDriver, engine_build
@@ -111,6 +112,7 @@ def opened(
         cluster = held.enter_context(
             fleet_of(run.fleet, seams.fleet, drivers, options.lost_agent, progress.note, stopping.is_set, show)
         )
+        hosts = held.enter_context(_hosts_of(cluster))
         monitors = held.enter_context(_monitors_of(cluster, seams.monitors, progress.note))
         cpus, step = run.placement.server_cpus, progress.step
         context = DeployContext(
@@ -121,6 +123,7 @@ def opened(
             progress=step,
             stopped=stopping.is_set,
             ledger=ledger,
+            host_of=hosts,
         )
         parts = held.enter_context(Deployments(seams.server, context))
         for line in (*announcement, *(() if live is None else (f"live figures for Prometheus: {live.url}",))):
@@ -218,6 +221,18 @@ def _monitors_of(cluster: Cluster | None, here: MonitorsOf, note: Callable[[str]
 
     with FleetMonitors(cluster, here, note) as fleet:
         yield fleet.watching
+
+
+@contextmanager
+def _hosts_of(cluster: Cluster | None) -> Iterator[Callable[[str], NamedHost]]:
+    """The machines of a fleet on which servers and applications are started by name, while the run needs them."""
+    if cluster is None:
+        yield no_hosts
+        return
+    from loadstone.fleet.hosts import FleetHosts
+
+    with FleetHosts(cluster) as hosts:
+        yield hosts.host
 
 
 @contextmanager

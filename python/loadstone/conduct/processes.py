@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from loadstone import registry
 from loadstone.deploy.control import Control
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
+from loadstone.deploy.hosted import Hosted
 from loadstone.deploy.subjects.subject import Subject
 from loadstone.deploy.transport import is_loopback
 from loadstone.drive.driver import ProcessOfDrive
@@ -20,8 +21,6 @@ from loadstone.machine import process_table
 from loadstone.machine.process_identity import started
 from loadstone.observe.watch import Elsewhere, Page, Watch
 from loadstone.plan.endpoints import Endpoint
-
-LOOPBACK = "127.0.0.1"
 
 
 def watch_of(
@@ -61,16 +60,19 @@ def _elsewhere(ready: Ready) -> Iterator[tuple[str, Elsewhere]]:
         if not server.processes:
             kind = registry.PART_KINDS.get(server.control.software)
             many, stores = kind is not None and kind.many_processes, kind is not None and kind.store
-            for part, endpoint in _named(name, server.endpoints):
+            for part, endpoint in _named(name, server.endpoints, hosted=isinstance(server.server, Hosted)):
                 yield part, Elsewhere(endpoint.host, endpoint.port, many, stores)
     for name, subject in ready.subjects.items():
         if not subject.subject.pids:
-            for part, endpoint in _named(name, subject.endpoints):
+            for part, endpoint in _named(name, subject.endpoints, hosted=isinstance(subject.subject, Hosted)):
                 yield part, Elsewhere(endpoint.host, endpoint.port)
 
 
-def _named(name: str, endpoints: Sequence[Endpoint]) -> Iterator[tuple[str, Endpoint]]:
-    """Parts of a server or subject by their addresses; what is reached by the loopback is this machine's."""
+def _named(name: str, endpoints: Sequence[Endpoint], *, hosted: bool) -> Iterator[tuple[str, Endpoint]]:
+    """Parts of a server or subject by their addresses; what is reached by the loopback is this machine's.
+
+    `hosted`: loadstone started it on a machine of the fleet, wherever that listens.
+    """
     loaded = [endpoint for endpoint in endpoints if endpoint.in_service]
     primaries = [endpoint for endpoint in loaded if endpoint.replica_of is None]
     replicas = [endpoint for endpoint in loaded if endpoint.replica_of is not None]
@@ -78,7 +80,9 @@ def _named(name: str, endpoints: Sequence[Endpoint]) -> Iterator[tuple[str, Endp
         {name: primaries[0]} if len(primaries) == 1 else {f"{name}-{at}": one for at, one in enumerate(primaries, 1)}
     )
     parts |= {f"{name}-replica-{at}": one for at, one in enumerate(replicas, 1)}
-    return ((part, one) for part, one in parts.items() if one.unix_path is None and not is_loopback(one.host))
+    return (
+        (part, one) for part, one in parts.items() if one.unix_path is None and (hosted or not is_loopback(one.host))
+    )
 
 
 def _pages_of(subject: Subject) -> Iterator[tuple[str, Page]]:
@@ -88,7 +92,8 @@ def _pages_of(subject: Subject) -> Iterator[tuple[str, Page]]:
         if not workers:
             yield part, Page(url)
         for worker in workers:
-            own = urlsplit(url)._replace(netloc=f"{LOOPBACK}:{worker.port}")
+            at = urlsplit(url)
+            own = at._replace(netloc=f"{at.netloc.rpartition(':')[0]}:{worker.port}")
             yield f"{part}-worker-{worker.number}", Page(own.geturl(), worker.pid)
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.deploy.deployed import DeployedSubject, Ready
-from loadstone.deploy.processes.idle import Quiet, await_quiet, hold, release
+from loadstone.deploy.processes.idle import Quiet, await_quiet_of, hold, release
 from loadstone.deploy.provider import Remark, Step
 from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.outcome import DriveRecord
@@ -122,7 +122,7 @@ def _await_quiet(
         progress(Step(said, about=f"waiting for {name} to become idle"))
 
     rule = Quiet(QUIET_CORES, WINDOW_S, WINDOWS, longest_s)
-    cores = await_quiet(list(one.subject.pids.values()), rule, going_on, report)
+    cores = await_quiet_of(one.subject, rule, going_on, report)
     if cores is not None:
         said = f"{name} still takes {cores:.2f} cores without load, {longest_s:.0f} s after its warm-up"
         progress(Remark(said, about=f"{name} still takes cores"))

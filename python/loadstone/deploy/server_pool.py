@@ -10,14 +10,17 @@ from typing import Any
 
 from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.deploy.deployed import Deployed
+from loadstone.deploy.hosted import AskedFromAfar, HostedServer
 from loadstone.deploy.ledger import Traces, describe
 from loadstone.deploy.leftovers import remove_earlier
 from loadstone.deploy.link import Line, link_of
+from loadstone.deploy.named_host import HostLost
 from loadstone.deploy.placement import OWN_CPUS, own_cpus
 from loadstone.deploy.processes.idle import hold, release
-from loadstone.deploy.provider import OWN_HOST, DeployContext, ManyEndpoints, Remark, Server
+from loadstone.deploy.provider import DeployContext, ManyEndpoints, Remark, Server
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.required import OWN_HOST, named_host
 
 PATIENCE_S = 20.0
 """How long a server of the user's that hangs is waited for at the end, to remove what is ours there."""
@@ -75,14 +78,22 @@ class ServerPool:
         """It runs. One of ours that goes away while it starts is no reason to end the run."""
         key = _key(name, settings)
         running = self._running.get(key)
-        server = self._make(name, settings) if running is None else running.server
+        server = self._made(name, settings) if running is None else running.server
         release(server)
         try:
             return self._one(key, server, settings)
         except ServerGone as gone:
-            if server.ours:
+            if server.ours and not isinstance(gone, HostLost):
                 raise UserError(str(gone)) from None
             raise
+
+    def _made(self, name: str, settings: Mapping[str, Any]) -> Server:
+        server = self._make(name, settings)
+        if named_host(settings) is None:
+            return server
+        if not isinstance(server, AskedFromAfar):
+            raise TypeError(f"server {name}: a {type(server).__name__} has no named host")
+        return HostedServer(name, settings, server)
 
     def _placed(self, settings: Mapping[str, Any]) -> DeployContext:
         """With the CPUs and the host that these settings give the server."""

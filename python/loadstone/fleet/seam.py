@@ -95,6 +95,19 @@ class Cluster(Protocol):
         """End what was started for it. May be called more than once."""
 
 
+_HERE: list[str] = []
+
+
+def be_at(address: str) -> None:
+    """On a member: the address of this machine by which the others reach it. The cluster calls this."""
+    _HERE[:] = [address]
+
+
+def own_address() -> str:
+    """On a member: see `be_at`."""
+    return _HERE[0]
+
+
 Say = Callable[[str, object], None]
 _SAY: list[Say] = []
 

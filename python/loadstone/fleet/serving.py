@@ -28,6 +28,7 @@ CLAIM_S = 15.0
 """How long agents stay a command's that is not heard of any more."""
 CLOSE_S = 3.0
 """How long a member may take to say that it leaves."""
+ALL = ("0.0.0.0", "::")
 SILENCE_S, TICK_S = 120.0, 5.0
 """A member that was started for a command ends when it was not called for so long: its link is gone for good. Ticks of
 its own are counted, so that one which stood still itself does not take that for silence."""
@@ -232,6 +233,7 @@ async def _joined(
             death_timeout=CONNECT_S,
         )
         await worker
+        seam.be_at(_towards(scheduler) if listen[0] in (None, "", *ALL) else str(listen[0]))
         seam.speak_by(lambda topic, message: worker.log_event(f"{KEY}/{topic}", {"message": message}))
         yield worker
     finally:

@@ -8,7 +8,7 @@ from typing import Any
 from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.design.order import derived_seed
-from loadstone.plan.required import RequiredData, RequiredSubject, StoredCount
+from loadstone.plan.required import HOST_NAME, THIS_MACHINE, RequiredData, RequiredSubject, StoredCount
 from loadstone.plan.substitute import FieldError, FieldPath, Mode, condition_text, substitute
 from loadstone.spec.drivers import NATIVE, resolved
 from loadstone.spec.experiment import DataInto, DataSpec, Experiment, SubjectSpec
@@ -193,8 +193,23 @@ def _required_subject(experiment: Experiment, name: str, condition: Condition, m
     except ValueError as problem_there:
         raise experiment.source.error((*at, "manifest"), str(problem_there)) from None
     return RequiredSubject(
-        manifest=str(manifest), replicas=replicas, limits=limits, environment=environment, warm_up_s=warm_up_s
+        manifest=str(manifest),
+        replicas=replicas,
+        limits=limits,
+        environment=environment,
+        warm_up_s=warm_up_s,
+        host=_host(experiment, at, subject.host),
     )
+
+
+def _host(experiment: Experiment, at: FieldPath, value: Any) -> str | None:
+    """The name of a monitor of the fleet; None: this machine."""
+    if value in (None, "", THIS_MACHINE):
+        return None
+    if not isinstance(value, str) or not HOST_NAME.fullmatch(value):
+        problem = f"'{value}' is not the name of a host; write that of a monitor of the fleet"
+        raise experiment.source.error((*at, "host"), problem)
+    return value
 
 
 def _replicas(experiment: Experiment, at: FieldPath, value: Any) -> int:

@@ -335,6 +335,8 @@ class SubjectSpec(SpecPart):
     when: dict[str, Level | tuple[Level, ...]] = {}
     """Conditions that need it; empty: all."""
     replicas: Any = 1
+    host: str | None = None
+    """The name of a monitor of the fleet (`--fleet`), on whose machine it is started; None: on this one."""
     limits: dict[str, Any] = {}
     """Of each replica: `cpu: 0.5`, `memory: 512 MB`; an empty text stands for none."""
     environment: dict[str, Any] = {}

@@ -118,6 +118,19 @@ def override(
     return resolve(changed)
 
 
+def host_settings(experiment: Experiment, texts: Iterable[str]) -> tuple[str, ...]:
+    """The settings that `NAME=HOST` of `--host` stand for. Raises UserError."""
+    settings = []
+    for text in texts:
+        name, _, host = text.partition("=")
+        room = "servers" if name in experiment.servers else "subjects" if name in experiment.subjects else ""
+        if not room or not host:
+            known = listed([*experiment.servers, *experiment.subjects])
+            raise UserError(f"--host {text}: write NAME=HOST; parts of {experiment.name} are: {known}")
+        settings.append(f"{room}.{name}.host={host}")
+    return tuple(settings)
+
+
 def _put_twin(data: dict[str, Any], experiment: Experiment) -> dict[Path, str]:
     """Put the factor of `--twin` in its place. Raises UserError where there is nothing to compare with itself."""
     if TWIN in experiment.factors:
@@ -230,6 +243,8 @@ def _put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Pat
     subject = {key: value for key, value in data["subjects"][name].items() if key not in ("manifest", "url")}
     kind = "url" if "://" in resolve_reference(place) else "manifest"
     subject[kind] = place if kind == "url" else _manifest(place, text)
+    if kind == "url":
+        subject.pop("host", None)
     data["subjects"][name] = subject
     return ("subjects", name, kind)
 

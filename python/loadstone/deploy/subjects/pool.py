@@ -10,8 +10,9 @@ import psutil
 from pydantic import ValidationError
 
 from loadstone.deploy.deployed import Deployed, DeployedSubject
+from loadstone.deploy.hosted import HostedSubject, manifest_sent, require_reachable
 from loadstone.deploy.placement import application_cpus
-from loadstone.deploy.processes.idle import Holdable, Quiet, await_quiet, release
+from loadstone.deploy.processes.idle import Holdable, Quiet, await_quiet_of, release
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.manifest import REFERENCE, Manifest, read_manifest
@@ -77,7 +78,11 @@ class SubjectPool:
             UserError: one does not build, start or get ready; with its own message.
             ServerGone: one that is not ours does not answer any more.
         """
-        return {name: self._one(self._key(name, one, servers), one, apart=apart) for name, one in required.items()}
+        keys = {name: self._key(name, one, servers) for name, one in required.items()}
+        for name, one in required.items():
+            for server, address in keys[name].addresses if one.host is not None else ():
+                require_reachable(name, str(one.host), servers[server].server, address)
+        return {name: self._one(keys[name], one, apart=apart) for name, one in required.items()}
 
     def make_room(self) -> None:
         """While memory is short, stop subjects that are not expected: the one first that was not used for longest."""
@@ -106,7 +111,7 @@ class SubjectPool:
         for key, subject in idle:
             if isinstance(subject, Holdable) and not subject.held:
                 if running & {at for _, at in key.addresses}:
-                    await_quiet(list(subject.pids.values()), SETTLED, self._context.raise_if_stopped)
+                    await_quiet_of(subject, SETTLED, self._context.raise_if_stopped)
                 subject.hold()
         return [subject for _, subject in idle]
 
@@ -156,7 +161,11 @@ class SubjectPool:
             environment=required.environment,
             servers=dict(key.addresses),
         )
-        return LocalSubject(manifest, folder, settings)
+        if required.host is None:
+            return LocalSubject(manifest, folder, settings)
+        return HostedSubject(
+            required.host, manifest, manifest_sent(Path(str(required.manifest)), manifest, folder), settings
+        )
 
 
 def _written(required: RequiredSubject) -> str:
