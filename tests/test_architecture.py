@@ -18,6 +18,7 @@ DATA_TYPES = {
         "spec.saturation_spec",
         "spec.levels",
         "spec.spec_part",
+        "spec.subjects",
         "spec.units",
     },
     "plan": {

@@ -63,3 +63,9 @@ def test_clients_of_libraries_are_left_out_by_a_factor() -> None:
     run_plan = planned("redis=db-1", experiment="jedis-vs-lettuce")
     with pytest.raises(UserError, match=r"native engine alone; or measure the others: --only library=none$"):
         require_fleet_can(FLEET, run_plan, chosen_drivers(run_plan))
+
+
+def test_crashes_are_driven_from_here_and_need_no_shares() -> None:
+    run_plan = planned("redis=db-1")
+    assert any(crash.trial.plan.acknowledged for crash in run_plan.crashes)
+    require_fleet_can(FLEET, run_plan, {})

@@ -105,7 +105,9 @@ def require_fleet_can(fleet: FleetSpec | None, run_plan: RunPlan, chosen: Mappin
         others = _without(run_plan, chosen)
         raise UserError(f"{option}: {what}{others or f'; leave --fleet out, or add --driver {NATIVE}'}")
     agents = 2 if fleet.agents is None else fleet.agents
-    require_shareable([trial.plan for trial in run_plan.every_trial], agents, option)
+    of_this_machine = {id(crash.trial) for crash in run_plan.crashes}
+    shared = [trial.plan for trial in run_plan.every_trial if id(trial) not in of_this_machine]
+    require_shareable(shared, agents, option)
     if fleet.kind != "local":
         _require_no_files(run_plan, option)
 
