@@ -410,7 +410,7 @@ def _with_shares(
         "row": next((line for line in lines if re.match(r"[✓!✗] set ", line)), ""),
         "gain": [gain.get("verdict"), gain.get("measured")],
         "named": next((line for line in lines if "Agent agent-" in line), ""),
-        "bottleneck": [limit.get("text") for one in said for limit in _bottlenecks(one)],
+        "bottleneck": [(limit.get("message") or {}).get("text") for one in said for limit in _bottlenecks(one)],
         "cpu_of_agents_s": {name: round(quotas[name].used_s() - used_s[name], 2) for name in there},
         "periods_held_back": {name: quotas[name].throttled() - held[name] for name in there},
         "server_cpu_s": round(of_server.used_s() - server_s, 2),
