@@ -90,7 +90,7 @@ def test_what_is_said_is_heard_in_its_order(fleet: DaskCluster) -> None:
     assert heard == {member.name: [{"n": n, "text": "é"} for n in range(200)] for member in fleet.members}
 
 
-@pytest.mark.fault("An agent stands still while all are sent an order", "the others get it at once.", area="fleet")
+@pytest.mark.fault("An agent stands still while all are sent an order", "the others get it at once", area="fleet")
 def test_what_is_sent_to_all_reaches_each_and_one_that_stands_still_holds_up_none(fleet: DaskCluster) -> None:
     heard: dict[str, list[object]] = {}
     fleet.listen("all", lambda name, message: heard.setdefault(name, []).append(message))

@@ -50,7 +50,11 @@ def test_who_is_silent_or_lost_has_no_figures_of_before() -> None:
             AgentState(name="gen-3", state="lost", why="its process ended (signal 9)"),
         ]
     )
-    assert shown(agents)[1:] == ["gen-2       not heard", "gen-3       lost: its process ended (signal 9)"]
+    troubled = ["gen-2       not heard", "gen-3       lost: its process ended (signal 9)"]
+    assert shown(agents) == troubled, "the trial of the lost one is over"
+    agents.add("set", [second("gen-1"), second("gen-2")])
+    assert shown(agents)[0].startswith("gen-1             500 TPS   50 %")
+    assert shown(agents)[1:] == troubled
     told = agents.told("set")
     assert told["gen-3"] == {"state": "lost", "why": "its process ended (signal 9)"}
     assert (told["gen-1"]["tps"], told["gen-1"]["share"], told["gen-1"]["late_s"]) == (500.0, 0.5, 0.01)

@@ -34,7 +34,10 @@ class AgentsNow:
             self._intervals[label] = agents
 
     def states(self, states: Sequence[AgentState]) -> None:
-        """How all of them are."""
+        """How all of them are. Where one is lost, its trial is over: what the others did in it is not now."""
+        lost = {one.name for one in states if one.state == "lost"}
+        if lost - {name for name, one in self._states.items() if one.state == "lost"}:
+            self._intervals.clear()
         self._states = {one.name: one for one in states}
 
     def begin(self) -> None:
