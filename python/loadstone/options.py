@@ -397,6 +397,9 @@ class RunOptions:
             panel=PLACE,
         ),
     ] = False
+    watch: Annotated[
+        bool, Option("--watch", help="Open a web page that follows this run, and stays for its report.", panel=RESULTS)
+    ] = False
     quiet: Quiet = False
     verbose: Annotated[
         bool,
@@ -421,7 +424,18 @@ class RunOptions:
 
 
 MEASURES = (
-    *("secret_files", "seed", "resume", "prometheus", "fleet", "lost_agent", "share_machine", "wait", "verbose"),
+    *(
+        "secret_files",
+        "seed",
+        "resume",
+        "prometheus",
+        "fleet",
+        "lost_agent",
+        "share_machine",
+        "wait",
+        "watch",
+        "verbose",
+    ),
 )
 """The options of `RunOptions` that every command takes that measures."""
 

@@ -24,7 +24,7 @@ LATEST = "latest"
 """Names the newest run wherever a run's folder is expected."""
 _KEEPING_NO_SECRET = ("--server", "--subject", "--set")
 """Options whose values may hold a secret, which is then to be given again."""
-OF_ONE_START = {"--json", "--open", "--quiet", "--verbose", "--wait"}
+OF_ONE_START = {"--json", "--open", "--quiet", "--verbose", "--wait", "--watch"}
 """Switches that say how a run is shown, and not what it measures."""
 ENVIRONMENT_BYTES = 8 * 1024 * 1024
 NEVER_TAKEN = {"--allow-any-command", "--share-machine", "--trust"}

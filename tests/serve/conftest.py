@@ -18,7 +18,7 @@ from selenium import webdriver
 from tests.browsers import chromium
 
 PATIENCE_S = 30.0
-ADDRESS = re.compile(rb"(https?://\S+/)\S*\?open=(\S+)")
+ADDRESS = re.compile(rb"(https?://[^/\s]+)/\S*\?open=(\S+)")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _printed(process: "subprocess.Popen[bytes]", errors: Path) -> tuple[str, str
         more = os.read(process.stdout.fileno(), 4096) if ready else b""
         assert more, f"it printed no address: {text!r} {errors.read_text()}"
         text += more
-    return found[1].decode().rstrip("/"), found[2].decode()
+    return found[1].decode(), found[2].decode()
 
 
 @pytest.fixture

@@ -1,13 +1,21 @@
 """`loadstone serve`: the pages of experiments and runs."""
 
+import os
 import webbrowser
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 from loadstone import terminal
+from loadstone.bounds.beneath import is_file
 from loadstone.errors import UserError
+from loadstone.language import marked, said
 from loadstone.options import Option, whole
+from loadstone.record.run_files import PLAN
 from loadstone.runs import RUNS
+
+GIVES_WAY = 10
+"""The niceness of a page beside a run: what is measured comes first."""
 
 
 def serve_command(
@@ -21,6 +29,10 @@ def serve_command(
     experiments: Annotated[
         Path, Option("--experiments", metavar="DIR", help="The folder of your own experiments.")
     ] = Path(),
+    run: Annotated[
+        str | None,
+        Option("--run", metavar="NAME", help="Show this run of the folder alone, and end 10 minutes after it."),
+    ] = None,
     listen: Annotated[
         str, Option("--listen", metavar="ADDRESS", help="Beyond this machine: takes --cert and --key, or --insecure.")
     ] = "127.0.0.1",
@@ -35,10 +47,13 @@ def serve_command(
         from loadstone.serve.place import Place
         from loadstone.serve.server import Listening, serve
     except ModuleNotFoundError as error:
-        raise UserError(f"serve: {error.name} is not installed; pip install 'loadstone[serve]'") from None
+        wrong = marked("serve: {module} is not installed; pip install 'loadstone[serve]'")
+        raise UserError(said(wrong, module=error.name)) from None
     for option, folder in (("--runs", runs), ("--experiments", experiments)):
         if folder.exists() and not folder.is_dir():
-            raise UserError(f"{option} {folder}: not a folder; name one")
+            raise UserError(said("{option} {folder}: not a folder; name one", option=option, folder=folder))
+    if run is not None and not is_file(runs / run / PLAN):
+        raise UserError(said("--run {run}: there is no run of this name in {folder}", run=run, folder=runs))
     listening = Listening(listen, port, cert, key, insecure)
 
     def ready(address: str) -> None:
@@ -49,4 +64,12 @@ def serve_command(
         if open_:
             webbrowser.open(address)
 
-    serve(Place(runs=runs.absolute(), experiments=experiments.absolute(), secure=listening.secure), listening, ready)
+    if run is not None:
+        os.nice(GIVES_WAY)
+    place = Place(
+        runs=runs.absolute(),
+        experiments=experiments.absolute(),
+        only_run=run,
+        secure=listening.secure,
+    )
+    serve(place, listening, ready, "/" if run is None else f"/runs/{quote(run)}")

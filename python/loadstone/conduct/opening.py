@@ -21,6 +21,7 @@ from loadstone.conduct.drivers import Drivers, OpenFleet, add_programs, fleet_of
 from loadstone.conduct.machine_lock import OtherRun, measuring
 from loadstone.conduct.measurement import LiveAt, Measurement
 from loadstone.conduct.preflight import start_parts
+from loadstone.conduct.watching import watched
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.limit_in_force import recorded
@@ -133,6 +134,8 @@ def opened(
         folder = held.enter_context(_open_folder(options, run, first, path, others, drivers))
         with suppress(LoadstoneError):  # what is measured needs no one who follows it
             progress.events.open(LineFile(folder.path / EVENTS), **_planned(run))
+        if options.watch:
+            watched(folder.path, progress.note_here)
         shown = LiveAt(progress, live, partial(label_of, run.experiment))
         measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, monitors)
         gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))

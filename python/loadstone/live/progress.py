@@ -254,6 +254,10 @@ class RunProgress:
         if self._is_new(about(text)):
             self._line(Text(fmt.plain(text)))
 
+    def note_here(self, text: str) -> None:
+        """A sentence for this terminal alone: it stands in no file of the run."""
+        self._print(Text(fmt.plain(text)))
+
     def detail(self, text: str) -> None:
         """A sentence for who wants to know everything."""
         if self._verbose:

@@ -10,6 +10,7 @@ import hmac
 import ipaddress
 import re
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -70,6 +71,7 @@ class Access:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
+        self._place.memory.asked_s = time.monotonic()
         nonce = secrets.token_urlsafe(16)
         scope.setdefault("state", {})["nonce"] = nonce
         answer = _with_headers(send, nonce)

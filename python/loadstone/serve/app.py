@@ -1,11 +1,13 @@
 """All pages under one roof: a line each, from the file that has the page."""
 
 from collections.abc import Callable
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from loadstone.errors import LoadstoneError
@@ -25,7 +27,7 @@ from loadstone.serve import (
 )
 from loadstone.serve.access import Access, Refused
 from loadstone.serve.pages import refusal
-from loadstone.serve.place import Place
+from loadstone.serve.place import Place, place_of
 
 ROUTES = (
     *static_files.routes,
@@ -42,10 +44,27 @@ ROUTES = (
 )
 
 
+async def _only_run(request: Request) -> Response:
+    """The run that is shown where one alone is."""
+    return RedirectResponse(f"/runs/{quote(place_of(request).only_run or '')}")
+
+
+OF_ONE_RUN = (
+    Route("/", _only_run),
+    *static_files.routes,
+    *languages.routes,
+    *beginning.routes,
+    *actions.routes,
+    *live.routes,
+    *reports.routes,
+)
+"""The pages that there are where one run alone is shown."""
+
+
 def application(place: Place, may_host: Callable[[str], bool]) -> ASGIApp:
     """The pages of a place, behind what decides who may see them."""
     app = Starlette(
-        routes=list(ROUTES),
+        routes=list(ROUTES if place.only_run is None else OF_ONE_RUN),
         exception_handlers={
             HTTPException: _refused,
             Refused: _refused,

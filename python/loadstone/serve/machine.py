@@ -1,17 +1,69 @@
-"""Whether this machine can measure well: what `loadstone doctor` says."""
+"""Whether this machine, and those of a fleet, can measure well: what `loadstone doctor` and `fleet status` say."""
+
+import asyncio
+import json
+import sys
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from loadstone.errors import UserError
+from loadstone.fleet.spec import read_fleet
+from loadstone.language import said
+from loadstone.serve.forms import form_of
 from loadstone.serve.pages import page
+from loadstone.serve.place import place_of
+
+FLEET_S = 30.0
+"""How long a fleet may take to answer."""
+ANSWER_BYTES_MAX = 1024 * 1024
 
 
 async def _doctor(request: Request) -> Response:
     from loadstone.deploy.doctor import facts  # only now: what it examines takes time to load
 
-    return page(request, "doctor.html", facts=await run_in_threadpool(facts))
+    return page(request, "doctor.html", facts=await run_in_threadpool(facts), fleet="", members=None, error="")
 
 
-routes = (Route("/doctor", _doctor, name="doctor"),)
+async def _fleet(request: Request) -> Response:
+    """The members of a fleet, by the command that lists them: Dask unpickles what it gets, which is not for pages."""
+    from loadstone.deploy.doctor import facts
+
+    address = (await form_of(request)).one("fleet")
+    members, error = None, ""
+    try:
+        members = await _members(request, address)
+    except UserError as wrong:
+        error = str(wrong)
+    return page(
+        request, "doctor.html", facts=await run_in_threadpool(facts), fleet=address, members=members, error=error
+    )
+
+
+async def _members(request: Request, address: str) -> list[dict[str, Any]]:
+    """Raises UserError."""
+    if read_fleet(address, "fleet").address is None:
+        raise UserError(said("fleet {address}: not the address of a scheduler; write tls://HOST:PORT", address=address))
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "loadstone", "fleet", "status", address, "--json"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=place_of(request).here,
+    )
+    try:
+        out, told = await asyncio.wait_for(child.communicate(), FLEET_S)
+    except TimeoutError:
+        child.kill()
+        await child.wait()
+        raise UserError(said("fleet {address}: no answer within {time:.0f} s", address=address, time=FLEET_S)) from None
+    if child.returncode or len(out) > ANSWER_BYTES_MAX:
+        raise UserError(told.decode(errors="replace").strip().removeprefix("loadstone: ")[:2000])
+    found: list[dict[str, Any]] = json.loads(out)
+    return found
+
+
+routes = (Route("/doctor", _doctor, name="doctor"), Route("/fleet", _fleet, methods=["POST"]))

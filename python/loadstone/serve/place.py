@@ -1,6 +1,7 @@
 """What one server of pages shows: the folders of runs and of experiments, and who may see them."""
 
 import secrets
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,8 @@ class Memory:
 
     starts: Starts = field(default_factory=Starts)
     apart: Apart = field(default_factory=Apart)
+    asked_s: float = field(default_factory=time.monotonic)
+    """When a page was asked for last."""
     variables: dict[str, str] = field(default_factory=dict, repr=False)
     """The passwords that were given in a page, by the names of their variables."""
     _pending: dict[str, CommandLine] = field(default_factory=dict, repr=False)

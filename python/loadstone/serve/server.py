@@ -7,6 +7,7 @@ import logging
 import signal
 import socket
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import uvicorn
 
 from loadstone.errors import UserError
+from loadstone.history.row import is_written
 from loadstone.serve.access import TOKEN, may_host
 from loadstone.serve.app import application
 from loadstone.serve.place import Place
@@ -22,6 +24,8 @@ LOOPBACK = "127.0.0.1"
 PORT = 8428
 CONNECTIONS_MAX = 400
 """Open at once; beyond them the answer is 503. A browser keeps 6 at most, and one for each live page."""
+STAYS_S = 600.0
+"""So long the page of one run stays after the run, and after it was looked at last."""
 END_S = 2.0
 """How long answers that are under way may take when the server ends."""
 
@@ -57,6 +61,8 @@ class Listening:
 class _Server(uvicorn.Server):
     """Ends at a signal without passing it on: the pages have nothing to lose."""
 
+    place: Place | None = None
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
@@ -66,6 +72,12 @@ class _Server(uvicorn.Server):
 
     def _end(self) -> None:
         self.should_exit = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """See uvicorn: ten times a second. The page of one run ends some time after it."""
+        if counter % 50 == 0 and self.place is not None and _is_over(self.place):
+            self.should_exit = True
+        return await super().on_tick(counter)
 
 
 def serve(place: Place, listening: Listening, ready: Callable[[str], None], path: str = "/") -> None:
@@ -97,6 +109,7 @@ def serve(place: Place, listening: Listening, ready: Callable[[str], None], path
                 ssl_keyfile=listening.key,
             )
         )
+        server.place = place
         try:
             server.config.load()
         except (OSError, ssl.SSLError) as error:
@@ -105,6 +118,13 @@ def serve(place: Place, listening: Listening, ready: Callable[[str], None], path
             f"{'https' if listening.secure else 'http'}://{_shown(listening.address)}:{port}{path}?{TOKEN}={place.token}"
         )
         asyncio.run(server.serve([socket_]))
+
+
+def _is_over(place: Place) -> bool:
+    """Whether the one run that is shown has ended, and nobody looked at it for a while."""
+    if place.only_run is None or time.monotonic() - place.memory.asked_s < STAYS_S:
+        return False
+    return not is_written(place.runs / place.only_run)
 
 
 def _socket(listening: Listening) -> socket.socket:
