@@ -159,6 +159,8 @@ class Lab:
     altered: set[str] = field(default_factory=set)
     """Members that are not as at first."""
     stopped: list[psutil.Process] = field(default_factory=list)
+    cut_at: float = 0.0
+    """When the last cut was in force for certain."""
 
     @classmethod
     @contextlib.contextmanager
@@ -216,8 +218,14 @@ class Lab:
         """Drop all packets between a host and the scheduler, or that share of them; the way to Redis stays."""
         there = to or self.network.address("scheduler")
         some = [] if share is None else ["-m", "statistic", "--mode", "random", "--probability", str(share)]
-        for chain, way in (("INPUT", "-s"), ("OUTPUT", "-d")):
-            self.network.run(host, "iptables", "-w", "-A", chain, way, there, *some, "-j", "DROP")
+        rules = [
+            f"-A {chain} {way} {there} {' '.join(some)} -j DROP" for chain, way in (("INPUT", "-s"), ("OUTPUT", "-d"))
+        ]
+        subprocess.run(
+            [*self.network.enter(host), "iptables-restore", "-w", "--noflush"],
+            input="\n".join(["*filter", *rules, "COMMIT", ""]), text=True, check=True,
+        )  # fmt: skip
+        self.cut_at = time.time()
 
     def joined(self) -> None:
         """Drop none any more, and plug all cables in."""
@@ -712,6 +720,7 @@ def _row(
         "named_after_s": None if named is None or one.refused else round(named, 3),
         "run_ended_after_s": None if one.refused else round(ended - seen.at, 2),
         "left": left,
+        **({"cut_within_s": round(lab.cut_at - seen.at, 3)} if lab.cut_at > seen.at > 0 else {}),
         **seen.more,
         **({"said": words[-2500:] if not wrong else words[-6000:]} if wrong else {}),
     }
