@@ -136,6 +136,10 @@ def test_streams_are_bounded_and_end_with_the_run(pages: Pages) -> None:
         streams = [held.enter_context(client.stream("GET", address)) for _ in range(STREAMS_MAX)]
         assert {one.status_code for one in streams} == {200}
         assert client.get(address).status_code == 503
+        for stream in streams[10:]:  # they go away in the middle, while something changes
+            with events.open("ab") as file:
+                file.write(line("log", text="more"))
+            stream.close()
         page = client.get("/runs/20261126T125116Z-json")
         assert page.status_code == 200
         assert "<script>alert" not in page.text
@@ -146,4 +150,5 @@ def test_streams_are_bounded_and_end_with_the_run(pages: Pages) -> None:
         assert text.endswith("event: over\ndata: \n\n")
         assert "<script>alert" not in text
     pages.client.get(address)  # they are free again
+    assert (pages.runs.parent / "serve.err").read_text() == ""
     assert pages.client.get(address).status_code == 200

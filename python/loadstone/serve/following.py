@@ -9,7 +9,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,10 +91,10 @@ class Following:
     told: Told = field(default_factory=Told)
     fate: str = "running"
     """running; ended: by its own word; killed: its process is gone without one; vanished: the folder is gone."""
-    viewers: int = 0
     caught_up: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once all is read that was there."""
-    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _viewers: set[asyncio.Event] = field(default_factory=set)
+    """Set at each change; one a page."""
     _pieces: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     _task: "asyncio.Task[None] | None" = None
     _left_s: float = 0.0
@@ -112,20 +112,19 @@ class Following:
             known = self._pieces[name, language] = revision, render()
         return known[1]
 
-    async def changes(self) -> AsyncIterator[bool]:
+    async def changes(self) -> AsyncGenerator[bool, None]:
         """At each change, and now and then without one (False). Ends with the run, after its last change."""
-        self.viewers += 1
+        changed = asyncio.Event()
+        self._viewers.add(changed)
         try:
             while not self.over:
-                async with self._changed:
-                    try:
-                        await asyncio.wait_for(self._changed.wait(), KEEP_ALIVE_S)
-                        changed = True
-                    except TimeoutError:
-                        changed = False
-                yield changed
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), KEEP_ALIVE_S)
+                happened = changed.is_set()
+                changed.clear()
+                yield happened
         finally:
-            self.viewers -= 1
+            self._viewers.discard(changed)
             self._left_s = time.monotonic()
 
     def begin(self) -> None:
@@ -136,8 +135,8 @@ class Following:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing reads any more."""
-        return self._task is None or self._task.done()
+        """Whether nothing reads any more, and nobody looks."""
+        return not self._viewers and (self._task is None or self._task.done())
 
     async def _follow(self) -> None:
         tail = Tail(self.folder / EVENTS)
@@ -157,9 +156,9 @@ class Following:
             if (lines and self.caught_up.is_set()) or self.over:
                 for piece in ("head", "actions"):
                     self.told.changed[piece] += self.over
-                async with self._changed:
-                    self._changed.notify_all()
-            if not self.viewers and time.monotonic() - self._left_s > LINGERS_S:
+                for viewer in self._viewers:
+                    viewer.set()
+            if not self._viewers and time.monotonic() - self._left_s > LINGERS_S:
                 return
             if not more and not self.over:
                 await asyncio.sleep(PAUSE_S)
@@ -187,7 +186,7 @@ class Followers:
 
     async def of(self, folder: Path) -> Following:
         """The run of a folder, read up to now."""
-        for path in [path for path, one in self._runs.items() if one.idle and not one.viewers]:
+        for path in [path for path, one in self._runs.items() if one.idle]:
             del self._runs[path]
         run = self._runs.get(folder)
         if run is None:

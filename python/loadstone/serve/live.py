@@ -56,11 +56,12 @@ async def stream(request: Request) -> Response:
 async def _events(run: Following, followers: Followers, spoken: str) -> AsyncIterator[bytes]:
     told, seen = run.told, dict.fromkeys(Told.PIECES, -1)
     said = told.said
+    changes = run.changes()
     try:
         yield _event(series(told.points), "series")
         sent, thinned = len(told.points), told.thinned
         yield _pieces(run, spoken, seen)
-        async for changed in run.changes():
+        async for changed in changes:
             if not changed:
                 yield b": still there\n\n"
                 continue
@@ -75,6 +76,7 @@ async def _events(run: Following, followers: Followers, spoken: str) -> AsyncIte
         yield _event("", "over")
     finally:
         followers.leave()
+        await changes.aclose()
 
 
 def _pieces(run: Following, spoken: str, seen: dict[str, int], said: str = "") -> bytes:
