@@ -60,6 +60,19 @@ def test_pieces_follow_each_other_in_the_order_of_the_way(analysis: Analysis) ->
     assert chart.alt_text.startswith("CPU a request of client, spring and redis. condition 1: 25 µs + 94 µs")
 
 
+def test_a_bar_that_is_many_times_the_others_is_cut(analysis: Analysis) -> None:
+    costs = [{"redis": Cost(ns=ns)} for ns in (6_000, 7_000, 8_000, 9_000, 10_000, 130_000)]
+    chart = drawn(with_costs(analysis, *costs))
+    ends = [piece["end"] for piece in chart.spec["datasets"]["parts"]]
+    assert ends[:5] == [6_000, 7_000, 8_000, 9_000, 10_000]
+    assert 10_000 < ends[5] < 20_000
+    assert [whole["figure"] for whole in chart.spec["datasets"]["wholes"]][5] == "▸ 130 µs"
+    assert "is cut; its figure is whole" in chart.caption
+    assert "130 µs, the most" in chart.alt_text
+    few = drawn(with_costs(analysis, *costs[3:]))
+    assert max(piece["end"] for piece in few.spec["datasets"]["parts"]) == 130_000
+
+
 def test_one_part_is_a_plain_bar(analysis: Analysis) -> None:
     chart = drawn(with_costs(analysis, REDIS))
     assert chart.title == "CPU a request of redis"

@@ -21,6 +21,9 @@ from loadstone.spec.levels import identity
 _ROWS_MAX = 24
 _REACH = 1.25
 """So many times the dearest request an interval is drawn up to."""
+_OUTSIZE, _USUAL, _FEW = 2.5, 0.75, 5
+"""So many times the request that so large a share of them does not exceed: a dearer bar is cut, and the others keep
+their size. Fewer bars than `_FEW` are drawn as they are."""
 _FIGURE_PX, _LETTER_PX = 40, 6.3
 """Room after the longest bar: at least, and for each letter of the longest figure."""
 _NAMES_NARROW = 34
@@ -64,7 +67,7 @@ def cost_chart(analysis: Analysis) -> Chart | None:
     requests = _requests(analysis)
     if not requests:
         return None
-    top = _REACH * max(one.ns for one in requests)
+    top = _top(requests)
     parts = _parts(requests)
     wholes = [_whole(one, top) for one in requests]
     return make(
@@ -73,9 +76,18 @@ def cost_chart(analysis: Analysis) -> Chart | None:
         _caption(analysis, requests, wholes),
         _spoken(requests, parts),
         _picture(wholes, parts),
-        {"parts": [piece for one in requests for piece in _pieces(one)], "wholes": wholes},
+        {"parts": [piece for one in requests for piece in _pieces(one, top)], "wholes": wholes},
         narrow=_picture(wholes, parts, narrow=True),
     )
+
+
+def _top(requests: list[_Request]) -> float:
+    """Up to where bars and intervals are drawn."""
+    costs = sorted(one.ns for one in requests)
+    if len(costs) < _FEW:
+        return _REACH * costs[-1]
+    usual = costs[int(_USUAL * (len(costs) - 1))]
+    return _REACH * max(cost for cost in costs if cost <= _OUTSIZE * usual)
 
 
 def _requests(analysis: Analysis) -> list[_Request]:
@@ -119,29 +131,33 @@ def _of_side(comparison: Comparison, side: Side) -> _Request:
     return _Request(", ".join(filter(None, (fmt.plain(side.name), fmt.plain(comparison.place)))), costs, None)
 
 
-def _pieces(request: _Request) -> Values:
-    """A piece of the bar for each part, from left to right."""
+def _pieces(request: _Request, top: float) -> Values:
+    """A piece of the bar for each part, from left to right; what lies beyond the picture is cut."""
     end, found = 0.0, []
     for part, cost in request.costs.items():
         begin, end = end, end + cost.ns
         share = "" if len(request.costs) == 1 else whole_percent(cost.ns / request.ns)
         ends = None if cost.low_ns is None else (cost.low_ns, cost.high_ns)
         said = {part_text(part): f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}", "share": share}
-        piece = {"condition": request.name, "part": part_text(part), "begin": begin, "end": end}
+        drawn = {"begin": min(begin, top), "end": min(end, top)}
+        piece = {"condition": request.name, "part": part_text(part), **drawn}
         found.append({**piece, "invalid": request.invalid, "tip": tip(condition=request.name, **said)})
     return found
 
 
 def _whole(request: _Request, top: float) -> dict[str, Any]:
-    """The bar's end: its figure, and the interval of the sum, cut where it would make all others flat."""
+    """The bar's end: its figure, and the interval of the sum; both cut where they would make all others flat."""
     low, high = request.ends or (None, None)
+    if low is not None and low >= top:
+        low = high = None
+    beyond = request.ns > top
     return {
         "condition": request.name,
-        "end": max(request.ns, min(high or 0.0, top)),
+        "end": min(max(request.ns, high or 0.0), top),
         "low": low,
         "high": None if high is None else min(high, top),
-        "cut": high is not None and high > top,
-        "figure": request.figure,
+        "cut": beyond or (high is not None and high > top),
+        "figure": f"▸ {request.figure}" if beyond else request.figure,
     }
 
 
@@ -152,7 +168,7 @@ def _caption(analysis: Analysis, requests: list[_Request], wholes: Values) -> st
     if any(one["low"] is not None for one in wholes):
         sentences.append(_("The thin line is the 95 % interval of the whole bar."))
     if any(one["cut"] for one in wholes):
-        sentences.append(_("One that goes on beyond the picture is cut."))
+        sentences.append(_("A bar or line that goes on beyond the picture is cut; its figure is whole."))
     if len(requests) > 1:
         sentences.append(_("A busy server is cheaper: compare bars at the same load."))
     every = [row for row in different_rows(analysis) if row.goodput_per_s is not None]

@@ -120,7 +120,7 @@ def _templates() -> jinja2.Environment:
     )
     speak_in_templates(environment)
     environment.filters |= {
-        "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "unbroken": _unbroken,
+        "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "unbroken": _unbroken, "pieces": _pieces,
         "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
         "seconds": fmt.seconds, "said": translated, "check_title": summary.check_title, "figure": summary.figure,
     }  # fmt: skip
@@ -130,6 +130,12 @@ def _templates() -> jinja2.Environment:
 def _unbroken(text: str) -> str:
     """No line ends between a number and its per cent."""
     return text.replace(" %", "\u00a0%")
+
+
+def _pieces(text: str) -> Markup:
+    """A figure with what stands behind it in brackets: between these a line may end, within them never."""
+    pieces = re.split(r" (?=[\[(])", text)
+    return Markup(" ").join(Markup('<span class="piece">{}</span>').format(piece) for piece in pieces)
 
 
 @cache

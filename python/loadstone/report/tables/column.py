@@ -11,6 +11,9 @@ from loadstone.language import _, translated
 from loadstone.report import format as fmt
 from loadstone.report.text.english.figures import part_text
 
+_FEW = 4
+"""In fewer rows each has its mark."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -40,6 +43,8 @@ class Column:
     is_response: bool = False
     """A quantile of the response time: its interval and what of it may be the generator's own stand behind it, a doubt
     before it."""
+    mostly_doubted: bool = False
+    """The mark of a doubt stands in the header, since most rows would have it."""
     narrow: bool = False
     """For want of room one bracket says both: its lower end is less by the share that may be the generator's own."""
 
@@ -67,10 +72,19 @@ class Column:
         if not self.is_response or value is None or source is None:
             return text
         ours, ends = own_ns(source, self.quantile), source.response_interval_ns.get(self.quantile)
-        mark = "! " if _is_doubted(source, self.quantile) else ""
+        mark = "! " if not self.mostly_doubted and _is_doubted(source, self.quantile) else ""
         if self.narrow and ends is not None:
             return f"{mark}{text}{fmt.around(value, (ends[0] * (1 - (ours or 0.0) / max(value, 1.0)), ends[1]))}"
         return f"{mark}{text}{fmt.around(value, ends)}{fmt.of_it_ours(value, ours)}"
+
+    def marked_once(self, rows: Sequence[Row]) -> "Column":
+        """With the mark of a doubt in its header where most rows would have it: there it would tell none apart."""
+        sources = [self.source(row) for row in rows if self.is_response and self.value(row) is not None]
+        doubted = sum(source is not None and _is_doubted(source, self.quantile) for source in sources)
+        if len(sources) < _FEW or 2 * doubted <= len(sources):
+            return self
+        says = f"{self.explanation} Suspect in {doubted} of {len(sources)} rows: the lines below the table say why."
+        return replace(self, header=f"! {self.header}", explanation=says, mostly_doubted=True)
 
     def says_something(self, row: Row) -> bool:
         """Whether the row has a figure or a word here."""

@@ -173,12 +173,12 @@ _IN_REPORT = marked("Response times under full load are users / throughput: they
 
 def columns_for(table: ResultTable) -> list[Column]:
     """The columns of a table; where rows were measured at a fixed rate, too, its latencies are those at that rate."""
-    return _with_fixed_rates(_every(table), table.rows)
+    return [column.marked_once(table.rows) for column in _with_fixed_rates(_every(table), table.rows)]
 
 
 def full_load_columns(table: ResultTable) -> list[Column]:
     """The latencies under the rows' own load, where they stand apart from the table."""
-    return _apart(_every(table), table.rows)
+    return [column.marked_once(table.rows) for column in _apart(_every(table), table.rows)]
 
 
 def _every(table: ResultTable) -> list[Column]:
@@ -218,7 +218,11 @@ def end_columns(rows: Sequence[Row], tps: bool) -> list[Column]:
         replace(_PUBLISHED, drop=8),
     ]
     idle = {"bound"} if not any(fmt.bound(row.bound) for row in rows) else set()
-    return [c for c in columns if c.key not in idle and any(c.says_something(row) for row in rows)]
+    return [
+        column.marked_once(rows)
+        for column in columns
+        if column.key not in idle and any(column.says_something(row) for row in rows)
+    ]
 
 
 def _with_bound(columns: list[Column], table: ResultTable) -> list[Column]:
