@@ -61,6 +61,8 @@ def running(runs: Path, rate: int, seconds: int) -> Iterator["subprocess.Popen[b
     """`loadstone redis` on a Redis of its own, at a rate; what is in its folder once it ended stays."""
     words = [
         "redis",
+        "-t",
+        "set",
         "--rate",
         str(rate),
         "-c",
