@@ -51,12 +51,13 @@ class Column:
     @property
     def title(self) -> str:
         """The header in the reader's language."""
-        return translated(self.header)
+        return f"{'! ' if self.mostly_doubted else ''}{translated(self.header)}"
 
     @property
     def meaning(self) -> str:
         """The explanation in the reader's language."""
-        return translated(self.explanation)
+        why = _("Most of these figures are suspect: the lines below the table say why.") if self.mostly_doubted else ""
+        return f"{translated(self.explanation)} {why}".rstrip()
 
     @property
     def lines(self) -> list[str]:
@@ -83,8 +84,7 @@ class Column:
         doubted = sum(source is not None and _is_doubted(source, self.quantile) for source in sources)
         if len(sources) < _FEW or 2 * doubted <= len(sources):
             return self
-        says = f"{self.explanation} Suspect in {doubted} of {len(sources)} rows: the lines below the table say why."
-        return replace(self, header=f"! {self.header}", explanation=says, mostly_doubted=True)
+        return replace(self, mostly_doubted=True)
 
     def says_something(self, row: Row) -> bool:
         """Whether the row has a figure or a word here."""
