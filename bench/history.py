@@ -88,7 +88,7 @@ def served(root: Path, folder: Path) -> dict[str, object]:
     try:
         assert process.stdout is not None
         printed = next(
-            found for line in process.stdout if (found := re.search(r"(http\S+?)/\S*open=(\S+)", line.decode()))
+            found for line in process.stdout if (found := re.search(r"(https?://[^/\s]+)/\S*open=(\S+)", line.decode()))
         )
         with httpx.Client(base_url=printed[1], timeout=60) as client:
             client.get("/", params={"open": printed[2]}, follow_redirects=True)
