@@ -65,7 +65,7 @@ def started(pages: Pages, answer: str) -> Path:
         page = pages.client.get(answer)
         if page.status_code == 303:
             where.append(page.headers["location"])
-        assert "ended before" not in page.text, page.text
+        assert "The run ended" not in page.text, page.text
         return bool(where)
 
     wait_for(there)
@@ -105,7 +105,7 @@ def test_a_run_needs_no_page_and_shows_no_password(own: Path, user_redis: Callab
         resumed = second.client.post(f"/runs/{folder.name}/resume", data={variable[1]: PASSWORD})
         assert resumed.status_code == 303, resumed.text
         assert started(second, resumed.headers["location"]) == folder
-        wait_for(lambda: kind(folder) == "running")
+        assert kind(folder) == "running"
         assert second.client.post(f"/runs/{folder.name}/stop").status_code == 303
         wait_for(lambda: kind(folder) != "running")
         assert (state_of(folder).kind, state_of(folder).status) == ("stopped", 130)
@@ -132,7 +132,7 @@ def test_what_a_stranger_wrote_is_asked_about_and_never_twice_the_same(own: Path
         third = pages.client.post("/own/theirs.yaml/start", data=sent)
         begun = pages.client.post("/begin", data=answers_of(third.text))
         assert begun.status_code == 303, begun.text
-        wait_for(lambda: "ended before it measured" in pages.client.get(begun.headers["location"]).text)
+        wait_for(lambda: "The run ended" in pages.client.get(begun.headers["location"]).text)
         assert pages.client.post("/begin", data=answers_of(third.text)).status_code == 409
         assert pages.client.post("/own/theirs.yaml/start", data=sent).status_code == 303
 

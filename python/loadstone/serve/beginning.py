@@ -19,6 +19,7 @@ from loadstone.serve.described import Described, agreed, described
 from loadstone.serve.forms import form_of
 from loadstone.serve.pages import page, refusal
 from loadstone.serve.place import Place, place_of
+from loadstone.serve.running import writer_of
 from loadstone.serve.starts import Start
 
 ANSWERS = {"wait": "--wait", "share": "--share-machine"}
@@ -89,9 +90,9 @@ async def _start(request: Request) -> Response:
 
 
 def _page_of(start: Start, place: Place) -> str | None:
-    """Where the run is shown, once it has a folder that can be read."""
+    """Where the run is shown, once it told in its folder that it began: one that goes on had one before."""
     folder = start.run_folder
-    if folder is None or folder.parent != place.runs or not is_file(folder / PLAN):
+    if folder is None or folder.parent != place.runs or not is_file(folder / PLAN) or writer_of(folder) != start.pid:
         return None
     return f"/runs/{folder.name}"
 

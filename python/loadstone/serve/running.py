@@ -48,7 +48,7 @@ def state_of(folder: Path) -> RunState:
         run = _measuring(folder)
         return RunState("running", None if run is None else run.pid)
     ended = _ended(folder)
-    if not ended and (writer := _writer(folder)) is not None and not is_written(folder):
+    if not ended and (writer := writer_of(folder)) is not None and not is_written(folder):
         return RunState("running", writer)  # it writes its report
     ended = ended or _ended(folder)
     status = ended.get("status")
@@ -79,7 +79,7 @@ def _ended(folder: Path) -> dict[str, Any]:
     return {}
 
 
-def _writer(folder: Path) -> int | None:
+def writer_of(folder: Path) -> int | None:
     """The process that told last that it began, if it is there: it gives the folder free before it has ended."""
     with contextlib.suppress(OSError), os.fdopen(open_file(folder / EVENTS), "rb") as file:
         end = os.fstat(file.fileno()).st_size
