@@ -12,6 +12,7 @@ from loadstone.conduct.trust import require_trust_in_driver
 from loadstone.deploy.installed import require_programs
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.spec.drivers import NATIVE, DriverWord, resolved
 from loadstone.spec.drivers import names as built_in
 from loadstone.spec.problems import listed
@@ -41,13 +42,19 @@ def check_driver(
     """
     parts = named(names)
     if not parts:
-        raise UserError(f"--part: no part has {listed(names)} in its name; parts are: {listed(n for n, _ in PARTS)}")
+        raise UserError(
+            said(
+                "--part: no part has {names} in its name; parts are: {parts}",
+                names=listed(names),
+                parts=listed((n for n, _ in PARTS)),
+            )
+        )
     try:
         meant = resolved(word, Path())
     except ValueError as problem:
-        raise UserError(f"check driver: {problem}") from None
+        raise UserError(said("check driver: {problem}", problem=problem)) from None
     if meant == NATIVE:
-        raise UserError("check driver: the native engine is no program; name one of a client library")
+        raise UserError(said("check driver: the native engine is no program; name one of a client library"))
     place = DriverWord.of(meant).place
     if place not in built_in():
         require_trust_in_driver(Path(place), trust=trust)

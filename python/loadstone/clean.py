@@ -18,6 +18,7 @@ from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import Made, Place, describe, describe_place
 from loadstone.deploy.leftovers import remove_left
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.language import said
 from loadstone.record.ledger import Entries, RunLedger, goes_on, read_ledger, this_machine
 from loadstone.record.run_files import LEDGER
 from loadstone.runs import LATEST, RUNS, run_folder
@@ -121,14 +122,22 @@ class _CleanPlace:
             return known.url
         option = f"--server {printable(self.place.server)}"
         if same_name:
-            raise UserError(f"{option}=... is {printable(same_name[0].place.address)}, another server or database")
+            raise UserError(
+                said(
+                    "{option}=... is {address}, another server or database",
+                    option=option,
+                    address=printable(same_name[0].place.address),
+                )
+            )
         if self.ledger.earlier is None or self.ledger.earlier.machine != this_machine():
-            raise UserError(f"its run was on another machine; clean there, or add {option}=URL")
+            raise UserError(said("its run was on another machine; clean there, or add {option}=URL", option=option))
         if self.place.login:
-            raise UserError(f"its login and TLS options are not kept; add {option}=URL")
+            raise UserError(said("its login and TLS options are not kept; add {option}=URL", option=option))
         url = _plain_url(self.place.address)
         if _place(self.place.server, url) != self.place:
-            raise UserError(f"this is no address that loadstone writes; add {option}=URL if it is yours")
+            raise UserError(
+                said("this is no address that loadstone writes; add {option}=URL if it is yours", option=option)
+            )
         return url
 
     def _unused(self) -> list[Made]:
@@ -166,12 +175,12 @@ def _control(place: Place, url: str) -> Control:
 def _given(text: str) -> Given:
     name, equals, url = text.partition("=")
     if not equals or not name or not url:
-        raise UserError(f"--server {f'{name}=...' if equals else '...'}: write NAME=URL")
+        raise UserError(said("--server {equals}: write NAME=URL", equals=f"{name}=..." if equals else "..."))
     try:
         url = resolve(url)
         return Given(_place(name, url), url)
     except UserError as error:
-        raise UserError(f"--server {name}=...: {error}") from None
+        raise UserError(said("--server {name}=...: {error}", name=name, error=error)) from None
 
 
 def _place(name: str, url: str) -> Place:
@@ -193,7 +202,9 @@ def _folder(word: str) -> Path:
     if word != LATEST and not folder.is_dir() and os.sep not in word:
         folder = RUNS / word
     if not folder.is_dir():
-        raise UserError(f"{word}: there is no such folder; name a run's, or none for all of ./{RUNS}")
+        raise UserError(
+            said("{word}: there is no such folder; name a run's, or none for all of ./{runs}", word=word, runs=RUNS)
+        )
     return folder
 
 

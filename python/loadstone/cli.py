@@ -112,7 +112,7 @@ def show(
 ) -> None:
     """Show what an experiment would do, and how long it takes."""
     if experiment is None:
-        raise UserError(f"{MISSING}: name an experiment (`loadstone list`)")
+        raise UserError(said("{missing}: name an experiment (`loadstone list`)", missing=MISSING))
     _require_no_url(experiment)
     from loadstone.overview import describe_experiment
 
@@ -374,7 +374,7 @@ def _help() -> NoReturn:
 def _go_on(folder: Path | None, *, trust: bool) -> None:
     """`run` without an experiment: what a folder was started with, and after it what is said now. Raises UserError."""
     if folder is None:
-        raise UserError(f"{MISSING}: name an experiment (`loadstone list`), or give --resume RUN")
+        raise UserError(said("{missing}: name an experiment (`loadstone list`), or give --resume RUN", missing=MISSING))
     from loadstone.options import words_are_of_folder
     from loadstone.runs import command_of, files_sent, written_by
 
@@ -395,7 +395,14 @@ def _require_no_url(experiment: str) -> None:
     if is_url:
         command = "http" if scheme in ("http", "https") else "redis"
         url = shlex.quote(experiment) if "@" not in rest else "URL"
-        raise UserError(f"{scheme}://...: a server, and not an experiment; to load it: loadstone {command} {url}")
+        raise UserError(
+            said(
+                "{scheme}://...: a server, and not an experiment; to load it: loadstone {command} {url}",
+                scheme=scheme,
+                command=command,
+                url=url,
+            )
+        )
 
 
 def _short(message: str) -> str:
@@ -419,7 +426,9 @@ def _require_text(words: Sequence[str]) -> None:
             word.encode()
         except UnicodeEncodeError:
             what = before if before.startswith("-") and before != "--" else f"'{terminal.printable(word)}'"
-            raise UserError(f"{what}: is not text in UTF-8; write it in UTF-8, or call the file otherwise") from None
+            raise UserError(
+                said("{what}: is not text in UTF-8; write it in UTF-8, or call the file otherwise", what=what)
+            ) from None
 
 
 def _about_file(error: OSError) -> str:

@@ -30,6 +30,7 @@ from loadstone.analyse.overlaid import Overlaid, overlaid, with_curves
 from loadstone.errors import UserError
 from loadstone.judge.compare.exploration import METRICS as EXPLORED_METRICS
 from loadstone.judge.validity.checks import judge_trial
+from loadstone.language import said
 from loadstone.message import Message, as_written, message
 from loadstone.options import CompareOptions
 from loadstone.plan.group import PairDesign
@@ -113,17 +114,28 @@ def _status(report: CompareReport, objectives: Sequence[Objective]) -> int:
 def _require_sensible(options: CompareOptions) -> None:
     """Raises UserError for options that do not go together."""
     if len(options.runs) not in (1, 2):
-        raise UserError(f"compare: {len(options.runs)} runs given; give one run's folder, or two")
+        raise UserError(
+            said("compare: {runs_count} runs given; give one run's folder, or two", runs_count=len(options.runs))
+        )
     if (options.a is None) != (options.b is None):
         given, missing = ("--a", "--b") if options.b is None else ("--b", "--a")
-        raise UserError(f"{given}: needs {missing} too, for example --a storage=json --b storage=hash")
+        raise UserError(
+            said(
+                "{given}: needs {missing} too, for example --a storage=json --b storage=hash",
+                given=given,
+                missing=missing,
+            )
+        )
     if len(options.runs) == 2 and options.a is not None:
-        raise UserError("--a, --b: choose two conditions of one run; give one run's folder")
+        raise UserError(said("--a, --b: choose two conditions of one run; give one run's folder"))
     if len(options.runs) == 1 and options.across:
-        raise UserError("--across: is for two runs; give a second run's folder, or leave the option out")
+        raise UserError(said("--across: is for two runs; give a second run's folder, or leave the option out"))
     if len(options.runs) == 2 and options.runs[0].resolve() == options.runs[1].resolve():
         raise UserError(
-            f"{options.runs[1]}: the same run twice; give another one, or compare its conditions with --a, --b"
+            said(
+                "{runs}: the same run twice; give another one, or compare its conditions with --a, --b",
+                runs=options.runs[1],
+            )
         )
 
 
@@ -133,8 +145,12 @@ def _metric(text: str | None) -> str | None:
     metric = text if text in METRICS else metric_of(text)
     if metric not in METRICS:
         raise UserError(
-            f"--metric {text}: there is no such metric to compare; {nearest(text, METRICS)}"
-            "write for example goodput, p99 or service_ns.p50"
+            said(
+                "--metric {text}: there is no such metric to compare; {text2}write for example goodput, p99 or "
+                "service_ns.p50",
+                text=text,
+                text2=nearest(text, METRICS),
+            )
         )
     return metric
 
@@ -148,7 +164,7 @@ def _margin(text: str | None) -> float | None:
     except ValueError:
         margin = 0.0
     if not 0 < margin < 1:
-        raise UserError(f"--margin {text}: must be a share between 0 and 1, for example '5 %' or 0.05")
+        raise UserError(said("--margin {text}: must be a share between 0 and 1, for example '5 %' or 0.05", text=text))
     return margin
 
 
@@ -193,8 +209,12 @@ def _declared_pairs(run: Run) -> list[PairDesign]:
     if not pairs:
         factors = listed(name for name, factor in run.experiment.factors.items() if len(factor.levels) > 1)
         raise UserError(
-            f"{run.path}: the run declares no comparison; choose with --a FACTOR=LEVEL --b FACTOR=LEVEL; "
-            f"factors are: {factors}"
+            said(
+                "{run_path}: the run declares no comparison; choose with --a FACTOR=LEVEL --b FACTOR=LEVEL; "
+                "factors are: {factors}",
+                run_path=run.path,
+                factors=factors,
+            )
         )
     return pairs
 
@@ -207,12 +227,24 @@ def _pairs(run: Run, a: str, b: str) -> list[PairDesign]:
     if not apart:
         factor = next(name for name in levels_a)
         raise UserError(
-            f"--a {a} --b {b}: are the same levels; name a factor on both sides, with two levels, for example "
-            f"--a {factor}=... --b {factor}=..., or choose two that differ"
+            said(
+                "--a {a} --b {b}: are the same levels; name a factor on both sides, with two levels, for example "
+                "--a {factor}=... --b {factor}=..., or choose two that differ",
+                a=a,
+                b=b,
+                factor=factor,
+            )
         )
     pairs = pairs_between(run, levels_a, levels_b)
     if not pairs:
-        raise UserError(f"--a {a} --b {b}: the run has no two conditions that differ only in {listed(apart)}")
+        raise UserError(
+            said(
+                "--a {a} --b {b}: the run has no two conditions that differ only in {apart}",
+                a=a,
+                b=b,
+                apart=listed(apart),
+            )
+        )
     return pairs
 
 
@@ -223,9 +255,23 @@ def _levels(experiment: Experiment, option: str, text: str) -> dict[str, Level]:
         name = part.partition("=")[0].strip()
         if "=" not in part:
             factors = listed(experiment.factors)
-            raise UserError(f"{option} {text}: write FACTOR=LEVEL[,FACTOR=LEVEL]; factors are: {factors}")
+            raise UserError(
+                said(
+                    "{option} {text}: write FACTOR=LEVEL[,FACTOR=LEVEL]; factors are: {factors}",
+                    option=option,
+                    text=text,
+                    factors=factors,
+                )
+            )
         if name in levels:
-            raise UserError(f"{option} {text}: '{name}' is given twice; name each factor once")
+            raise UserError(
+                said(
+                    "{option} {text}: '{name}' is given twice; name each factor once",
+                    option=option,
+                    text=text,
+                    name=name,
+                )
+            )
         try:
             ((factor, (level,)),) = parse_only(experiment, [part]).items()
         except UserError as error:
@@ -250,12 +296,22 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
     if unlike and not options.across:
         more = f", and {len(unlike) - _NAMED} more" if len(unlike) > _NAMED else ""
         raise UserError(
-            f"{options.runs[0]} and {options.runs[1]} are not of the same thing: "
-            f"{'; '.join(map(sentences.text, unlike[:_NAMED]))}{more}; compare them all the same with --across"
+            said(
+                "{runs} and {runs2} are not of the same thing: {sentences_text}{more}; compare them all the same "
+                "with --across",
+                runs=options.runs[0],
+                runs2=options.runs[1],
+                sentences_text="; ".join(map(sentences.text, unlike[:_NAMED])),
+                more=more,
+            )
         )
     if not matches:
         raise UserError(
-            f"{options.runs[0]} and {options.runs[1]}: no condition was measured in both, in the same group"
+            said(
+                "{runs} and {runs2}: no condition was measured in both, in the same group",
+                runs=options.runs[0],
+                runs2=options.runs[1],
+            )
         )
     named = list(zip(names, (a, b), strict=True))
     notes = [

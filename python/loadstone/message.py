@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
 
+from loadstone.language import said
+
 Figure = Any
 """What stands in a message: a number, a text that is not ours (a name, a server's reply), a list of them, a message."""
 AS_WRITTEN = "as_written"
@@ -40,7 +42,7 @@ class Message(BaseModel):
             level = [inner for one in level for inner in _within(one)]
             if not level:
                 return figures
-        raise ValueError(f"nested more than {DEPTH_MAX} deep")
+        raise ValueError(said("nested more than {depth_max} deep", depth_max=DEPTH_MAX))
 
     @field_validator("figures")
     @classmethod

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from loadstone.errors import UserError
 from loadstone.fleet.spec import LostAgent
+from loadstone.language import said
 from loadstone.secrecy.text import HIDDEN
 
 if TYPE_CHECKING:
@@ -61,7 +62,15 @@ def whole(wrong: str, lowest: int, highest: int | None = None) -> Read:
             number = lowest - 1
         if number < lowest or (highest is not None and number > highest):
             allowed = f"from {lowest} to {highest}" if highest is not None else f"from {lowest} on"
-            raise UserError(f"{option} {text}: {wrong}; write a number {allowed}")
+            raise UserError(
+                said(
+                    "{option} {text}: {wrong}; write a number {allowed}",
+                    option=option,
+                    text=text,
+                    wrong=wrong,
+                    allowed=allowed,
+                )
+            )
         return number
 
     return read
@@ -76,7 +85,15 @@ def positive(wrong: str, most: float) -> Read:
         except ValueError:
             number = 0.0
         if not 0 < number <= most:
-            raise UserError(f"{option} {text}: {wrong}; write a number above 0, at most {most:g}")
+            raise UserError(
+                said(
+                    "{option} {text}: {wrong}; write a number above 0, at most {most:g}",
+                    option=option,
+                    text=text,
+                    wrong=wrong,
+                    most=most,
+                )
+            )
         return number
 
     return read
@@ -95,7 +112,15 @@ def one_of(words: Sequence[str]) -> Read:
 
     def read(option: str, text: str) -> str:
         if text not in words:
-            raise UserError(f"{option} {text}: write {', '.join(words[:-1])} or {words[-1]}")
+            raise UserError(
+                said(
+                    "{option} {text}: write {words} or {words2}",
+                    option=option,
+                    text=text,
+                    words=", ".join(words[:-1]),
+                    words2=words[-1],
+                )
+            )
         return text
 
     return read
@@ -110,7 +135,9 @@ def require_file(option: str, path: Path) -> None:
     """Returns if nothing stands at a path, or a file that may be replaced: a device or a pipe would be replaced, too.
     Raises UserError."""
     if path.exists() and not path.is_file():
-        raise UserError(f"{option} {path}: is a device or a pipe, and no file; name a file")
+        raise UserError(
+            said("{option} {path}: is a device or a pipe, and no file; name a file", option=option, path=path)
+        )
 
 
 def given(*filled: Any) -> list[str]:
@@ -217,7 +244,9 @@ def words_are_of_folder(*, trusted: bool, files_sent: Sequence[str] = ()) -> Non
         UserError: it is one already, and so leads to itself.
     """
     if _OF_FOLDER:
-        raise UserError("--resume: the command in the folder's environment.json names no experiment; name it, too")
+        raise UserError(
+            said("--resume: the command in the folder's environment.json names no experiment; name it, too")
+        )
     _OF_FOLDER.append(_OfFolder(trusted, tuple(files_sent)))
 
 
@@ -418,9 +447,14 @@ class RunOptions:
     def check(self) -> None:
         """Raises UserError where options contradict each other."""
         if self.quiet and self.verbose:
-            raise UserError("--quiet, --verbose: leave one of them out")
+            raise UserError(said("--quiet, --verbose: leave one of them out"))
         if self.fleet is None and self.lost_agent != "go-on":
-            raise UserError(f"--lost-agent {self.lost_agent}: there is no fleet; add --fleet, or leave it out")
+            raise UserError(
+                said(
+                    "--lost-agent {lost_agent}: there is no fleet; add --fleet, or leave it out",
+                    lost_agent=self.lost_agent,
+                )
+            )
 
 
 MEASURES = (
@@ -497,17 +531,30 @@ class Output(Results):
     def check(self) -> None:
         """Before anything is started. Raises UserError."""
         if self.json and self.csv:
-            raise UserError("--json, --csv: leave one of them out")
+            raise UserError(said("--json, --csv: leave one of them out"))
         for option, given in (("--out", self.out is not None), ("--open", self.open)):
             if given and self.no_keep:
-                raise UserError(f"--no-keep, {option}: leave one of them out")
+                raise UserError(said("--no-keep, {option}: leave one of them out", option=option))
         for option, path in (("--json-out-file", self.json_file), ("--hdr-file-prefix", self.hdr_prefix)):
             if path is not None and not Path(path).absolute().parent.is_dir():
-                raise UserError(f"{option} {path}: there is no folder {Path(path).parent}; make it, or name another")
+                raise UserError(
+                    said(
+                        "{option} {path}: there is no folder {parent}; make it, or name another",
+                        option=option,
+                        path=path,
+                        parent=Path(path).parent,
+                    )
+                )
         if self.json_file is not None:
             if self.json_file.is_dir():
                 suggested = self.json_file / "analysis.json"
-                raise UserError(f"--json-out-file {self.json_file}: is a folder; write {suggested}")
+                raise UserError(
+                    said(
+                        "--json-out-file {json_file}: is a folder; write {suggested}",
+                        json_file=self.json_file,
+                        suggested=suggested,
+                    )
+                )
             require_file("--json-out-file", self.json_file)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from loadstone.deploy.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
 from loadstone.errors import UserError
 from loadstone.fleet.spec import FleetSpec, read_fleet
+from loadstone.language import said
 from loadstone.machine.memory import installed_bytes
 from loadstone.options import RunOptions, files_of_folder, folder_is_trusted
 from loadstone.plan.design.run_design import make_run_plan
@@ -80,7 +81,7 @@ def _driver(options: RunOptions) -> tuple[str, ...]:
     try:
         return (f"workload.driver={resolved(options.driver, Path())}",)
     except ValueError as problem:
-        raise UserError(f"--driver {options.driver}: {problem}") from None
+        raise UserError(said("--driver {driver}: {problem}", driver=options.driver, problem=problem)) from None
 
 
 def _at_rate(options: RunOptions) -> tuple[str, ...]:
@@ -128,9 +129,21 @@ def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
     if run_plan.at_rate is not None or options.at_rate in (None, NEVER) or options.resume is not None:
         return
     if options.as_published:
-        raise UserError(f"--at-rate {options.at_rate}: --as-published measures at no fixed rate; leave one of them out")
+        raise UserError(
+            said(
+                "--at-rate {at_rate}: --as-published measures at no fixed rate; leave one of them out",
+                at_rate=options.at_rate,
+            )
+        )
     why = "every load has a rate or pauses of its own, or stands in no table"
-    raise UserError(f"--at-rate {options.at_rate}: no row of {run_plan.experiment} can have it: {why}; leave it out")
+    raise UserError(
+        said(
+            "--at-rate {at_rate}: no row of {experiment} can have it: {why}; leave it out",
+            at_rate=options.at_rate,
+            experiment=run_plan.experiment,
+            why=why,
+        )
+    )
 
 
 def _kept_plan(options: RunOptions) -> "PlanSummary | None":

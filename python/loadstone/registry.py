@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import Field, TypeAdapter, ValidationError
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.software.host import metrics as host
 from loadstone.software.jvm import metrics as jvm
 from loadstone.software.mariadb import metrics as mariadb
@@ -131,13 +132,23 @@ def server(name: str, settings: Mapping[str, Any]) -> "Server":
     kind = settings.get("kind")
     model = SERVERS.get(kind) if isinstance(kind, str) else None
     if model is None:
-        said = f"{shown(kind)} is not known" if "kind" in settings else "is missing"
-        raise UserError(f"servers.{name}.kind: {said}; {nearest(str(kind), SERVERS)}known kinds: {listed(SERVERS)}")
+        told = f"{shown(kind)} is not known" if "kind" in settings else "is missing"
+        raise UserError(
+            said(
+                "servers.{name}.kind: {told}; {kind}known kinds: {servers}",
+                name=name,
+                told=told,
+                kind=nearest(str(kind), SERVERS),
+                servers=listed(SERVERS),
+            )
+        )
     try:
         return model.model_validate(settings).server(name)
     except ValidationError as error:
         path, sentence = first_problem(error, model, settings)
-        raise UserError(f"servers.{'.'.join(str(part) for part in (name, *path))}: {sentence}") from None
+        raise UserError(
+            said("servers.{names}: {sentence}", names=".".join(str(part) for part in (name, *path)), sentence=sentence)
+        ) from None
 
 
 def monitors(watch: "Watch") -> "list[Monitor]":

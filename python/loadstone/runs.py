@@ -14,6 +14,7 @@ from typing import Any
 from loadstone.bounds.beneath import NotOfFolder, open_file
 from loadstone.bounds.files import is_there, read_json
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.record.run_files import ENVIRONMENT, EXPERIMENT, PLAN, began_at, require_run, run_folders
 from loadstone.record.tags import Tags, read_tags, write_tags
 from loadstone.secrecy.text import HIDDEN
@@ -58,14 +59,16 @@ def run_folder(word: str | Path, root: Path = RUNS) -> Path:
         return Path(word)
     newest = next(iter(run_folders(root)), None)
     if newest is None:
-        raise UserError(f"{LATEST}: there is no run in {root}; `loadstone run EXPERIMENT` makes one")
+        raise UserError(
+            said("{latest}: there is no run in {root}; `loadstone run EXPERIMENT` makes one", latest=LATEST, root=root)
+        )
     return newest
 
 
 def _require_no_slip(path: Path) -> None:
     """Returns unless a name that is nowhere is one that is nearly `latest`. Raises UserError."""
     if not is_there(path) and difflib.get_close_matches(str(path)[:80], [LATEST]):
-        raise UserError(f"{path}: there is no such folder; did you mean '{LATEST}'?")
+        raise UserError(said("{path}: there is no such folder; did you mean '{latest}'?", path=path, latest=LATEST))
 
 
 def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
@@ -79,16 +82,26 @@ def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
         status = folder.stat()
     except (OSError, ValueError) as error:  # a path with a NUL in it is no path
         why = error.strerror if isinstance(error, OSError) else "no file is called so"
-        raise UserError(f"--resume {folder}: {why}; `loadstone runs` lists the runs that there are") from None
+        raise UserError(
+            said("--resume {folder}: {why}; `loadstone runs` lists the runs that there are", folder=folder, why=why)
+        ) from None
     require_run(folder, "--resume ", [PLAN])
     if status.st_uid != os.geteuid():
         raise UserError(
-            f"--resume {folder}: it belongs to the user with the id {status.st_uid}, and would decide what you run; "
-            "go on as that user, or run it again"
+            said(
+                "--resume {folder}: it belongs to the user with the id {st_uid}, and would decide what you run; "
+                "go on as that user, or run it again",
+                folder=folder,
+                st_uid=status.st_uid,
+            )
         )
     if status.st_mode & stat.S_IWOTH:
         raise UserError(
-            f"--resume {folder}: every user may write to it, and it decides what you run; look at it, then: chmod o-w"
+            said(
+                "--resume {folder}: every user may write to it, and it decides what you run; look at it, then: "
+                "chmod o-w",
+                folder=folder,
+            )
         )
     return folder
 
@@ -135,7 +148,9 @@ def change_tags(folder: Path, add: Sequence[str], remove: Sequence[str], note: s
     before = read_tags(folder)
     if gone := [tag for tag in remove if tag not in before.tags]:
         there = ", ".join(before.tags) or "none"
-        raise UserError(f"--remove {gone[0]}: {folder} has no such tag; it has: {there}")
+        raise UserError(
+            said("--remove {gone}: {folder} has no such tag; it has: {there}", gone=gone[0], folder=folder, there=there)
+        )
     tags = [tag for tag in (*before.tags, *add) if tag not in remove]
     return write_tags(folder, tags, before.note if note is None else note)
 
@@ -149,7 +164,9 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     require_run(folder, "--resume ", [PLAN])
     arguments = options_given(_document(folder / ENVIRONMENT).get("command"))
     if arguments is None:
-        raise UserError(f"--resume {folder}: its command was not recorded; name the experiment, too")
+        raise UserError(
+            said("--resume {folder}: its command was not recorded; name the experiment, too", folder=folder)
+        )
     kept: list[str] = []
     for word in _without_given(_without_written(arguments), given):
         if HIDDEN in word:
@@ -228,7 +245,14 @@ def _require_given(folder: Path, option: str, word: str, given: Sequence[str]) -
             what, remedy = f"the secret in --set {name}", f"--set {name}=VALUE"
         elif option not in _KEEPING_NO_SECRET:
             what, remedy = f"a secret in '{word or option}'", "the whole command that started the run"
-        raise UserError(f"--resume {folder}: {what} is not kept; add {remedy}, and next time give it as ${{env:NAME}}")
+        raise UserError(
+            said(
+                "--resume {folder}: {what} is not kept; add {remedy}, and next time give it as ${{env:NAME}}",
+                folder=folder,
+                what=what,
+                remedy=remedy,
+            )
+        )
 
 
 def _is_same(option: str, name: str, value: str) -> bool:
@@ -243,7 +267,7 @@ def _copy_if_gone(word: str, folder: Path) -> str:
     try:
         os.close(open_file(folder / EXPERIMENT))
     except NotOfFolder as error:
-        raise UserError(f"--resume {folder}: {error}") from None
+        raise UserError(said("--resume {folder}: {error}", folder=folder, error=error)) from None
     except OSError:
         pass  # what is wrong with it is said where it is read
     return str(folder / EXPERIMENT)

@@ -24,6 +24,7 @@ MENTIONS = {
     "commands/redis_command.py": "what to write in the place of other tools' options",
     "secrecy/known_secrets.py": "the software that has its name",
     "secrecy/text.py": "the scheme that has its name",
+    "particles.py": "how the names of products are read aloud in Korean",
 }
 """Who names a protocol all the same, beside the declarations of software, and for what."""
 ENUM = (ROOT / "engine" / "src" / "plan.rs").read_text().split("pub enum WireKind")[1].split("}")[0]

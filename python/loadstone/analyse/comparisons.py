@@ -27,6 +27,7 @@ from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import COST, DECIDED, BlockPoint, Verdict
+from loadstone.language import said
 from loadstone.message import Message, message
 from loadstone.plan.group import Group, GroupDesign
 from loadstone.plan.looks import LATER_ROUND_LOOKS
@@ -214,7 +215,9 @@ def _dearest(costs: _CostsOf) -> Verdict | None:
 
 
 def _no_histograms(trial: str, kind: LatencyKind) -> NoReturn:
-    raise ValueError(f"{trial}: a quantile of the {kind} time decides, so its histograms are needed")
+    raise ValueError(
+        said("{trial}: a quantile of the {kind} time decides, so its histograms are needed", trial=trial, kind=kind)
+    )
 
 
 def compare_groups(run: Run, judged_trials: Sequence[TrialRecord]) -> list[Family]:
@@ -242,8 +245,8 @@ def _with_stages(family: Family, run: Run, group: GroupDesign) -> Family:
     if before is None or before.carried is None:
         return family
     slice_s = None if group.rounds is None else group.rounds.slice_s
-    said = message("slices_lengthened", slice_s=slice_s, why=before.carried)
-    comparisons = [comparison.model_copy(update={"lengthened": said}) for comparison in family.comparisons]
+    told = message("slices_lengthened", slice_s=slice_s, why=before.carried)
+    comparisons = [comparison.model_copy(update={"lengthened": told}) for comparison in family.comparisons]
     return family.model_copy(update={"comparisons": comparisons})
 
 

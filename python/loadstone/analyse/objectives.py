@@ -12,6 +12,7 @@ from loadstone.errors import UserError
 from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import COST, Cost, Verdict, cost_of_all, cost_of_part
+from loadstone.language import said
 from loadstone.message import Message, message
 from loadstone.record.facts import DRIVER
 from loadstone.spec.levels import Level, identity, level_text
@@ -103,18 +104,28 @@ def parse_objective(text: str) -> Objective:
     """The objective that a text states. Raises UserError with the grammar and an example."""
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise UserError(f"--fail-if '{text}': is no objective; {_GRAMMAR}")
+        raise UserError(said("--fail-if '{text}': is no objective; {grammar}", text=text, grammar=_GRAMMAR))
     name, operator, sign, digits, unit, where = match.groups()
     metric = metric_of(name)
     if metric is None:
-        raise UserError(f"--fail-if '{text}': there is no metric '{name}'; {_GRAMMAR}")
+        raise UserError(
+            said("--fail-if '{text}': there is no metric '{name}'; {grammar}", text=text, name=name, grammar=_GRAMMAR)
+        )
     relative = unit == "%" and (metric != _ERRORS or bool(sign))
     if relative and metric == _ERRORS:
-        raise UserError(f"--fail-if '{text}': errors have no ratio, they may be 0; write for example 'errors > 0.1%'")
+        raise UserError(
+            said(
+                "--fail-if '{text}': errors have no ratio, they may be 0; write for example 'errors > 0.1%'", text=text
+            )
+        )
     if relative and metric in _POINT_UNITS:
         example = _POINT_EXAMPLES[metric]
         raise UserError(
-            f"--fail-if '{text}': saturation points are not compared by ratios; write for example '{example}'"
+            said(
+                "--fail-if '{text}': saturation points are not compared by ratios; write for example '{example}'",
+                text=text,
+                example=example,
+            )
         )
     value = float(digits) * (-1 if sign == "-" else 1)
     return Objective(
@@ -147,7 +158,9 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
     """An absolute value in ns, a second, users, or a share. Raises UserError if the unit does not fit the metric."""
     units: Mapping[str, float]
     if sign:
-        raise UserError(f"--fail-if '{text}': a value with a sign is a ratio of B to A; write it in %, as -5%")
+        raise UserError(
+            said("--fail-if '{text}': a value with a sign is a ratio of B to A; write it in %, as -5%", text=text)
+        )
     if metric == _ERRORS:
         units, example = {"%": 0.01}, "errors > 1%"
     elif metric in _POINT_UNITS:
@@ -158,8 +171,16 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
         units, example = _TIME_NS, "p99 > 5ms"
     if unit not in units:
         known = ", ".join(unit for unit in units if unit)
-        said = f"has the unit '{unit}'" if unit else "has no unit"
-        raise UserError(f"--fail-if '{text}': the value {said}; units here are {known}, for example '{example}'")
+        told = f"has the unit '{unit}'" if unit else "has no unit"
+        raise UserError(
+            said(
+                "--fail-if '{text}': the value {told}; units here are {known}, for example '{example}'",
+                text=text,
+                told=told,
+                known=known,
+                example=example,
+            )
+        )
     return value * units[unit]
 
 
@@ -167,7 +188,13 @@ def _where(text: str, where: str) -> Iterator[tuple[str, str]]:
     for part in where.split(","):
         name, equals, level = (word.strip() for word in part.partition("="))
         if not (name and equals and level):
-            raise UserError(f"--fail-if '{text}': '{part.strip()}' is no condition; write where FACTOR=LEVEL,...")
+            raise UserError(
+                said(
+                    "--fail-if '{text}': '{part}' is no condition; write where FACTOR=LEVEL,...",
+                    text=text,
+                    part=part.strip(),
+                )
+            )
         yield name, level
 
 
@@ -182,8 +209,11 @@ def require_absolute(objectives: Iterable[Objective]) -> None:
     for objective in objectives:
         if objective.relative:
             raise UserError(
-                f"--fail-if '{objective.text}': is about B against A; use it with `loadstone compare`, "
-                "or write a figure with its unit, for example 'goodput < 50k/s'"
+                said(
+                    "--fail-if '{objective_text}': is about B against A; use it with `loadstone compare`, or write a "
+                    "figure with its unit, for example 'goodput < 50k/s'",
+                    objective_text=objective.text,
+                )
             )
 
 
@@ -192,8 +222,11 @@ def require_relative(objectives: Iterable[Objective]) -> None:
     for objective in objectives:
         if not objective.relative:
             raise UserError(
-                f"--fail-if '{objective.text}': is about a single condition; use it with `loadstone run`, "
-                "or write B against A in %, for example 'goodput < -5%'"
+                said(
+                    "--fail-if '{objective_text}': is about a single condition; use it with `loadstone run`, or "
+                    "write B against A in %, for example 'goodput < -5%'",
+                    objective_text=objective.text,
+                )
             )
 
 
@@ -202,13 +235,20 @@ def require_measured(objectives: Iterable[Objective], *, rows: bool, points: boo
     for objective in objectives:
         if objective.of_point and not points:
             raise UserError(
-                f"--fail-if '{objective.text}': this run looks for no saturation point; use it with "
-                "`loadstone saturate`, or with an experiment that has `load: saturate` or `saturation`"
+                said(
+                    "--fail-if '{objective_text}': this run looks for no saturation point; use it with `loadstone "
+                    "saturate`, or with an experiment that has `load: saturate` or `saturation`",
+                    objective_text=objective.text,
+                )
             )
         if not objective.of_point and points and not rows and not objective.metric.startswith(COST):
             raise UserError(
-                f"--fail-if '{objective.text}': this run has no figure but saturation points; "
-                f"write for example '{_POINT_EXAMPLES[_CAPACITY]}' or 'cpu > 20us', and give a latency with --objective"
+                said(
+                    "--fail-if '{objective_text}': this run has no figure but saturation points; write for example "
+                    "'{point_examples}' or 'cpu > 20us', and give a latency with --objective",
+                    objective_text=objective.text,
+                    point_examples=_POINT_EXAMPLES[_CAPACITY],
+                )
             )
 
 

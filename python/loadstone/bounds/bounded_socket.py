@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from loadstone.bounds.conversation import MEBIBYTE, TooMuch, received, said_in_time, step_s
+from loadstone.language import said
 
 
 class BoundedSocket:
@@ -64,7 +65,7 @@ class BoundedSocket:
     def makefile(self, mode: str = "rb") -> io.BufferedReader:
         """What is received, as a file."""
         if mode != "rb":
-            raise ValueError(f"a bounded socket is read as 'rb', not as {mode!r}")
+            raise ValueError(said("a bounded socket is read as 'rb', not as {mode!r}", mode=mode))
         self._files += 1
         return io.BufferedReader(_Received(self))
 

@@ -5,6 +5,8 @@ import zlib
 
 from hdrh.histogram import HdrHistogram
 
+from loadstone.language import said
+
 _SIGNIFICANT_DIGITS_MAX = 4
 """One more would take 50 MB a histogram, whatever is in it."""
 _DIGITS_FIELD = slice(12, 16)
@@ -21,9 +23,11 @@ def decoded(encoded: str) -> HdrHistogram:
         unpacked(encoded)
         histogram = HdrHistogram.decode(encoded)
     except Exception as error:
-        raise ValueError(f"a histogram cannot be read ({type(error).__name__}: {error})") from None
+        raise ValueError(
+            said("a histogram cannot be read ({name}: {error})", name=type(error).__name__, error=error)
+        ) from None
     if not 0 <= histogram.get_total_count() <= COUNT_MAX:
-        raise ValueError("a histogram cannot be read (its counts are too large)")
+        raise ValueError(said("a histogram cannot be read (its counts are too large)"))
     return histogram
 
 
@@ -33,7 +37,14 @@ def unpacked(encoded: str) -> bytes:
     packed = base64.b64decode(encoded)[_ENVELOPE_BYTES:]
     data = zlib.decompressobj().decompress(packed, _UNPACKED_MAX_BYTES + 1)
     if len(data) > _UNPACKED_MAX_BYTES:
-        raise ValueError(f"it unpacks to more than {_UNPACKED_MAX_BYTES} bytes")
+        raise ValueError(
+            said("it unpacks to more than {unpacked_max_bytes} bytes", unpacked_max_bytes=_UNPACKED_MAX_BYTES)
+        )
     if int.from_bytes(data[_DIGITS_FIELD]) > _SIGNIFICANT_DIGITS_MAX:
-        raise ValueError(f"it has more than {_SIGNIFICANT_DIGITS_MAX} significant digits")
+        raise ValueError(
+            said(
+                "it has more than {significant_digits_max} significant digits",
+                significant_digits_max=_SIGNIFICANT_DIGITS_MAX,
+            )
+        )
     return data

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from loadstone.bounds.files import CHUNK_BYTES
 from loadstone.errors import UserError
+from loadstone.language import said
 
 _WORD = re.compile(r"[^\s'\"`;&|<>()=]+")
 """What may be a path in a command, also within the text of `sh -c`."""
@@ -54,7 +55,11 @@ def check_files(paths: list[Path]) -> None:
 def check_digest(name: str, digest: str, shown: str) -> None:
     """Returns if nothing is pinned under the name, or this. Raises UserError; `shown` is what it is called."""
     if _PINNED.get(name, digest) != digest:
-        raise UserError(f"{shown}: it was changed after this run looked at it; look at it by show, and run it again")
+        raise UserError(
+            said(
+                "{shown}: it was changed after this run looked at it; look at it by show, and run it again", shown=shown
+            )
+        )
 
 
 def named_files(command: str, folder: Path, places: Mapping[str, str]) -> list[Path]:

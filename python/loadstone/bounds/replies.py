@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from loadstone.errors import BadReply, LoadstoneError
+from loadstone.language import said
 from loadstone.secrecy.known_secrets import hide
 from loadstone.terminal import plain, printable
 
@@ -88,8 +89,14 @@ def typed(expected: str) -> Callable[[Method], Method]:
 def bad_reply(server: str, command: str, expected: str, came: object) -> BadReply:
     """The error about a reply."""
     return BadReply(
-        f"server {server}: {shortened(command, 40)}: it answered {shortened(came)}, and {expected} was expected; "
-        "is it such a server, and is there a proxy in between?"
+        said(
+            "server {server}: {command}: it answered {came}, and {expected} was expected; is it such a "
+            "server, and is there a proxy in between?",
+            server=server,
+            command=shortened(command, 40),
+            came=shortened(came),
+            expected=expected,
+        )
     )
 
 
@@ -123,6 +130,6 @@ def came(error: BaseException) -> str:
             return "more than fits into memory"
         case KeyError():
             return f"something without {shortened(str(error), 40)}"
-    said = str(error) or type(error).__name__
-    matches = ((re.fullmatch(pattern, said, re.DOTALL), text) for pattern, text in _OF_PYTHON)
-    return next((match.expand(text) for match, text in matches if match), said)
+    told = str(error) or type(error).__name__
+    matches = ((re.fullmatch(pattern, told, re.DOTALL), text) for pattern, text in _OF_PYTHON)
+    return next((match.expand(text) for match, text in matches if match), told)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from loadstone import terminal
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.errors import NoPlace, UserError
+from loadstone.language import said
 from loadstone.options import Output, RunOptions
 from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.runs import LATEST, RUNS, folder_to_resume
@@ -43,7 +44,7 @@ def carry_out(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> None:
     from loadstone.commands.ad_hoc import experiment_of
 
     if ad_hoc.load.needs_capacity and run.resume is not None:
-        raise UserError("--resume: rates that are shares of a capacity were measured then; begin again")
+        raise UserError(said("--resume: rates that are shares of a capacity were measured then; begin again"))
     options = _options(ad_hoc, run, output)
     options.check()
     capacities = _capacities(ad_hoc, options, output) if ad_hoc.load.needs_capacity else None
@@ -160,7 +161,12 @@ def _capacities(ad_hoc: "AdHoc", options: RunOptions, output: Output) -> "Capaci
         # Rates need no bound: also those of doubtful trials.
         rates = [trial.goodput_per_s for trial in trials if trial.goodput_per_s]
         if not rates:
-            raise UserError(f"--rates: what {row.label} does at full speed is not known; write rates, as 1000..9000")
+            raise UserError(
+                said(
+                    "--rates: what {row_label} does at full speed is not known; write rates, as 1000..9000",
+                    row_label=row.label,
+                )
+            )
         capacities[str(row.condition[FACTOR]), str(row.condition.get(TARGET_FACTOR, ""))] = median(rates)
         if not options.quiet:
             terminal.remark(f"full speed of {row.label}: {median(rates):,.0f} a second")

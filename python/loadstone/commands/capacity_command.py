@@ -11,6 +11,7 @@ import typer
 
 from loadstone.bounds.describing import describing
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.options import EXPERIMENT, LOAD, PARTS, RESULTS, Option, require_file, seconds
 
 if TYPE_CHECKING:
@@ -37,7 +38,12 @@ class Users:
 def read_users(option: str, text: str) -> Users:
     """`64`, `1,8,64`, or `1..2000`: doubled from the one to the other."""
     wrong = UserError(
-        f"{option} {text[:40]}: not numbers of users; write 64, 1,8,64 or 1..2000, each from 1 to {USERS_MAX}"
+        said(
+            "{option} {text}: not numbers of users; write 64, 1,8,64 or 1..2000, each from 1 to {users_max}",
+            option=option,
+            text=text[:40],
+            users_max=USERS_MAX,
+        )
     )
     found = _RANGE.fullmatch(text)
     words = [found[1], found[2]] if found else text.split(",")
@@ -153,10 +159,16 @@ class CapacityOptions:
         """Raises UserError before anything is read."""
         for option, path in self.files:
             if path.is_dir() or not path.absolute().parent.is_dir():
-                raise UserError(f"{option} {path}: not a file in a folder that is there; name another one")
+                raise UserError(
+                    said(
+                        "{option} {path}: not a file in a folder that is there; name another one",
+                        option=option,
+                        path=path,
+                    )
+                )
             require_file(option, path)
         if len({path.absolute() for _, path in self.files}) < len(self.files):
-            raise UserError(f"--json-out-file, --svg {self.svg}: name two files")
+            raise UserError(said("--json-out-file, --svg {svg}: name two files", svg=self.svg))
 
     def check_beside(self, folder: Path) -> None:
         """Raises UserError where a file of the run itself would be replaced."""
@@ -164,7 +176,9 @@ class CapacityOptions:
 
         for option, path in self.files:
             if path.name in RECORDS and path.absolute().parent.samefile(folder):
-                raise UserError(f"{option} {path}: is a file of the run itself; name another one")
+                raise UserError(
+                    said("{option} {path}: is a file of the run itself; name another one", option=option, path=path)
+                )
 
 
 @describing()
@@ -223,8 +237,11 @@ def _capacities(folder: Path, options: CapacityOptions) -> "list[Capacity]":
     found = find_capacities(run, trials)
     if not found:
         raise UserError(
-            f"{folder}: no condition has users who wait for their replies and parts whose CPU was observed; measure "
-            "one with loadstone redis, http, saturate or run, on this machine"
+            said(
+                "{folder}: no condition has users who wait for their replies and parts whose CPU was observed; "
+                "measure one with loadstone redis, http, saturate or run, on this machine",
+                folder=folder,
+            )
         )
     change = _change(options, {part.name: part.one_thread for one in found for part in one.capacity.parts})
     return [_with_predictions(one, change, options) for one in found]
@@ -258,8 +275,12 @@ def _change(options: CapacityOptions, parts: dict[str, bool]) -> "Change":
     for name, number in cpus.items():
         if parts[name] and number > 1:
             raise UserError(
-                f"--cpus {name}={number:g}: {name} works in one thread, which more CPUs do not help; "
-                f"write --instances {name}={number:g} for more processes of it"
+                said(
+                    "--cpus {name}={number:g}: {name} works in one thread, which more CPUs do not help; write "
+                    "--instances {name}={number:g} for more processes of it",
+                    name=name,
+                    number=number,
+                )
             )
     return Change(
         cpus=cpus,
@@ -280,10 +301,24 @@ def _of_parts(
         name, equals, figure = text.partition("=")
         name = name.strip()
         if not equals or name in values:
-            raise UserError(f"{option} {text[:60]}: write NAME=..., each part once; parts are: {listed(parts)}")
+            raise UserError(
+                said(
+                    "{option} {text}: write NAME=..., each part once; parts are: {parts}",
+                    option=option,
+                    text=text[:60],
+                    parts=listed(parts),
+                )
+            )
         if name not in parts:
             raise UserError(
-                f"{option} {text[:60]}: '{name}' is no part; {nearest(name, parts)}parts are: {listed(parts)}"
+                said(
+                    "{option} {text}: '{name}' is no part; {name2}parts are: {parts}",
+                    option=option,
+                    text=text[:60],
+                    name=name,
+                    name2=nearest(name, parts),
+                    parts=listed(parts),
+                )
             )
         values[name] = read(option, text, figure.strip())
     return values
@@ -295,7 +330,15 @@ def _number(option: str, text: str, figure: str) -> float:
     except ValueError:
         number = 0.0
     if not FACTOR_MIN <= number <= FACTOR_MAX:
-        raise UserError(f"{option} {text[:60]}: write a number above 0, from {FACTOR_MIN:g} to {FACTOR_MAX:g}")
+        raise UserError(
+            said(
+                "{option} {text}: write a number above 0, from {factor_min:g} to {factor_max:g}",
+                option=option,
+                text=text[:60],
+                factor_min=FACTOR_MIN,
+                factor_max=FACTOR_MAX,
+            )
+        )
     return number
 
 
@@ -306,5 +349,11 @@ def _cost(option: str, text: str, figure: str) -> float:
     except ValueError:
         percent = math.nan
     if not figure.endswith("%") or not FACTOR_MIN <= 1 + percent / 100 <= FACTOR_MAX:
-        raise UserError(f"{option} {text[:60]}: write how much more or less in per cent, e.g. redis=-20% or redis=+50%")
+        raise UserError(
+            said(
+                "{option} {text}: write how much more or less in per cent, e.g. redis=-20% or redis=+50%",
+                option=option,
+                text=text[:60],
+            )
+        )
     return 1 + percent / 100

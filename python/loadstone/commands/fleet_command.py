@@ -20,6 +20,7 @@ from loadstone.errors import DriveFailed, UserError
 from loadstone.fleet import certificates
 from loadstone.fleet.certificates import Credential
 from loadstone.fleet.spec import PORT, FleetSpec, read_fleet
+from loadstone.language import said
 from loadstone.options import Option, whole
 
 fleet_app = typer.Typer(
@@ -106,7 +107,7 @@ def scheduler_command(
     from loadstone.fleet.serving import serve_scheduler
 
     if order not in ("", ORDERED):
-        raise UserError(f"{order}: a scheduler takes no address there; write --listen HOST:PORT")
+        raise UserError(said("{order}: a scheduler takes no address there; write --listen HOST:PORT", order=order))
     if order:
         with _failing_as_answer():
             told = _read_order()
@@ -162,9 +163,9 @@ def agent_command(
     at = (None, 0) if listen is None else _listen(listen, 0)
     named = socket.gethostname() if name is None else name
     if _NAME.fullmatch(named) is None:
-        raise UserError(f"--name {named}: not a name; write at most 64 letters, digits, dots, dashes")
+        raise UserError(said("--name {named}: not a name; write at most 64 letters, digits, dots, dashes", named=named))
     if role not in ("agent", "monitor"):
-        raise UserError(f"--role {role}: not a role; write agent or monitor")
+        raise UserError(said("--role {role}: not a role; write agent or monitor", role=role))
     credential = certificates.read(folder or certificates.default_folder(), "agent")
     if os.geteuid() == 0:
         terminal.remark("fleet agent: it runs as root, and so does what it is told to do; an ordinary user is enough")
@@ -193,7 +194,9 @@ def up_command(*, fleet: Fleet, listen: Listen = f"127.0.0.1:{PORT}", folder: Fo
 
     spec = read_fleet(fleet, "fleet up")
     if spec.kind == "tls":
-        raise UserError(f"fleet up {fleet}: that fleet is there; write local:4 or ssh:HOST,HOST to start one")
+        raise UserError(
+            said("fleet up {fleet}: that fleet is there; write local:4 or ssh:HOST,HOST to start one", fleet=fleet)
+        )
     into = folder or certificates.default_folder()
     cluster = open_cluster(spec, claim=False, listen=_listen(listen), credentials=_kept_or_made(into))
     try:
@@ -211,7 +214,7 @@ def up_command(*, fleet: Fleet, listen: Listen = f"127.0.0.1:{PORT}", folder: Fo
                     terminal.remark(f"agent {name}: {why}")
                     told.add(name)
             if len(cluster.lost()) == len(cluster.members):
-                raise DriveFailed("fleet up: no agent is left")
+                raise DriveFailed(said("fleet up: no agent is left"))
             select.select([], [], [], 1.0)
     finally:
         cluster.close()
@@ -287,8 +290,8 @@ def doctor_command(*, fleet: Fleet, folder: Folder = None) -> None:
 
 
 def _said_of(cluster: Any, name: str) -> Mapping[str, Any]:
-    said: Mapping[str, Any] = cluster.identities[name].model_dump(exclude={"role"})
-    return said
+    told: Mapping[str, Any] = cluster.identities[name].model_dump(exclude={"role"})
+    return told
 
 
 def _kept_or_made(folder: Path) -> Mapping[certificates.Part, Credential]:
@@ -305,7 +308,7 @@ def _kept_or_made(folder: Path) -> Mapping[certificates.Part, Credential]:
 def _there(text: str) -> FleetSpec:
     spec = read_fleet(text, "fleet")
     if spec.address is None:
-        raise UserError(f"fleet {text}: not the address of a scheduler; write tls://HOST:PORT")
+        raise UserError(said("fleet {text}: not the address of a scheduler; write tls://HOST:PORT", text=text))
     return spec
 
 
@@ -318,7 +321,13 @@ def _url(spec: FleetSpec) -> str:
 def _listen(text: str, port: int = PORT) -> tuple[str, int]:
     read = _LISTEN.fullmatch(text)
     if read is None or int(read["port"] or 0) > 65535:
-        raise UserError(f"--listen {text}: not an address to listen at; write HOST:PORT, e.g. 127.0.0.1:{PORT}")
+        raise UserError(
+            said(
+                "--listen {text}: not an address to listen at; write HOST:PORT, e.g. 127.0.0.1:{port}",
+                text=text,
+                port=PORT,
+            )
+        )
     return read["host"].strip("[]"), port if read["port"] is None else int(read["port"])
 
 
@@ -342,7 +351,7 @@ def _read_order() -> _Order:
             contact=told.get("contact"),
         )
     except (ValueError, KeyError, TypeError):
-        raise UserError("fleet: no order came on the standard input; - is for a fleet's own command") from None
+        raise UserError(said("fleet: no order came on the standard input; - is for a fleet's own command")) from None
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from loadstone.commands.command import Peers, Takes
 from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load, rate_per_s
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.options import LOAD, MEASURES, Option, Output, RunOptions
 
 _REFUSED = {
@@ -70,7 +71,7 @@ def http_command(
     rates = {"--rate": load.total_rate_per_s, "-R": wrk2_rate, "-q": load.connection_rate_per_s}
     given = [option for option, rate in rates.items() if rate is not None]
     if len(given) > 1:
-        raise UserError(f"{', '.join(given)}: write one of them")
+        raise UserError(said("{given}: write one of them", given=", ".join(given)))
     load = replace(
         load,
         total_rate_per_s=load.total_rate_per_s or wrk2_rate,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.options import REQUESTS, Option, whole
 
 
@@ -63,5 +64,5 @@ class HttpWork:
     def body(self) -> str | None:
         """Text, or `@FILE`. Raises UserError where both are given."""
         if self.text is not None and self.body_file is not None:
-            raise UserError("--body, -D: leave one of them out")
+            raise UserError(said("--body, -D: leave one of them out"))
         return self.text if self.body_file is None else f"@{self.body_file}"

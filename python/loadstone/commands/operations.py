@@ -9,6 +9,7 @@ from typing import Any
 
 from loadstone.commands.http_options import HttpWork
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.drive_plan import PAYLOAD_MAX_BYTES
 from loadstone.plan.workload_text import literal_braces
 from loadstone.spec.problems import listed, nearest
@@ -81,11 +82,20 @@ def redis_row(command: str, load: str | None) -> LoadRow:
     if known is not None and load is None:
         return known
     if known is not None:
-        raise UserError(f"--load: '{text}' stores what it needs by itself; leave it out, or write the command in full")
+        raise UserError(
+            said(
+                "--load: '{text}' stores what it needs by itself; leave it out, or write the command in full", text=text
+            )
+        )
     if " " not in text:
         raise UserError(
-            f"--command '{text}': no such command; {nearest(text.lower(), KNOWN)}known are: {listed(KNOWN)}; "
-            "or write a whole command in quotes, for example 'GETRANGE {key} 0 9'"
+            said(
+                "--command '{text}': no such command; {text2}known are: {known}; or write a whole command in "
+                "quotes, for example 'GETRANGE {{key}} 0 9'",
+                text=text,
+                text2=nearest(text.lower(), KNOWN),
+                known=listed(KNOWN),
+            )
         )
     name = _name_of(text.split()[0])
     before = None if load is None else operation("load", load, "any")
@@ -106,7 +116,14 @@ def size_bytes(option: str, text: str) -> int:
     except ValueError as error:
         raise UserError(f"{option} {text}: {error}") from None
     if size > PAYLOAD_MAX_BYTES:
-        raise UserError(f"{option} {text}: a value has at most {PAYLOAD_MAX_BYTES >> 20} MiB; write a smaller size")
+        raise UserError(
+            said(
+                "{option} {text}: a value has at most {payload_max_bytes} MiB; write a smaller size",
+                option=option,
+                text=text,
+                payload_max_bytes=PAYLOAD_MAX_BYTES >> 20,
+            )
+        )
     return size
 
 
@@ -125,7 +142,7 @@ def http_operations(paths: Sequence[str], work: HttpWork) -> list[Fields]:
 def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
-        raise UserError(f"--header {shlex.quote(name)}: write 'NAME: VALUE'; secrets as ${{env:NAME}}")
+        raise UserError(said("--header {name}: write 'NAME: VALUE'; secrets as ${{env:NAME}}", name=shlex.quote(name)))
     return name.strip(), value.strip()
 
 
@@ -134,7 +151,7 @@ def _expected(text: str) -> Fields:
     written = [part.strip() for part in text.split(",")]
     wrong = next((part for part in written if not _STATUS.fullmatch(part)), None)
     if wrong is not None or (len(written) > 1 and any(part.endswith("xx") for part in written)):
-        raise UserError(f"--expect {text}: no status of HTTP; write for example 200, 2xx, or 200,404")
+        raise UserError(said("--expect {text}: no status of HTTP; write for example 200, 2xx, or 200,404", text=text))
     status = [int(part) if part.isdecimal() else part for part in written]
     return {"status": status[0] if len(status) == 1 else status}
 
@@ -147,9 +164,15 @@ def _body(text: str) -> str:
         with Path(text[1:]).open("rb") as file:
             body = file.read(BODY_MAX_BYTES + 1)
         if len(body) > BODY_MAX_BYTES:
-            raise UserError(f"--body {text}: more than 1 MB; use a smaller file")
+            raise UserError(said("--body {text}: more than 1 MB; use a smaller file", text=text))
         return body.decode()
     except OSError as error:
-        raise UserError(f"--body {text}: cannot be read ({error.strerror}); write the text, or @FILE") from None
+        raise UserError(
+            said(
+                "--body {text}: cannot be read ({strerror}); write the text, or @FILE",
+                text=text,
+                strerror=error.strerror,
+            )
+        ) from None
     except UnicodeDecodeError:
-        raise UserError(f"--body {text}: not text in UTF-8; use a text file") from None
+        raise UserError(said("--body {text}: not text in UTF-8; use a text file", text=text)) from None

@@ -9,6 +9,7 @@ from typing import BinaryIO
 from loadstone.bounds.files import load_json, why
 from loadstone.commands.operations import Fields, LoadRow
 from loadstone.errors import UserError
+from loadstone.language import said
 
 OPTION = "--documents"
 DOCUMENT_MAX_BYTES = 16_000_000
@@ -42,15 +43,29 @@ def own_documents(path: Path) -> OwnDocuments:
     try:
         if not path.is_file():
             what = "is no regular file" if path.exists() else "cannot be read (No such file or directory)"
-            raise UserError(f"{OPTION} {path}: {what}; name a file with a JSON document a line")
+            raise UserError(
+                said(
+                    "{option} {path}: {what}; name a file with a JSON document a line",
+                    option=OPTION,
+                    path=path,
+                    what=what,
+                )
+            )
         if path.stat().st_size > FILE_MAX_BYTES:
             most = f"{FILE_MAX_BYTES / 1e6:,.0f} MB"
-            raise UserError(f"{OPTION} {path}: larger than {most}; take a sample: shuf -n 10000 {path}")
+            raise UserError(
+                said(
+                    "{option} {path}: larger than {most}; take a sample: shuf -n 10000 {path}",
+                    option=OPTION,
+                    path=path,
+                    most=most,
+                )
+            )
         with path.open("rb") as file:
             return _read(path, file)
     except OSError as error:
-        said = f"cannot be read ({error.strerror}); name a file with a JSON document a line"
-        raise UserError(f"{OPTION} {path}: {said}") from None
+        told = f"cannot be read ({error.strerror}); name a file with a JSON document a line"
+        raise UserError(f"{OPTION} {path}: {told}") from None
 
 
 def _read(path: Path, file: BinaryIO) -> OwnDocuments:
@@ -61,7 +76,13 @@ def _read(path: Path, file: BinaryIO) -> OwnDocuments:
             value = load_json(line)
         except ValueError as error:
             raise UserError(
-                f"{OPTION} {path}, line {number}: is no JSON ({why(error)}); correct or remove it"
+                said(
+                    "{option} {path}, line {number}: is no JSON ({error}); correct or remove it",
+                    option=OPTION,
+                    path=path,
+                    number=number,
+                    error=why(error),
+                )
             ) from None
         if b"\\u" in line:
             _require_whole_letters(path, number, line)
@@ -70,13 +91,23 @@ def _read(path: Path, file: BinaryIO) -> OwnDocuments:
             named = is_named
         if named and not is_named:
             form = '{"key": "...", "value": ...}'
-            raise UserError(f"{OPTION} {path}, line {number}: is not of the form {form} that the first line has")
+            raise UserError(
+                said(
+                    "{option} {path}, line {number}: is not of the form {form} that the first line has",
+                    option=OPTION,
+                    path=path,
+                    number=number,
+                    form=form,
+                )
+            )
         if named and isinstance(value["value"], str) and text_at is None:
             text_at = number
         total += len(line)
         count += 1
     if not count:
-        raise UserError(f"{OPTION} {path}: holds no document; write a JSON document a line")
+        raise UserError(
+            said("{option} {path}: holds no document; write a JSON document a line", option=OPTION, path=path)
+        )
     return OwnDocuments(path, count, max(2, round(total / count)), named, text_at)
 
 
@@ -86,7 +117,15 @@ def _require_whole_letters(path: Path, number: int, line: bytes) -> None:
         json.dumps(json.loads(line), ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         half = f"\\u{ord(error.object[error.start]):04x}"
-        raise UserError(f"{OPTION} {path}, line {number}: {half} is half a character; write the whole one") from None
+        raise UserError(
+            said(
+                "{option} {path}, line {number}: {half} is half a character; write the whole one",
+                option=OPTION,
+                path=path,
+                number=number,
+                half=half,
+            )
+        ) from None
     except RecursionError:
         return  # the reader's own limit has been kept
 
@@ -98,7 +137,15 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         number += 1
         if len(line) > DOCUMENT_MAX_BYTES:
             most = f"{DOCUMENT_MAX_BYTES / 1e6:,.0f} MB"
-            raise UserError(f"{OPTION} {path}, line {number}: a document of more than {most}; remove it")
+            raise UserError(
+                said(
+                    "{option} {path}, line {number}: a document of more than {most}; remove it",
+                    option=OPTION,
+                    path=path,
+                    number=number,
+                    most=most,
+                )
+            )
         if text := line.strip():
             yield number, text
 
@@ -112,10 +159,19 @@ def _with_documents(row: LoadRow, documents: OwnDocuments, *, verify: bool) -> L
     operations = tuple(_own(fields, documents, verify=verify) for fields in row.operations)
     used = [command for fields in operations for command in fields["commands"]]
     if verify and not any("{data.document}" in command["args"] or command["expect"] == "row" for command in used):
-        raise UserError(f"--verify: '{row.name}' has no value that could be verified; write -t get,set or --ratio")
+        raise UserError(
+            said("--verify: '{row}' has no value that could be verified; write -t get,set or --ratio", row=row.name)
+        )
     if "json" in row.modules and documents.text_at is not None:
         line = f"line {documents.text_at} of {documents.path}"
-        raise UserError(f"{OPTION}: '{row.name}' stores JSON, and the value in {line} is a text; write -t get,set")
+        raise UserError(
+            said(
+                "{option}: '{row}' stores JSON, and the value in {line} is a text; write -t get,set",
+                option=OPTION,
+                row=row.name,
+                line=line,
+            )
+        )
     load = None if row.load is None else _own(row.load, documents, verify=verify)
     return replace(row, operations=operations, load=load)
 

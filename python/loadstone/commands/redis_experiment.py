@@ -23,6 +23,7 @@ from loadstone.commands.redis_replay import replay_of, with_replay
 from loadstone.commands.redis_rows import payload_bytes, redis_rows
 from loadstone.commands.targets import OTHER, READ_FROM, SERVER, address, at, names_cluster, redis_server
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.options import given
 from loadstone.plan.operations import MESSAGE, MESSAGE_LEAST_BYTES
 
@@ -136,7 +137,7 @@ def redis_ad_hoc(asked: RedisAsked) -> AdHoc:
     special = replay or receiving
     rows = redis_rows(work, documents, key_count) if special is None else (special.row,)
     if asked.address.cluster and any(row.name == "mset" for row in rows):
-        raise UserError("-t mset: its keys are on several nodes of a cluster; leave it or --cluster out")
+        raise UserError(said("-t mset: its keys are on several nodes of a cluster; leave it or --cluster out"))
     targets = _targets(asked, rows)
     workload: Fields = {
         "protocol": "resp3" if asked.address.resp3 else "resp2",
@@ -176,7 +177,7 @@ def _keys(keys: KeySpace, count: int) -> Fields:
         space["zipf_exponent"] = keys.zipf
     if keys.sd is not None:
         if keys.distribution != "gaussian":
-            raise UserError("--key-stddev: is for the pattern G:G alone; add --key-pattern G:G")
+            raise UserError(said("--key-stddev: is for the pattern G:G alone; add --key-pattern G:G"))
         space["gaussian_sd"] = keys.sd / count
     return space
 
@@ -189,7 +190,7 @@ def _targets(asked: RedisAsked, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]
     if against is None:
         return (first,)
     if asked.address.cluster and asked.url is None:
-        raise UserError("--cluster: with --against both are clusters of yours; add the URL of the first one, too")
+        raise UserError(said("--cluster: with --against both are clusters of yours; add the URL of the first one, too"))
     label = _label(against)
     settings = redis_server(against, address=asked.address, option="--against")
     return first, Target(f"{label} (B)" if label == first.label else label, OTHER, {**settings, **needs})
@@ -200,11 +201,11 @@ def _settings(asked: RedisAsked) -> Fields:
     if asked.url is not None:
         return redis_server(asked.url, asked.login, address)
     for option in given(asked.login):
-        raise UserError(f"{option}: is for a server of yours; add its URL, or leave it out")
+        raise UserError(said("{option}: is for a server of yours; add its URL, or leave it out", option=option))
     if address.read_from == PRIMARY:
         return {"kind": "cluster" if address.cluster else EMBEDDED}
     if address.cluster:
-        raise UserError("--read-from: a cluster that is started here has no replicas; add the URL of yours")
+        raise UserError(said("--read-from: a cluster that is started here has no replicas; add the URL of yours"))
     return {"kind": "replicated", READ_FROM: address.read_from}
 
 
@@ -231,11 +232,11 @@ def receiving_of(receivers: Receivers, size: str, given: Sequence[str]) -> Recei
     """The receivers that the options name; None if none. `given`: all options. Raises UserError."""
     subscribers, consumers = receivers.subscribers, receivers.consumers
     if subscribers is not None and consumers is not None:
-        raise UserError("--subscribers, --consumers: leave one of them out")
+        raise UserError(said("--subscribers, --consumers: leave one of them out"))
     if receivers.channels is not None and subscribers is None:
-        raise UserError("--channels: needs who receives; add --subscribers NUMBER")
+        raise UserError(said("--channels: needs who receives; add --subscribers NUMBER"))
     if receivers.streams is not None and consumers is None:
-        raise UserError("--streams: needs who receives; add --consumers NUMBER")
+        raise UserError(said("--streams: needs who receives; add --consumers NUMBER"))
     if subscribers is not None:
         receiving = _receiving("subscribe", subscribers, receivers.channels or 1, size)
     elif consumers is not None:
@@ -243,7 +244,13 @@ def receiving_of(receivers: Receivers, size: str, given: Sequence[str]) -> Recei
     else:
         return None
     for other in (option for option in given if option in _NOT_WITH_RECEIVERS):
-        raise UserError(f"{_OPTIONS[receiving.kind][0]}, {other}: cannot be measured together; leave one of them out")
+        raise UserError(
+            said(
+                "{options}, {other}: cannot be measured together; leave one of them out",
+                options=_OPTIONS[receiving.kind][0],
+                other=other,
+            )
+        )
     return receiving
 
 
@@ -251,9 +258,26 @@ def _receiving(kind: Kind, connections: int, channels: int, size: str) -> Receiv
     option, of = _OPTIONS[kind]
     if connections % channels:
         remedy = f"write a multiple of {channels}, or fewer {of.removeprefix('--')}"
-        raise UserError(f"{option} {connections}: {of} {channels} could not have as many each; {remedy}")
+        raise UserError(
+            said(
+                "{option} {connections}: {of} {channels} could not have as many each; {remedy}",
+                option=option,
+                connections=connections,
+                of=of,
+                channels=channels,
+                remedy=remedy,
+            )
+        )
     message_bytes = MESSAGE_LEAST_BYTES if size == SIZE else size_bytes("-d", size)
     if message_bytes < MESSAGE_LEAST_BYTES:
         why = "a message holds its time and its number"
-        raise UserError(f"-d {size}: with {option} {why}; write at least {MESSAGE_LEAST_BYTES}")
+        raise UserError(
+            said(
+                "-d {size}: with {option} {why}; write at least {message_least_bytes}",
+                size=size,
+                option=option,
+                why=why,
+                message_least_bytes=MESSAGE_LEAST_BYTES,
+            )
+        )
     return Receiving(kind, connections, channels, message_bytes)

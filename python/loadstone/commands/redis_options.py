@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.options import LOAD, PARTS, REQUESTS, Option, positive, whole
 
 PRIMARY = "primary"
@@ -109,15 +110,20 @@ class Address:
         named = {"-u": self.uri, "-h": self.host, "-p": self.port}
         options = [option for option, value in named.items() if value is not None]
         if options and (given is not None or (self.uri is not None and len(options) > 1)):
-            raise UserError(f"{options[-1]}: the URL is given already; leave one of them out")
+            raise UserError(said("{options}: the URL is given already; leave one of them out", options=options[-1]))
         if self.host is None and self.port is None:
             return given or self.uri
         host = self.host or "127.0.0.1"
         if "://" in host:
-            raise UserError(f"-h {host.partition('://')[0]}://...: a host has no scheme; write the URL without -h")
+            raise UserError(
+                said(
+                    "-h {partition}://...: a host has no scheme; write the URL without -h",
+                    partition=host.partition("://")[0],
+                )
+            )
         if any(letter in host for letter in "@/?#"):
             raise UserError(
-                "-h: a host has no login, no path and no options; write a URL without -h, or the login as -a"
+                said("-h: a host has no login, no path and no options; write a URL without -h, or the login as -a")
             )
         return f"redis://{f'[{host}]' if host.count(':') > 1 else host}:{self.port or 6379}"
 
@@ -250,15 +256,21 @@ class KeySpace:
         letters = "R" if self.pattern is None else self.pattern.strip().upper()
         each = letters.split(":")
         if not 1 <= len(each) <= 2 or any(letter not in PATTERNS for letter in each):
-            raise UserError(f"--key-pattern {self.pattern}: no pattern; write R:R, S:S, P:P, G:G or Z:Z")
+            raise UserError(
+                said("--key-pattern {pattern}: no pattern; write R:R, S:S, P:P, G:G or Z:Z", pattern=self.pattern)
+            )
         names = {PATTERNS[letter] for letter in each}
         if len(names) > 1:
             raise UserError(
-                f"--key-pattern {self.pattern}: SETs and GETs have one distribution; write {each[0]}:{each[0]}"
+                said(
+                    "--key-pattern {pattern}: SETs and GETs have one distribution; write {each}:{each}",
+                    pattern=self.pattern,
+                    each=each[0],
+                )
             )
         (name,) = names
         if self.zipf is not None and self.pattern is not None and name != "zipf":
-            raise UserError("--zipf, --key-pattern: leave one of them out")
+            raise UserError(said("--zipf, --key-pattern: leave one of them out"))
         return name if self.zipf is None else "zipf"
 
 

@@ -11,6 +11,7 @@ from loadstone.commands.load import Load
 from loadstone.commands.operations import Fields, LoadRow
 from loadstone.commands.redis_options import Recording
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.recording import SPEED_MAX, RecordedLoad
 from loadstone.plan.workload_text import recorded_load
 
@@ -84,7 +85,12 @@ class Replay:
             model = {"kind": "open", "rate_per_s": round(rate_per_s, 3), "arrivals": "recorded"}
             recording["speed"] = self.speed
         if warm_up_s >= self.length_s and warm_up_s and self.speed is not None:
-            raise UserError(f"--warm-up: as long as the recording ({self.length_s:.1f} s at this speed); write less")
+            raise UserError(
+                said(
+                    "--warm-up: as long as the recording ({length_s:.1f} s at this speed); write less",
+                    length_s=self.length_s,
+                )
+            )
         longest_s = LONGEST_S if self.speed is None else SLOWER * self.length_s + PATIENCE_S
         phases = {
             "warm_up_s": warm_up_s,
@@ -125,10 +131,16 @@ def replay_of(recording: Recording, load: Load, given: Sequence[str], *, of_a_cl
     path = recording.replayed
     if path is None:
         if recording.speed is not None:
-            raise UserError(f"{SPEED}: belongs to a recording; add {OPTION} FILE")
+            raise UserError(said("{speed}: belongs to a recording; add {option} FILE", speed=SPEED, option=OPTION))
         return None
     for option in (option for option in given if option in _NOT_WITH):
-        raise UserError(f"{OPTION}, {option}: the recording says what is sent, and when; leave one of them out")
+        raise UserError(
+            said(
+                "{option}, {option2}: the recording says what is sent, and when; leave one of them out",
+                option=OPTION,
+                option2=option,
+            )
+        )
     factor = _speed(recording.speed)
     try:
         recorded = recorded_load(path.resolve())
@@ -137,13 +149,25 @@ def replay_of(recording: Recording, load: Load, given: Sequence[str], *, of_a_cl
     if of_a_cluster and not recorded.number_in_a_cluster:
         (name, reason), count = max(recorded.not_in_a_cluster.items(), key=lambda one: one[1])
         raise UserError(
-            f"{OPTION} {path}: holds no command that a cluster takes; most of all {count:,} {name}: {reason}"
+            said(
+                "{option} {path}: holds no command that a cluster takes; most of all {count:,} {name}: {reason}",
+                option=OPTION,
+                path=path,
+                count=count,
+                name=name,
+                reason=reason,
+            )
         )
     connections = load.connections or min(recorded.clients, CONNECTIONS_MAX)
     if recorded.transactions and connections < recorded.clients:
         why = f"the recording has transactions, and {recorded.clients:,} clients: each needs a connection of its own"
         raise UserError(
-            f"-c {connections}: {why}; write -c {recorded.clients}, or take MULTI and EXEC out of the recording"
+            said(
+                "-c {connections}: {why}; write -c {clients}, or take MULTI and EXEC out of the recording",
+                connections=connections,
+                why=why,
+                clients=recorded.clients,
+            )
         )
     return Replay(path, recorded, factor, connections, load.measure_s, of_a_cluster)
 
@@ -154,7 +178,14 @@ def _speed(text: str | None) -> float | None:
     match = _TIMES.fullmatch("1" if text is None else text.strip())
     factor = float(match[1]) if match else 0.0
     if not 0 < factor <= SPEED_MAX:
-        raise UserError(f"{SPEED} {text}: no speed; write 2x, 0.5x, or {HIGHEST} for as fast as possible")
+        raise UserError(
+            said(
+                "{speed} {text}: no speed; write 2x, 0.5x, or {highest} for as fast as possible",
+                speed=SPEED,
+                text=text,
+                highest=HIGHEST,
+            )
+        )
     return factor
 
 

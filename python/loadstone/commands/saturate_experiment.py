@@ -12,6 +12,7 @@ from loadstone.commands.redis_options import Login
 from loadstone.commands.saturate_options import OneCommand, SearchOptions
 from loadstone.commands.targets import SERVER, SUBJECT, at, http_target, redis_server
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.options import given
 from loadstone.secrecy.references import learn_environment, learn_options
 from loadstone.spec.experiment import Experiment
@@ -37,7 +38,7 @@ def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, l
             workload["operations"] = [operation, {**row.load, "weight": 0}]
     server: Fields = {"kind": "embedded"} if url is None else redis_server(url, login)
     for option in given(login) if url is None else ():
-        raise UserError(f"{option}: is for a server of yours; add its URL, or leave it out")
+        raise UserError(said("{option}: is for a server of yours; add its URL, or leave it out", option=option))
     if row.modules:
         server["modules"] = list(row.modules)
     what = "an embedded Redis" if url is None else f"the Redis {at(url)}"

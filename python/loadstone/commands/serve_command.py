@@ -42,7 +42,7 @@ def serve_command(
         bool, Option("--insecure", help="Without TLS beyond this machine: who reads the network may start programs.")
     ] = False,
 ) -> None:
-    """Offer a web page to start runs, watch them and read them, until Ctrl-C."""
+    """Offer web pages to start, watch and read runs."""
     try:
         from loadstone.serve.place import Place
         from loadstone.serve.server import Listening, serve

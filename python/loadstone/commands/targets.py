@@ -11,6 +11,7 @@ from loadstone.commands.operations import Fields
 from loadstone.commands.redis_options import PRIMARY, Address, Login
 from loadstone.deploy.urls import TRUTH, host_of
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.options import given
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.references import learn_options
@@ -39,10 +40,24 @@ class _Url:
         software = registry.SOFTWARE[SERVER]
         scheme, is_url, rest = url.partition("://")
         if is_url and scheme not in software.schemes:
-            raise UserError(f"{option}: '{scheme}://' is no Redis; write {software.url_form}")
+            raise UserError(
+                said(
+                    "{option}: '{scheme}://' is no Redis; write {url_form}",
+                    option=option,
+                    scheme=scheme,
+                    url_form=software.url_form,
+                )
+            )
         if not is_url and not REFERENCE.search(url):
             shown = "HOST:PORT" if "@" in url else url
-            raise UserError(f"{option} '{shown}': it begins with no scheme; write {software.schemes[0]}://{shown}")
+            raise UserError(
+                said(
+                    "{option} '{shown}': it begins with no scheme; write {schemes}://{shown}",
+                    option=option,
+                    shown=shown,
+                    schemes=software.schemes[0],
+                )
+            )
         return cls(scheme, rest) if is_url else cls("", url)
 
     def __str__(self) -> str:
@@ -72,23 +87,28 @@ def _with_login(url: _Url, login: Login) -> _Url:
     learn(login.password or "")
     if not url.scheme:
         raise UserError(
-            f"{options[0]}: needs a URL that can be read here, and this one is a reference; write it into it"
+            said(
+                "{options}: needs a URL that can be read here, and this one is a reference; write it into it",
+                options=options[0],
+            )
         )
     if login.user is not None and login.password is None:
-        raise UserError("--user: a user logs in by a password; add -a PASSWORD, or write both into the URL")
+        raise UserError(said("--user: a user logs in by a password; add -a PASSWORD, or write both into the URL"))
     if login.password is not None:
         if "@" in url.rest:
-            raise UserError("-a: the URL has a login already; leave one of them out")
+            raise UserError(said("-a: the URL has a login already; leave one of them out"))
         url = replace(url, rest=f"{quote(login.user or '', safe='')}:{_escaped(login.password)}@{url.rest}")
     tls = _tls_options(login)
     if tls and not login.tls and not url.scheme.startswith("rediss"):
         first = next(option for option in options if option not in ("--user", "-a"))
-        raise UserError(f"{first}: is for TLS alone; add --tls, or write rediss://")
+        raise UserError(said("{first}: is for TLS alone; add --tls, or write rediss://", first=first))
     for name, option in _TLS_FILES.items():
         if name in tls and not (Path(tls[name]).is_file() and os.access(tls[name], os.R_OK)):
-            raise UserError(f"{option} {tls[name]}: cannot be read; name a PEM file that you may read")
+            raise UserError(
+                said("{option} {tls}: cannot be read; name a PEM file that you may read", option=option, tls=tls[name])
+            )
     if login.tls and url.scheme == "unix":
-        raise UserError("--tls: a Unix socket has no TLS; leave it out")
+        raise UserError(said("--tls: a Unix socket has no TLS; leave it out"))
     if login.tls:
         url = replace(url, scheme="rediss+sentinel" if url.scheme.endswith("+sentinel") else "rediss")
     return url.adding(urlencode(tls)) if tls else url
@@ -109,11 +129,15 @@ def _escaped(password: str) -> str:
 def _with_cluster(url: _Url) -> _Url:
     """As that of the whole cluster that its server is a node of. Raises UserError."""
     if not url.scheme:
-        raise UserError("--cluster: needs a URL that can be read here; write cluster=yes into the one referred to")
+        raise UserError(
+            said("--cluster: needs a URL that can be read here; write cluster=yes into the one referred to")
+        )
     if url.scheme.endswith("+sentinel"):
-        raise UserError("--cluster: a cluster has no Sentinels; leave it out, or write redis://HOST:PORT of a node")
+        raise UserError(
+            said("--cluster: a cluster has no Sentinels; leave it out, or write redis://HOST:PORT of a node")
+        )
     if url.scheme == "unix":
-        raise UserError("--cluster: its nodes are reached by TCP; write redis://HOST:PORT of one of them")
+        raise UserError(said("--cluster: its nodes are reached by TCP; write redis://HOST:PORT of one of them"))
     return url.adding("cluster=yes")
 
 
@@ -126,12 +150,18 @@ def _with_read_from(url: _Url, chosen: str) -> _Url:
     """With who is read from. Raises UserError."""
     if not url.scheme:
         raise UserError(
-            f"--read-from: needs a URL that can be read here; write {READ_FROM}={chosen} into the one referred to"
+            said(
+                "--read-from: needs a URL that can be read here; write {read_from}={chosen} into the one referred to",
+                read_from=READ_FROM,
+                chosen=chosen,
+            )
         )
     if f"{READ_FROM}=" in url.rest.partition("?")[2]:
-        raise UserError(f"--read-from: the URL says {READ_FROM} already; leave one of them out")
+        raise UserError(
+            said("--read-from: the URL says {read_from} already; leave one of them out", read_from=READ_FROM)
+        )
     if url.scheme == "unix":
-        raise UserError("--read-from: replicas are reached by TCP; write redis://HOST:PORT of their primary")
+        raise UserError(said("--read-from: replicas are reached by TCP; write redis://HOST:PORT of their primary"))
     return url.adding(f"{READ_FROM}={chosen}")
 
 
@@ -151,28 +181,46 @@ def http_target(url: str, paths: Sequence[str], option: str = "URL") -> HttpTarg
     """
     if "://" not in url:
         shown = "HOST:PORT" if "@" in url else url
-        raise UserError(f"{option} '{shown}': it begins with no scheme; write http://{shown}")
+        raise UserError(
+            said("{option} '{shown}': it begins with no scheme; write http://{shown}", option=option, shown=shown)
+        )
     scheme = url.partition("://")[0]
     if scheme.lower() not in ("http", "https"):
-        raise UserError(f"{option}: '{scheme}://' is not HTTP; write http://HOST:PORT or https://HOST:PORT")
+        raise UserError(
+            said(
+                "{option}: '{scheme}://' is not HTTP; write http://HOST:PORT or https://HOST:PORT",
+                option=option,
+                scheme=scheme,
+            )
+        )
     try:
         parts = urlsplit(url)
         host_of(parts)
     except ValueError as error:
-        raise UserError(f"{option}: {error}; write http://HOST:PORT/PATH") from None
+        raise UserError(said("{option}: {error}; write http://HOST:PORT/PATH", option=option, error=error)) from None
     if not parts.netloc:
-        raise UserError(f"{option}: it names no host; write http://HOST:PORT/PATH")
+        raise UserError(said("{option}: it names no host; write http://HOST:PORT/PATH", option=option))
     if parts.fragment:
-        raise UserError(f"{option}: '#{parts.fragment}' is not sent to a server; leave it out")
+        raise UserError(
+            said(
+                "{option}: '#{fragment}' is not sent to a server; leave it out", option=option, fragment=parts.fragment
+            )
+        )
     base = f"{scheme}://{parts.netloc}"
     if not paths:
         own = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
         return HttpTarget(base, (own,))
     if parts.query:
-        raise UserError(f"{option}: '?{parts.query}' has no meaning with --path; write it into --path")
+        raise UserError(
+            said(
+                "{option}: '?{query}' has no meaning with --path; write it into --path",
+                option=option,
+                query=parts.query,
+            )
+        )
     wrong = next((path for path in paths if not path.startswith("/")), None)
     if wrong is not None:
-        raise UserError(f"--path '{wrong}': must begin with '/'; write for example /{wrong}")
+        raise UserError(said("--path '{wrong}': must begin with '/'; write for example /{wrong}", wrong=wrong))
     return HttpTarget(f"{base}{parts.path.rstrip('/')}", tuple(paths))
 
 

@@ -18,6 +18,7 @@ from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval, RoundsOptions, drive_alone
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
+from loadstone.language import said
 from loadstone.plan.block import Block
 from loadstone.record.facts import CompanyFacts
 from loadstone.record.observation import Drive, Observation, company_of, measure_phase
@@ -90,7 +91,14 @@ def _preload(measurement: Measurement, prepared: PreparedTrial) -> None:
     keys = planned.load.keys.count
     if done.total.ok != keys and not measurement.stopping.is_set():
         why = done.stopped or ", ".join(f"{kind} {number}" for kind, number in done.total.errors.items())
-        raise DriveFailed(f"loading the data: {done.total.ok:,} of {keys:,} keys were stored ({why or 'time-outs'})")
+        raise DriveFailed(
+            said(
+                "loading the data: {ok:,} of {keys:,} keys were stored ({why})",
+                ok=done.total.ok,
+                keys=keys,
+                why=why or "time-outs",
+            )
+        )
 
 
 def _once(prepared: Sequence[PreparedTrial], read: Callable[[PreparedTrial], Read]) -> list[Read]:

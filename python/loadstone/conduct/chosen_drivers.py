@@ -9,6 +9,7 @@ from loadstone.deploy.installed import require_programs
 from loadstone.errors import UserError
 from loadstone.fleet.shares import require_shareable
 from loadstone.fleet.spec import FleetSpec
+from loadstone.language import said
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.driver_features import OPTIONAL, needed
 from loadstone.plan.run_plan import RunPlan
@@ -47,16 +48,32 @@ def chosen_driver(word: str) -> ChosenDriver:
     try:
         path = driver_path(meant.place, Path())
     except ValueError as problem:
-        raise UserError(f"driver: {problem}") from None
+        raise UserError(said("driver: {problem}", problem=problem)) from None
     manifest, folder = read_driver_manifest(path)
     options = {name: values[0] for name, values in manifest.options.items()}
     for name, value in meant.options:
         if name not in options:
             known = listed(options) or "none"
-            raise UserError(f"driver {manifest.name}: '{name}' is no option; {nearest(name, options)}it has: {known}")
+            raise UserError(
+                said(
+                    "driver {manifest}: '{name}' is no option; {name2}it has: {known}",
+                    manifest=manifest.name,
+                    name=name,
+                    name2=nearest(name, options),
+                    known=known,
+                )
+            )
         if value not in manifest.options[name]:
             values = listed(manifest.options[name])
-            raise UserError(f"driver {manifest.name}: {name}: '{value}' is not known; write one of: {values}")
+            raise UserError(
+                said(
+                    "driver {manifest}: {name}: '{value}' is not known; write one of: {values}",
+                    manifest=manifest.name,
+                    name=name,
+                    value=value,
+                    values=values,
+                )
+            )
         options[name] = value
     return ChosenDriver(word, manifest, folder, options)
 
@@ -118,7 +135,13 @@ def _require_no_files(run_plan: RunPlan, option: str) -> None:
         plan = trial.plan
         read = plan.recording or plan.data
         if read is not None:
-            raise UserError(f"{option}: the load reads {read.path}, which agents elsewhere do not have; use local:N")
+            raise UserError(
+                said(
+                    "{option}: the load reads {read_path}, which agents elsewhere do not have; use local:N",
+                    option=option,
+                    read_path=read.path,
+                )
+            )
 
 
 def require_can(manifest: DriverManifest, plan: Plan) -> None:
@@ -130,8 +153,16 @@ def require_can(manifest: DriverManifest, plan: Plan) -> None:
         ("keys.distribution", distribution, can.distributions),
     ):
         if value not in known:
-            raise UserError(f"driver {manifest.name}: {field}: it cannot drive '{value}'; it can: {listed(known)}")
+            raise UserError(
+                said(
+                    "driver {manifest}: {field}: it cannot drive '{value}'; it can: {known}",
+                    manifest=manifest.name,
+                    field=field,
+                    value=value,
+                    known=listed(known),
+                )
+            )
     for feature, place, requested in needed(plan):
         if feature not in can.features:
             what = f"driver {manifest.name}: {place}: it cannot drive '{requested}' (feature '{feature}')"
-            raise UserError(f"{what}; leave it out, or use driver {NATIVE}")
+            raise UserError(said("{what}; leave it out, or use driver {native}", what=what, native=NATIVE))

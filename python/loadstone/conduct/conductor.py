@@ -14,6 +14,7 @@ from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed, LoadstoneError, OutOfRoom, ServerGone, UserError
 from loadstone.judge.validity.checks import judge_trial
+from loadstone.language import said
 from loadstone.machine import steady_clock
 from loadstone.plan.block import Block
 from loadstone.record.facts import Ceiling
@@ -79,7 +80,9 @@ class Conductor:
         """What its trials need, all of it running. Raises UserError, at once where it could not be started before."""
         kind = repr([(trial.servers, trial.subjects) for trial in block.trials])
         if self._not_started[kind] >= START_TRIES:
-            raise UserError("its servers or its subject could not be started before; its first trial gives the reason")
+            raise UserError(
+                said("its servers or its subject could not be started before; its first trial gives the reason")
+            )
         restarted = block.rounds is not None and block.rounds.processes == "restarted"
         try:
             ready = self.measurement.parts.need_all(block.trials, restarted=restarted)

@@ -18,6 +18,7 @@ from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.schema import read_tables
 from loadstone.errors import ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.operations import commands_of
 from loadstone.plan.recording import Recording
@@ -57,8 +58,16 @@ class Refused:
     def error(self) -> UserError:
         """Why the run is refused."""
         return UserError(
-            f"{self.place}: '{self.text}' is not sent to {self.server}, which is not loadstone's own: {self.reason}; "
-            f"{self.remedy}, or let any command pass by {OPTION}"
+            said(
+                "{place}: '{text}' is not sent to {server}, which is not loadstone's own: {reason}; {remedy}, or "
+                "let any command pass by {option}",
+                place=self.place,
+                text=self.text,
+                server=self.server,
+                reason=self.reason,
+                remedy=self.remedy,
+                option=OPTION,
+            )
         )
 
     @property

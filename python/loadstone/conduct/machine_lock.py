@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from loadstone.deploy.processes.own_folder import open_own_file, require_safe_parents
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.machine.process_identity import boot_id, started
 from loadstone.terminal import printable
 
@@ -75,8 +76,11 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
             stopping = _stopping(others)
             if stopping is not None and not share:
                 raise UserError(
-                    f"another run measures on this machine: {stopping.label}; add --wait to begin when "
-                    "it ends, or run at the same time with --share-machine, which disturbs the figures of both"
+                    said(
+                        "another run measures on this machine: {stopping_label}; add --wait to begin when it ends, or "
+                        "run at the same time with --share-machine, which disturbs the figures of both",
+                        stopping_label=stopping.label,
+                    )
                 )
             if own is not None and (note := _leave_note(own, folder)) is not None:
                 held.callback(_remove, own, note)
@@ -131,7 +135,12 @@ def _shared_folders() -> list[int]:
             return [_open_folder(named)]
         except OSError as error:
             raise UserError(
-                f"{VARIABLE}={named}: {error.strerror}; name a folder of your own, or leave it out"
+                said(
+                    "{variable}={named}: {strerror}; name a folder of your own, or leave it out",
+                    variable=VARIABLE,
+                    named=named,
+                    strerror=error.strerror,
+                )
             ) from None
     folders = []
     for path in FOLDERS:

@@ -19,6 +19,7 @@ from loadstone.drive.outcome import Interval
 from loadstone.errors import Interrupted, ServerGone
 from loadstone.judge.cost import costs_of
 from loadstone.judge.validity.checks import forbidding
+from loadstone.language import said
 from loadstone.live.progress import RunProgress
 from loadstone.live.prometheus import LiveExporter
 from loadstone.observe.sample import Monitor, Sample
@@ -113,7 +114,7 @@ class Measurement:
     def require_going_on(self) -> None:
         """Raises Interrupted where the user requested a stop."""
         if self.stopping.is_set():
-            raise Interrupted("interrupted; what was finished is kept")
+            raise Interrupted(said("interrupted; what was finished is kept"))
 
     @contextmanager
     def prepare(self, planned: PlannedTrial, ready: Ready, room: RoomWatch | None = None) -> Iterator[PreparedTrial]:

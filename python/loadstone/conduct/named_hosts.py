@@ -6,6 +6,7 @@ from loadstone.deploy.link import link_of
 from loadstone.deploy.placement import OWN_CPUS
 from loadstone.errors import UserError
 from loadstone.fleet.spec import FleetSpec
+from loadstone.language import said
 from loadstone.plan.required import named_host
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 
@@ -15,22 +16,30 @@ def require_hosts_can(fleet: FleetSpec | None, run_plan: RunPlan) -> None:
     for trial in run_plan.every_trial:
         for where, host in _hosts(trial):
             if fleet is None:
-                raise UserError(f"{where}.host: {host} is a machine of a fleet; add --fleet, or leave host out")
+                raise UserError(
+                    said(
+                        "{where}.host: {host} is a machine of a fleet; add --fleet, or leave host out",
+                        where=where,
+                        host=host,
+                    )
+                )
         for name, settings in trial.servers.items():
             at = named_host(settings)
             if at is None:
                 continue
             if link_of(settings) is not None:
                 what = "link: the way there is a real network, and a line of loadstone's is of this machine"
-                raise UserError(f"servers.{name}.{what}; leave link or host out")
+                raise UserError(said("servers.{name}.{what}; leave link or host out", name=name, what=what))
             if settings.get("cpus") == OWN_CPUS:
                 what = f"cpus: CPUs are chosen on this machine alone, and the server is on {at}"
-                raise UserError(f"servers.{name}.{what}; give it a host of its own, and leave cpus out")
+                raise UserError(
+                    said("servers.{name}.{what}; give it a host of its own, and leave cpus out", name=name, what=what)
+                )
     for crash in run_plan.crashes:
         at = named_host(crash.trial.servers[crash.crash.server])
         if at is not None:
             what = f"a server on {at} is not killed from here, as the moment cannot be held"
-            raise UserError(f"crashes.{crash.crash.name}: {what}; leave its host out")
+            raise UserError(said("crashes.{crash}: {what}; leave its host out", crash=crash.crash.name, what=what))
 
 
 def _hosts(trial: PlannedTrial) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.url import UrlSubject, parse_subject_url
 from loadstone.errors import ServerGone, UserError
+from loadstone.language import said
 from loadstone.machine.local_ports import WIDEN, local_ports
 from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
@@ -74,7 +75,9 @@ def _check_limits(name: str, limits: Mapping[str, object]) -> None:
         Limits.model_validate(limits)
     except ValidationError as error:
         path, sentence = first_problem(error, Limits, limits)
-        raise UserError(f"subjects.{name}.limits.{'.'.join(map(str, path))}: {sentence}") from None
+        raise UserError(
+            said("subjects.{name}.limits.{str}: {sentence}", name=name, str=".".join(map(str, path)), sentence=sentence)
+        ) from None
 
 
 def start_parts(parts: "Deployments", run_plan: RunPlan) -> Ready:
@@ -144,8 +147,13 @@ def check_local_ports(run_plan: RunPlan) -> None:
     needed = connections_at_once(run_plan.every_trial)
     if needed > ports.count:
         raise UserError(
-            f"workload.pool.connections: {needed:,} connections to one address need as many local ports, and this "
-            f"machine has {ports.label}; use fewer connections, or {WIDEN}"
+            said(
+                "workload.pool.connections: {needed:,} connections to one address need as many local ports, and "
+                "this machine has {ports_label}; use fewer connections, or {widen}",
+                needed=needed,
+                ports_label=ports.label,
+                widen=WIDEN,
+            )
         )
 
 

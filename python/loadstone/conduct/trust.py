@@ -26,6 +26,7 @@ from loadstone.deploy.subjects import manifest as subject_manifest
 from loadstone.deploy.subjects.build import pinned_as, source_hash
 from loadstone.deploy.subjects.manifest import Build
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec import drivers, subjects
 from loadstone.spec.experiment import Experiment
@@ -134,8 +135,14 @@ def _ask(label: str, acts: Sequence[Act], look: str) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         more = f", and {len(acts) - 1} more" if len(acts) > 1 else ""
         raise UserError(
-            f"{terminal.printable(label)}: it was not run here before as it is, and a run {_shortened(acts[0].line)}"
-            f"{more}; read {look}, then add {OPTION}"
+            said(
+                "{label}: it was not run here before as it is, and a run {line}{more}; read {look}, then add {option}",
+                label=terminal.printable(label),
+                line=_shortened(acts[0].line),
+                more=more,
+                look=look,
+                option=OPTION,
+            )
         )
     terminal.remark(
         f"{terminal.printable(label)} was not run here before as it is. What a run does ({_summary(acts)}):"
@@ -147,7 +154,7 @@ def _ask(label: str, acts: Sequence[Act], look: str) -> None:
         if len(of_kind) > SHOWN_LINES:
             terminal.remark(f"  {kind} {len(of_kind) - SHOWN_LINES} more that are not named here: read {look}")
     if not terminal.confirmed(f"{_summary(acts)}; programs run with your rights. Run it? [y/N] "):
-        raise UserError(f"{terminal.printable(label)}: not trusted; nothing was started")
+        raise UserError(said("{label}: not trusted; nothing was started", label=terminal.printable(label)))
 
 
 def _summary(acts: Sequence[Act]) -> str:
@@ -257,11 +264,19 @@ def _of_build(build: Build | None, folder: Path) -> Iterator[str]:
         try:
             yield pinned.pin(pinned_as(root), source_hash(build, root))
         except OSError as error:
-            raise UserError(f"{root}: its sources cannot be read ({error}); allow it") from None
+            raise UserError(
+                said("{root}: its sources cannot be read ({error}); allow it", root=root, error=error)
+            ) from None
 
 
 def _pinned(path: Path) -> str:
     try:
         return f"{path.absolute()} {pinned.pin_file(path)}"
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); correct the path, or its permissions") from None
+        raise UserError(
+            said(
+                "{path}: cannot be read ({strerror}); correct the path, or its permissions",
+                path=path,
+                strerror=error.strerror,
+            )
+        ) from None

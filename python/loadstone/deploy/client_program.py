@@ -16,6 +16,7 @@ from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import DriveFailed
+from loadstone.language import said
 from loadstone.secrecy.references import variables
 
 CHUNK = 1 << 20
@@ -68,7 +69,7 @@ class GuardedProgram:
             self._process.start()
         except OSError as error:
             self.end()
-            raise DriveFailed(f"driver {name}: it cannot be started ({error})") from None
+            raise DriveFailed(said("driver {name}: it cannot be started ({error})", name=name, error=error)) from None
         except BaseException:
             self.end()
             raise
@@ -154,10 +155,10 @@ def _end_of(process: GuardedProcess) -> str:
         with contextlib.suppress(OSError):
             process.end()
         return "it did not end by itself"
-    said = ending_of_process(process.exit_status)
+    told = ending_of_process(process.exit_status)
     with contextlib.suppress(OSError):
-        said += _last_words(process.log_lines())
-    return said
+        told += _last_words(process.log_lines())
+    return told
 
 
 def _last_words(log: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from loadstone.deploy.link import Line
 from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.subject import Subject
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 
 
@@ -81,9 +82,17 @@ class Ready:
             part = self.subjects.get(target) or self.servers.get(target)
             if part is None:
                 known = ", ".join([*self.subjects, *self.servers]) or "none"
-                raise UserError(f"workload.target: '{target}' is no part of this condition; its parts are: {known}")
+                raise UserError(
+                    said(
+                        "workload.target: '{target}' is no part of this condition; its parts are: {known}",
+                        target=target,
+                        known=known,
+                    )
+                )
             return part.endpoints
         if len(self.subjects) > 1:
-            raise UserError(f"workload.target: it is missing; name one of {', '.join(self.subjects)}")
+            raise UserError(
+                said("workload.target: it is missing; name one of {subjects}", subjects=", ".join(self.subjects))
+            )
         parts = [deployed.endpoints for deployed in (self.subjects or self.servers).values()]
         return tuple(endpoint for endpoints in parts for endpoint in endpoints)

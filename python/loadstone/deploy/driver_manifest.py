@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from loadstone.deploy.subjects.manifest import Build, OldestVersion, Program, VariableName, as_text, read_as
+from loadstone.language import said
 from loadstone.plan.driver_features import FEATURES
 from loadstone.plan.protocols import ProtocolName
 from loadstone.secrecy.text import REFERENCE as SECRET_REFERENCE
@@ -24,25 +25,35 @@ Distribution = Literal["sequential", "uniform", "zipf", "gaussian", "exactly_onc
 def _known_places(command: str) -> str:
     unknown = set(_PLACE.findall(command)) - PLACES
     if unknown:
-        raise ValueError(f"'{{{min(unknown)}}}' is not known; known are {', '.join(sorted(PLACES))}")
+        raise ValueError(
+            said(
+                "'{{{unknown}}}' is not known; known are {places}",
+                unknown=min(unknown),
+                places=", ".join(sorted(PLACES)),
+            )
+        )
     if SECRET_REFERENCE.search(command):
-        raise ValueError("every user of the machine can read a command; a driver gets its secrets with the plan")
+        raise ValueError(said("every user of the machine can read a command; a driver gets its secrets with the plan"))
     try:
         shlex.split(command)
     except ValueError as error:
-        raise ValueError(f"'{command}' is not a command line ({str(error).lower()})") from None
+        raise ValueError(
+            said("'{command}' is not a command line ({error})", command=command, error=str(error).lower())
+        ) from None
     return command
 
 
 def _known_feature(name: str) -> str:
     if name not in FEATURES:
-        raise ValueError(f"'{name}' is no feature; features are: {', '.join(FEATURES)}")
+        raise ValueError(
+            said("'{name}' is no feature; features are: {features}", name=name, features=", ".join(FEATURES))
+        )
     return name
 
 
 def _quoted(version: Any) -> Any:
     if isinstance(version, int | float):  # as which 1.10 would be 1.1
-        raise ValueError(f"{version} is a number; write it in quotes")  # noqa: TRY004 (pydantic reports these)
+        raise ValueError(said("{version} is a number; write it in quotes", version=version))  # noqa: TRY004 (pydantic reports these)
     return version
 
 
@@ -104,7 +115,9 @@ class DriverManifest(_Part):
     @model_validator(mode="after")
     def _has_its_output(self) -> Self:
         if self.build is None and "{output}" in self.run.command:
-            raise ValueError("run.command: {output} is what a build makes, and there is none; write {folder}/NAME")
+            raise ValueError(
+                said("run.command: {{output}} is what a build makes, and there is none; write {{folder}}/NAME")
+            )
         return self
 
 

@@ -27,6 +27,7 @@ from loadstone.deploy.subjects.replica import Worker
 from loadstone.deploy.subjects.subject import SubjectSettings
 from loadstone.deploy.transport import is_loopback
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import learn
 from loadstone.spec.subjects import FOLDER
@@ -240,8 +241,11 @@ class HostedSubject(Hosted):
         )
         if not any("{host}" in value for value in values):
             raise UserError(
-                f"subjects.{self.name}.host: its manifest does not say where to listen; write {{host}} where it has "
-                "{port}, as HOST: '{host}' under environment"
+                said(
+                    "subjects.{name}.host: its manifest does not say where to listen; write {{host}} where it has "
+                    "{{port}}, as HOST: '{{host}}' under environment",
+                    name=self.name,
+                )
             )
 
 
@@ -261,13 +265,23 @@ def require_reachable(subject: str, host: str, server: Server, address: Address)
     """An application on another machine must reach its server from there. Raises UserError."""
     if is_loopback(address.host) and not isinstance(server, Hosted):
         raise UserError(
-            f"subjects.{subject}.host: {host} does not reach servers.{server.name}, which listens on this machine's "
-            "loopback; give it a host of the fleet, too"
+            said(
+                "subjects.{subject}.host: {host} does not reach servers.{server}, which listens on this "
+                "machine's loopback; give it a host of the fleet, too",
+                subject=subject,
+                host=host,
+                server=server.name,
+            )
         )
     if address.ca_file:
         raise UserError(
-            f"subjects.{subject}.host: the file of the CA of servers.{server.name} is on this machine, not on {host}; "
-            f"start the application there yourself, and give it by --subject {subject}=URL"
+            said(
+                "subjects.{subject}.host: the file of the CA of servers.{server} is on this machine, not on "
+                "{host}; start the application there yourself, and give it by --subject {subject}=URL",
+                subject=subject,
+                server=server.name,
+                host=host,
+            )
         )
 
 

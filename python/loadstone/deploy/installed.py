@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from loadstone.errors import UserError
+from loadstone.language import said
 
 
 def output_of(program: str, *arguments: str) -> str | None:
@@ -56,13 +57,36 @@ def require_programs(name: str, manifest: Requiring, kind: Literal["subject", "d
     for program, oldest in manifest.requires.items():
         where = f"{kind} {name}: requires.{program}"
         if shutil.which(program) is None:
-            raise UserError(f"{where}: it is not installed, or not on PATH; install {program} {oldest} or newer")
+            raise UserError(
+                said(
+                    "{where}: it is not installed, or not on PATH; install {program} {oldest} or newer",
+                    where=where,
+                    program=program,
+                    oldest=oldest,
+                )
+            )
         version = _version(program)
         if not version:
             argument = _argument(program)
-            raise UserError(f"{where}: `{program} {argument}` prints no version; install {program} {oldest} or newer")
+            raise UserError(
+                said(
+                    "{where}: `{program} {argument}` prints no version; install {program} {oldest} or newer",
+                    where=where,
+                    program=program,
+                    argument=argument,
+                    oldest=oldest,
+                )
+            )
         if _numbers(version) < _numbers(oldest):
-            raise UserError(f"{where}: {version} is too old; install {program} {oldest} or newer")
+            raise UserError(
+                said(
+                    "{where}: {version} is too old; install {program} {oldest} or newer",
+                    where=where,
+                    version=version,
+                    program=program,
+                    oldest=oldest,
+                )
+            )
 
 
 def versions(programs: Iterable[str]) -> dict[str, str]:

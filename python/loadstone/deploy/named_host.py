@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
 from loadstone.errors import ServerGone, UserError
+from loadstone.language import said
 
 Kind = Literal["server", "subject"]
 Answer = dict[str, Any]
@@ -52,4 +53,6 @@ class NamedHost(Protocol):
 
 def no_hosts(name: str) -> NamedHost:
     """Of a run without a fleet."""
-    raise UserError(f"host: {name}: there is no fleet with machines of a name; add --fleet, or leave host out")
+    raise UserError(
+        said("host: {name}: there is no fleet with machines of a name; add --fleet, or leave host out", name=name)
+    )

@@ -9,6 +9,7 @@ from typing import Any
 from loadstone.deploy.engine_process import EngineProcess
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 
 
@@ -40,7 +41,9 @@ class NullServerProcess:
         reported = self._program.start({"cpus": context.cpus, "options": self._options})
         if "port" not in reported:
             self.stop()
-            raise UserError(f"null server: {reported['failed']}; build the engine with 'make setup'")
+            raise UserError(
+                said("null server: {reported}; build the engine with 'make setup'", reported=reported["failed"])
+            )
         return Endpoint(port=reported["port"], unix_path=self._options.get("unix_path"))
 
     def stop(self) -> None:

@@ -21,6 +21,7 @@ from loadstone.deploy.link import Link
 from loadstone.deploy.named_host import NamedHost, no_hosts
 from loadstone.deploy.processes.lease import Lease
 from loadstone.errors import Interrupted, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import HOST_NAME, OWN_HOST, THIS_MACHINE
 
@@ -108,7 +109,7 @@ class DeployContext:
             make_folder(folder, within)
             os.close(open_file(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, within))
         except NotOfFolder as error:
-            raise UserError(f"{what}: its log cannot be written: {error}") from None
+            raise UserError(said("{what}: its log cannot be written: {error}", what=what, error=error)) from None
         return folder / name, within
 
     def with_own_log(self, number: int) -> Self:
@@ -124,7 +125,7 @@ class DeployContext:
             Interrupted: the user requested a stop.
         """
         if self.stopped():
-            raise Interrupted("interrupted; what was finished is kept")
+            raise Interrupted(said("interrupted; what was finished is kept"))
 
 
 @dataclass(frozen=True)
@@ -223,12 +224,16 @@ class ServerSettings(BaseModel, ABC):
     def _host_can_be_made(cls, value: str) -> str:
         kind = cls.model_fields["kind"].default
         if value == OWN_HOST and not cls.may_have_own_host:
-            raise ValueError(f"a server of kind '{kind}' has no host of its own; leave out host")
+            raise ValueError(said("a server of kind '{kind}' has no host of its own; leave out host", kind=kind))
         if value not in (THIS_MACHINE, OWN_HOST):
             if not HOST_NAME.fullmatch(value):
-                raise ValueError(f"'{value[:80]}' is not the name of a host; write that of a monitor of the fleet")
+                raise ValueError(
+                    said("'{value}' is not the name of a host; write that of a monitor of the fleet", value=value[:80])
+                )
             if not cls.may_be_elsewhere:
-                raise ValueError(f"a server of kind '{kind}' cannot be started on another machine; leave out host")
+                raise ValueError(
+                    said("a server of kind '{kind}' cannot be started on another machine; leave out host", kind=kind)
+                )
         return value
 
     @abstractmethod

@@ -24,6 +24,7 @@ from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.provider import DeployContext, Step
 from loadstone.errors import LoadstoneError, OutOfRoom, ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.required import RequiredData
 
 FORMAT = 1
@@ -47,9 +48,13 @@ class _Column:
 
     def __init__(self, name: str, template: str, where: str) -> None:
         if not NAME.fullmatch(name):
-            raise UserError(f"{where}.{name}: a column's name has letters, digits and _ only")
+            raise UserError(
+                said("{where}.{name}: a column's name has letters, digits and _ only", where=where, name=name)
+            )
         if re.search(r"[\t\n\r\0]", template):
-            raise UserError(f"{where}.{name}: tabs and ends of lines cannot be in it; leave them out")
+            raise UserError(
+                said("{where}.{name}: tabs and ends of lines cannot be in it; leave them out", where=where, name=name)
+            )
         self.name = name
         self.format = b""
         self.draws: list[Callable[[np.random.Generator, int, int], Sequence[object]]] = []
@@ -60,7 +65,9 @@ class _Column:
 
     def _add(self, found: re.Match[str], where: str) -> None:
         if found["unknown"] is not None:
-            raise UserError(f"{where}: '{found[0]}' is not known; known are {KNOWN}")
+            raise UserError(
+                said("{where}: '{found}' is not known; known are {known}", where=where, found=found[0], known=KNOWN)
+            )
         if found["brace"] or found["text"]:
             self.format += ("{" if found["brace"] else found[0]).encode().replace(b"%", b"%%")
         elif found["number"]:
@@ -73,7 +80,14 @@ class _Column:
 
     def _add_letters(self, letters: int, where: str) -> None:
         if not 1 <= letters <= LETTERS_MAX:
-            raise UserError(f"{where}: {{random {letters} lowercase}}: the number must be 1 to {LETTERS_MAX}")
+            raise UserError(
+                said(
+                    "{where}: {{random {letters} lowercase}}: the number must be 1 to {letters_max}",
+                    where=where,
+                    letters=letters,
+                    letters_max=LETTERS_MAX,
+                )
+            )
         self.format += b"%b"
         self.row_bytes += letters
 
@@ -86,7 +100,14 @@ class _Column:
 
     def _add_uniform(self, low: int, high: int, where: str) -> None:
         if not -(2**63) <= low <= high < 2**63:
-            raise UserError(f"{where}: {{uniform {low}..{high}}}: the first number must not be above the second")
+            raise UserError(
+                said(
+                    "{where}: {{uniform {low}..{high}}}: the first number must not be above the second",
+                    where=where,
+                    low=low,
+                    high=high,
+                )
+            )
         self.format += b"%d"
 
         def draw(generator: np.random.Generator, _: int, count: int) -> Sequence[object]:
@@ -115,9 +136,14 @@ def rows_of(required: RequiredData, context: DeployContext) -> Rows:
         _forget(place)
     except OSError as error:
         raise UserError(
-            f"data.{required.name}: its {required.rows:,} rows cannot be kept in "
-            f"{error.filename or 'the cache folder'} ({error.strerror}); "
-            "free some room, or set XDG_CACHE_HOME to another disk"
+            said(
+                "data.{required}: its {rows:,} rows cannot be kept in {filename} ({strerror}); free some room, "
+                "or set XDG_CACHE_HOME to another disk",
+                required=required.name,
+                rows=required.rows,
+                filename=error.filename or "the cache folder",
+                strerror=error.strerror,
+            )
         ) from None
     numeric = frozenset(column.name for column in columns if column.numeric)
     rows, crc32_sum = reported
@@ -133,8 +159,8 @@ def each_second(context: DeployContext, name: str, rows: int, doing: str = "") -
         context.raise_if_stopped()
         if time.monotonic() - last >= 1.0:
             last = time.monotonic()
-            said = f"{doing}{name}: {count:,} of {rows:,} rows"
-            context.progress(Step(said, about=f"{doing}{name}"))
+            told = f"{doing}{name}: {count:,} of {rows:,} rows"
+            context.progress(Step(told, about=f"{doing}{name}"))
 
     return done
 

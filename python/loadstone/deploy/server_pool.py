@@ -19,6 +19,7 @@ from loadstone.deploy.placement import OWN_CPUS, own_cpus
 from loadstone.deploy.processes.idle import hold, release
 from loadstone.deploy.provider import DeployContext, ManyEndpoints, Remark, Server
 from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import OWN_HOST, named_host
 
@@ -189,8 +190,11 @@ def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None, 
     if line is not None:
         if len(endpoints) > 1:
             raise UserError(
-                f"servers.{server.name}.link: a cluster's nodes name each other's own addresses to its clients, which "
-                "a line cannot change; leave out link, or load a single server"
+                said(
+                    "servers.{server}.link: a cluster's nodes name each other's own addresses to its clients, which "
+                    "a line cannot change; leave out link, or load a single server",
+                    server=server.name,
+                )
             )
         endpoint = line.reach(endpoint)
         endpoints = (endpoint,)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, Tls
 
 
@@ -55,9 +56,9 @@ def exposure(name: str, endpoint: Endpoint) -> str | None:
 
 def remark_on_exposure(context: DeployContext, name: str, endpoint: Endpoint) -> None:
     """A remark of the run's, if there is something to say; nothing is refused: many private networks do without."""
-    said = exposure(name, endpoint)
-    if said is not None:
-        context.progress(Remark(said))
+    told = exposure(name, endpoint)
+    if told is not None:
+        context.progress(Remark(told))
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
@@ -75,7 +76,9 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
             context.load_cert_chain(tls.cert_file, tls.key_file)
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(f for f in (tls.ca_file, tls.cert_file, tls.key_file) if f)
-        raise UserError(f"tls: cannot use {files} ({error_text(error)}); name readable PEM files") from None
+        raise UserError(
+            said("tls: cannot use {files} ({error}); name readable PEM files", files=files, error=error_text(error))
+        ) from None
     return context
 
 
@@ -90,7 +93,7 @@ def certificate_problem(error: ssl.SSLCertVerificationError, unverified: str) ->
         error: of the handshake.
         unverified: the option of the URL that gives up verification, e.g. `?verify=no`.
     """
-    code, said = error.verify_code, error.verify_message.rstrip(".")
+    code, told = error.verify_code, error.verify_message.rstrip(".")
     if code in _EXPIRED:
         remedy = "have it renewed on the server"
     elif code in _NOT_YET:
@@ -98,12 +101,12 @@ def certificate_problem(error: ssl.SSLCertVerificationError, unverified: str) ->
     elif code in _ANOTHER_NAME:
         remedy = "give the name that it is made for with ?server_name=NAME (and its CA with ?ca_file=FILE)"
     elif code in _SELF_SIGNED:
-        said = "it is self-signed"
+        told = "it is self-signed"
         remedy = "name the certificate itself with ?ca_file=FILE"
     else:
-        said = f"it is signed by a CA that is not trusted here: {said}"
+        told = f"it is signed by a CA that is not trusted here: {told}"
         remedy = "name the CA that signed it with ?ca_file=FILE"
-    return f"its certificate is not accepted ({said}); {remedy}, or give up verification with {unverified}"
+    return f"its certificate is not accepted ({told}); {remedy}, or give up verification with {unverified}"
 
 
 def ca_file_of(tls: Tls | None) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 from pydantic import AfterValidator
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Tls
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.text import HIDDEN
@@ -38,9 +39,9 @@ def host_of(parts: SplitResult) -> str | None:
     try:
         host.encode("idna")
     except UnicodeError:
-        raise ValueError("a host has parts of 1 to 63 characters with dots between them") from None
+        raise ValueError(said("a host has parts of 1 to 63 characters with dots between them")) from None
     if not host.isprintable() or " " in host:
-        raise ValueError("its host holds a space or a control character")
+        raise ValueError(said("its host holds a space or a control character"))
     return host
 
 
@@ -51,7 +52,7 @@ def options_of(parts: SplitResult, known: Sequence[str], shown: str) -> dict[str
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
             hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
-            raise UserError(f"url '{shown}': unknown option '{name}'; {hint}")
+            raise UserError(said("url '{shown}': unknown option '{name}'; {hint}", shown=shown, name=name, hint=hint))
     return options
 
 
@@ -61,7 +62,13 @@ def password_of(parts: SplitResult, options: Mapping[str, str], shown: str) -> s
     if variable is None:
         return learned(unquote(parts.password)) if parts.password else None
     if variable not in os.environ:
-        raise UserError(f"url '{shown}': password_env: the environment has no variable '{variable}'; export it")
+        raise UserError(
+            said(
+                "url '{shown}': password_env: the environment has no variable '{variable}'; export it",
+                shown=shown,
+                variable=variable,
+            )
+        )
     return learned(os.environ[variable], f"${{env:{variable}}}")
 
 
@@ -82,5 +89,7 @@ def tls_of(options: Mapping[str, str], shown: str) -> Tls:
 def truth_of(name: str, value: str, shown: str) -> bool:
     """Whether an option is yes. Raises UserError if it is neither yes nor no."""
     if value not in TRUTH:
-        raise UserError(f"url '{shown}': {name} '{value}' is neither yes nor no")
+        raise UserError(
+            said("url '{shown}': {name} '{value}' is neither yes nor no", shown=shown, name=name, value=value)
+        )
     return TRUTH[value]

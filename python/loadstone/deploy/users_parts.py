@@ -10,6 +10,7 @@ import psutil
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.transport import is_loopback
 from loadstone.errors import ServerGone, UserError
+from loadstone.language import said
 from loadstone.machine.local_ports import listeners
 from loadstone.plan.endpoints import Endpoint
 
@@ -28,7 +29,7 @@ def answering_again(start: Callable[[DeployContext], Answer]) -> Answer:
         return start(DeployContext())
     except UserError as error:
         raise ServerGone(
-            f"{error}. Loadstone does not restart what it did not start: start it, then use --resume"
+            said("{error}. Loadstone does not restart what it did not start: start it, then use --resume", error=error)
         ) from None
 
 

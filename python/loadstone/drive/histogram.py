@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from loadstone.bounds.histogram_text import COUNT_MAX, unpacked
 from loadstone.drive.outcome import Latency
+from loadstone.language import said
 
 Integers = NDArray[np.int64]
 
@@ -58,7 +59,7 @@ class Layout:
     def with_other(self, other: "Layout") -> "Layout":
         """The layout of both together. Raises ValueError if their buckets differ."""
         if (self.digits, self.unit) != (other.digits, other.unit):
-            raise ValueError("histograms differ in their lowest value or their digits; record them alike")
+            raise ValueError(said("histograms differ in their lowest value or their digits; record them alike"))
         return Layout(self.digits, self.lowest, max(self.highest, other.highest))
 
 
@@ -86,27 +87,27 @@ class Histogram:
         try:
             return cls._of_bytes(unpacked(text))
         except (ValueError, struct.error, zlib.error) as error:
-            raise ValueError(f"a histogram cannot be read ({error})") from None
+            raise ValueError(said("a histogram cannot be read ({error})", error=error)) from None
 
     @classmethod
     def _of_bytes(cls, data: bytes) -> "Histogram":
         cookie, length, _, digits, lowest, highest, _ = _HEADER.unpack_from(data)
         if cookie != _COOKIE | _WORD:
-            raise ValueError("it is not in the V2 encoding")
+            raise ValueError(said("it is not in the V2 encoding"))
         if not (1 <= lowest <= highest < 2**63 and digits >= 1 and len(data) == _HEADER.size + length):
-            raise ValueError("its header is damaged")
+            raise ValueError(said("its header is damaged"))
         layout = Layout(digits, lowest, highest)
         words = _words(np.frombuffer(data, np.uint8, offset=_HEADER.size))
         if words.size and int(words.min()) < -layout.buckets:
-            raise ValueError("it has more buckets than its header says")
+            raise ValueError(said("it has more buckets than its header says"))
         steps = np.where(words < 0, -words, 1)
         ends = steps.cumsum()
         held = words > 0
         places, counts = (ends - steps)[held], words[held]
         if places.size and int(places[-1]) >= layout.buckets:
-            raise ValueError("it has more buckets than its header says")
+            raise ValueError(said("it has more buckets than its header says"))
         if sum(counts.tolist()) > COUNT_MAX:
-            raise ValueError("its counts are too large")
+            raise ValueError(said("its counts are too large"))
         return cls(layout, places, counts)
 
     def text(self) -> str:
@@ -153,7 +154,7 @@ def added(histograms: Iterable[Histogram]) -> Histogram:
     for one in every[1:]:
         layout = layout.with_other(one.layout)
     if sum(one.total for one in every) > COUNT_MAX:
-        raise ValueError("a histogram's counts are too large")
+        raise ValueError(said("a histogram's counts are too large"))
     counts = np.zeros(1 + max((int(one.places[-1]) for one in every if one.places.size), default=0), np.int64)
     for one in every:
         counts[one.places] += one.counts
@@ -167,11 +168,11 @@ def _words(data: NDArray[np.uint8]) -> Integers:
         return np.zeros(0, np.int64)
     ends = np.flatnonzero(data < _MORE)
     if not ends.size or ends[-1] != data.size - 1:
-        raise ValueError("its last count is cut off")
+        raise ValueError(said("its last count is cut off"))
     begins = np.concatenate([[0], ends[:-1] + 1])
     lengths = ends - begins + 1
     if int(lengths.max()) > _GROUPS_MAX:
-        raise ValueError("its counts are too large")
+        raise ValueError(said("its counts are too large"))
     places = np.arange(data.size) - np.repeat(begins, lengths)
     groups = (data & _GROUP).astype(np.uint64) << (_GROUP_BITS * places).astype(np.uint64)
     folded = np.bitwise_or.reduceat(groups, begins)

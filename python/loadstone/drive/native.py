@@ -7,6 +7,7 @@ from loadstone import _engine
 from loadstone.drive.driver import OnInterval, RoundsOptions
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.errors import DriveFailed, UserError
+from loadstone.language import said
 from loadstone.machine import steady_clock
 from loadstone.plan.drive_plan import Plan
 
@@ -29,7 +30,12 @@ def require_release_engine() -> None:
     """
     profile = _engine.build()["profile"]
     if profile != "release":
-        raise UserError(f"engine: this is a {profile} build and would measure itself; build it with 'make setup'")
+        raise UserError(
+            said(
+                "engine: this is a {profile} build and would measure itself; build it with 'make setup'",
+                profile=profile,
+            )
+        )
 
 
 def require_drivable(plan: Plan) -> None:
@@ -41,7 +47,7 @@ def require_drivable(plan: Plan) -> None:
     try:
         _engine.Engine(plan.model_dump_json())
     except ValueError as error:
-        raise UserError(f"plan: {error}") from None
+        raise UserError(said("plan: {error}", error=error)) from None
 
 
 class NativeDriver:
@@ -61,7 +67,7 @@ class NativeDriver:
             engine = _engine.Engine(*plans) if rounds is None else _engine.Rounds(plans, rounds.model_dump_json())
             engine.start()
         except (ValueError, ConnectionError) as error:
-            raise DriveFailed(f"driver: {error}") from None
+            raise DriveFailed(said("driver: {error}", error=error)) from None
         self._engine = engine
         if self._stopped.is_set():
             engine.stop()

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from loadstone.errors import DriveFailed
+from loadstone.language import said
 
 Phase = Literal["ramp_up", "warm_up", "measure", "drain"]
 
@@ -614,4 +615,4 @@ def _read(kind: type[P], name: str, text: str) -> P:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         problem = f"{place}: {first['msg']}" if place else first["msg"]
-        raise DriveFailed(f"driver: its {name} cannot be read ({problem})") from None
+        raise DriveFailed(said("driver: its {name} cannot be read ({problem})", name=name, problem=problem)) from None

@@ -17,6 +17,7 @@ from loadstone import registry
 from loadstone.drive.outcome import AgentInterval, AgentState, Interval, IntervalOperation
 from loadstone.errors import UserError
 from loadstone.judge.verdict import Cost
+from loadstone.language import said
 from loadstone.observe.sample import Sample
 from loadstone.record.histogram import decode
 from loadstone.secrecy.known_secrets import hide
@@ -115,7 +116,9 @@ class LiveExporter(Collector):
             self._server, self._thread = start_http_server(port, ADDRESS, exposed)
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or "not a port"
-            raise UserError(f"--prometheus: cannot listen on port {port} ({why}); name a free one") from None
+            raise UserError(
+                said("--prometheus: cannot listen on port {port} ({why}); name a free one", port=port, why=why)
+            ) from None
         self.port: int = self._server.server_port
 
     def __enter__(self) -> Self:

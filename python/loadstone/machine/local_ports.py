@@ -11,6 +11,7 @@ from typing import NamedTuple
 import psutil
 
 from loadstone.errors import UserError
+from loadstone.language import said
 
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 RESERVED = Path("/proc/sys/net/ipv4/ip_local_reserved_ports")
@@ -124,6 +125,13 @@ def free_port(host: str = "127.0.0.1") -> int:
     sockets = tcp_sockets()
     counted = f", {sockets.in_use:,} TCP sockets are open on this machine" if sockets is not None else ""
     raise UserError(
-        f"no server can listen: none of the {len(PORTS):,} ports from {PORTS.start} to {PORTS.stop - 1} is free "
-        f"({why}{counted}); end some servers"
+        said(
+            "no server can listen: none of the {ports_count:,} ports from {start} to {stop} is free "
+            "({why}{counted}); end some servers",
+            ports_count=len(PORTS),
+            start=PORTS.start,
+            stop=PORTS.stop - 1,
+            why=why,
+            counted=counted,
+        )
     )

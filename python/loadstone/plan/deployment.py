@@ -7,6 +7,7 @@ from typing import Any
 
 from loadstone import registry
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.required import HOST_NAME, THIS_MACHINE, RequiredData, RequiredSubject, StoredCount
 from loadstone.plan.substitute import FieldError, FieldPath, Mode, condition_text, substitute
@@ -280,12 +281,26 @@ def check_started_by_user(experiment: Experiment, conditions: Iterable[Condition
             levels = list(dict.fromkeys(level_text(condition[factor]) for condition in there))
             if len(levels) > 1:
                 raise UserError(
-                    f"{place}: {factor} changes what {name} is started with; "
-                    f"choose one level: --only {factor}={levels[0]}"
+                    said(
+                        "{place}: {factor} changes what {name} is started with; choose one level: --only "
+                        "{factor}={levels}",
+                        place=place,
+                        factor=factor,
+                        name=name,
+                        levels=levels[0],
+                    )
                 )
         replicas = substitute(subject.replicas, there[0], experiment.factors) if there else urls
         if replicas not in (subject.replicas, urls):
-            raise UserError(f"{place}: replicas of {name} are {replicas}, and URLs given are {urls}; give one for each")
+            raise UserError(
+                said(
+                    "{place}: replicas of {name} are {replicas}, and URLs given are {urls}; give one for each",
+                    place=place,
+                    name=name,
+                    replicas=replicas,
+                    urls=urls,
+                )
+            )
 
 
 def split_urls(text: str) -> tuple[str, ...]:

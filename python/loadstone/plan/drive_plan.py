@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, wrong_in_replicas, wrong_in_sentinels, wrong_in_slots
 from loadstone.plan.operations import (
     KEYS_OF_ONE_MAX,
@@ -75,10 +76,15 @@ class Closed(PlanPart):
         more = self.operations_more
         if more and self.operations_per_user is None:
             raise ValueError(
-                f"operations_more {more} needs operations_per_user; write it, or leave operations_more out"
+                said(
+                    "operations_more {more} needs operations_per_user; write it, or leave operations_more out",
+                    more=more,
+                )
             )
         if more >= self.users:
-            raise ValueError(f"operations_more {more} must be smaller than users {self.users}")
+            raise ValueError(
+                said("operations_more {more} must be smaller than users {users}", more=more, users=self.users)
+            )
         return self
 
 
@@ -165,7 +171,13 @@ class Documents(PlanPart):
     @model_validator(mode="after")
     def _field_fits(self) -> "Documents":
         if self.field_bytes >= self.payload_bytes:
-            raise ValueError(f"field_bytes {self.field_bytes} must be smaller than payload_bytes {self.payload_bytes}")
+            raise ValueError(
+                said(
+                    "field_bytes {field_bytes} must be smaller than payload_bytes {payload_bytes}",
+                    field_bytes=self.field_bytes,
+                    payload_bytes=self.payload_bytes,
+                )
+            )
         return self
 
 
@@ -214,7 +226,9 @@ class Share(PlanPart):
     @model_validator(mode="after")
     def _is_one_of_them(self) -> "Share":
         if self.number >= self.of:
-            raise ValueError(f"number {self.number} must be below {self.of}, the number of agents")
+            raise ValueError(
+                said("number {number} must be below {of}, the number of agents", number=self.number, of=self.of)
+            )
         return self
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from loadstone.language import said
 from loadstone.plan.part import PlanPart, is_left_out
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -18,9 +19,9 @@ Status = Annotated[int, Field(ge=200, le=599)] | Literal["2xx", "3xx", "4xx", "5
 def _header_names(headers: dict[str, str]) -> dict[str, str]:
     for name in headers:
         if not _HEADER_NAME.fullmatch(name):
-            raise ValueError(f"'{name}' is no name of a header; use letters, digits and '-'")
+            raise ValueError(said("'{name}' is no name of a header; use letters, digits and '-'", name=name))
         if name.lower() in _OWN_HEADERS:
-            raise ValueError(f"'{name}' is written by the driver; leave it out")
+            raise ValueError(said("'{name}' is written by the driver; leave it out", name=name))
     return headers
 
 
@@ -109,7 +110,9 @@ def as_arguments(text: str) -> list[str]:
     if not placeholders:
         return [text]
     if len(placeholders) > 1:
-        raise ValueError(f"'{text}': {{keys:N}} stands for several arguments; write it once in an argument")
+        raise ValueError(
+            said("'{text}': {{keys:N}} stands for several arguments; write it once in an argument", text=text)
+        )
     (one,) = placeholders
     return [f"{text[: one.start()]}{place}{text[one.end() :]}" for place in _places(one)]
 
@@ -125,7 +128,14 @@ def as_text(text: str) -> str:
 def _places(match: re.Match[str]) -> list[str]:
     count = int(match[2])
     if not 1 <= count <= KEYS_OF_ONE_MAX:
-        raise ValueError(f"'{match[0]}': an operation has 1 to {KEYS_OF_ONE_MAX} keys; write {{{match[1]}s:10}}")
+        raise ValueError(
+            said(
+                "'{match}': an operation has 1 to {keys_of_one_max} keys; write {{{match2}s:10}}",
+                match=match[0],
+                keys_of_one_max=KEYS_OF_ONE_MAX,
+                match2=match[1],
+            )
+        )
     return [f"{{{match[1]}{number if number > 1 else ''}}}" for number in range(1, count + 1)]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadstone.language import said
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.operations import Operation, keys_of_one
 
@@ -94,7 +95,9 @@ def read_units(text: str) -> tuple[int, str]:
     """`10 messages` as 10 and `message`. Raises ValueError: it is nothing of the kind."""
     given = _GIVEN.fullmatch(text)
     if given is None:
-        raise ValueError(f"'{text}' is not how many units an operation is; write auto, 1, or for example 10 messages")
+        raise ValueError(
+            said("'{text}' is not how many units an operation is; write auto, 1, or for example 10 messages", text=text)
+        )
     return int(given[1]), (given[2] or "unit").removesuffix("s") or "unit"
 
 

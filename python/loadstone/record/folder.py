@@ -23,6 +23,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from loadstone.bounds.beneath import make_folder
 from loadstone.drive.outcome import Interval
 from loadstone.errors import LoadstoneError, NoPlace, UserError
+from loadstone.language import said
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
 from loadstone.record.facts import TrialFacts
@@ -218,14 +219,16 @@ def _lock(path: Path) -> int:
     try:
         directory = os.open(path, os.O_RDONLY)
     except OSError as error:
-        raise UserError(f"{path}: cannot be opened: {error.strerror}") from None
+        raise UserError(said("{path}: cannot be opened: {strerror}", path=path, strerror=error.strerror)) from None
     deadline_s = time.monotonic() + LOOKED_AT_S
     while not _taken(directory):
         if time.monotonic() < deadline_s:
             time.sleep(LOOKED_AT_S / 10)
             continue
         os.close(directory)
-        raise UserError(f"{path}: another loadstone is writing to this folder; wait for it or stop it") from None
+        raise UserError(
+            said("{path}: another loadstone is writing to this folder; wait for it or stop it", path=path)
+        ) from None
     return directory
 
 
@@ -262,9 +265,15 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise NoPlace(f"--out {out_root}: cannot be written: {error.strerror}; give another folder") from None
+            raise NoPlace(
+                said(
+                    "--out {out_root}: cannot be written: {strerror}; give another folder",
+                    out_root=out_root,
+                    strerror=error.strerror,
+                )
+            ) from None
         return path
-    raise LoadstoneError(f"{out_root}: holds a thousand runs of this second")
+    raise LoadstoneError(said("{out_root}: holds a thousand runs of this second", out_root=out_root))
 
 
 def _yaml(record: Mapping[str, Any]) -> bytes:

@@ -9,6 +9,7 @@ from hdrh.histogram import HdrHistogram
 from loadstone.bounds.histogram_text import decoded
 from loadstone.drive.outcome import Latency
 from loadstone.errors import DriveFailed
+from loadstone.language import said
 from loadstone.record.trial import Quantiles
 
 PER_MILLE = {"p50": 500, "p90": 900, "p95": 950, "p99": 990, "p999": 999}
@@ -30,7 +31,7 @@ def decode(encoded: str) -> HdrHistogram:
     try:
         return decoded(encoded)
     except ValueError as error:
-        raise DriveFailed(f"driver: {error}") from None
+        raise DriveFailed(said("driver: {error}", error=error)) from None
 
 
 def merge(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
@@ -50,7 +51,7 @@ def merge(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
         try:
             merged.add(histogram)
         except (IndexError, ValueError, OverflowError) as error:
-            raise DriveFailed(f"driver: histograms cannot be added up ({error})") from None
+            raise DriveFailed(said("driver: histograms cannot be added up ({error})", error=error)) from None
     return merged if merged is not None else HdrHistogram(1, _LONGEST_NS, _SIGNIFICANT_DIGITS)
 
 

@@ -22,6 +22,7 @@ from hdrh.histogram import HdrHistogram
 from loadstone.bounds.beneath import open_file
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed
+from loadstone.language import said
 from loadstone.record.histogram import decode, merge
 
 LINE_MAX_LETTERS = 4 * 1024 * 1024
@@ -89,7 +90,9 @@ def _lines(path: Path) -> Iterator[_Entry]:
     with os.fdopen(opened, encoding="utf-8", errors="replace") as file:
         for line in iter(partial(file.readline, LINE_MAX_LETTERS), ""):
             if len(line) == LINE_MAX_LETTERS:
-                raise DriveFailed(f"{path}: a line is longer than any that loadstone writes; restore the file")
+                raise DriveFailed(
+                    said("{path}: a line is longer than any that loadstone writes; restore the file", path=path)
+                )
             if named := _ROUNDS.fullmatch(line):
                 rounds = int(named[1]), int(named[2])
             elif line.startswith("Tag=") and line.endswith("\n") and "," in line:
@@ -127,7 +130,7 @@ def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, HdrHistogram]:
         if not _is_measured(line.tag, kind):
             continue
         if line.rounds is None:
-            raise DriveFailed(f"{path}: does not say which rounds its latencies are of")
+            raise DriveFailed(said("{path}: does not say which rounds its latencies are of", path=path))
         encoded.setdefault(line.rounds, []).append(line.encoded)
     return {rounds: merge(map(decode, encoded[rounds])) for rounds in sorted(encoded)}
 

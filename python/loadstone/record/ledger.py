@@ -20,6 +20,7 @@ from typing import Any, get_args
 from loadstone.bounds.beneath import NotOfFolder, open_file
 from loadstone.deploy.ledger import Kind, Made, Place, describe, describe_place
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.language import said
 from loadstone.machine.process_identity import started
 from loadstone.record.lines import FORMAT, LineFile, sync_directory, write_error
 from loadstone.record.machine import cpu_model, machine_id
@@ -104,9 +105,13 @@ def open_locked(folder: Path) -> Locked | None:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError(f"{folder}: the run goes on, or is being cleaned up; wait for its end or stop it") from None
+            raise UserError(
+                said("{folder}: the run goes on, or is being cleaned up; wait for its end or stop it", folder=folder)
+            ) from None
         except OSError as error:
-            raise UserError(f"{folder / LEDGER}: cannot be locked: {error.strerror}") from None
+            raise UserError(
+                said("{folder}: cannot be locked: {strerror}", folder=folder / LEDGER, strerror=error.strerror)
+            ) from None
         return Locked(_read(folder / LEDGER, descriptor), descriptor)
     except BaseException:
         os.close(descriptor)
@@ -120,10 +125,12 @@ def _open(folder: Path) -> int | None:
     except FileNotFoundError:
         return None
     except NotOfFolder as error:
-        raise UserError(f"{path}: not used: {error.strerror}") from None
+        raise UserError(said("{path}: not used: {strerror}", path=path, strerror=error.strerror)) from None
     except OSError as error:
         why = str(error.strerror).lower()
-        raise UserError(f"{path}: not used: {why}; only a file that loadstone wrote there is") from None
+        raise UserError(
+            said("{path}: not used: {why}; only a file that loadstone wrote there is", path=path, why=why)
+        ) from None
 
 
 def _read(path: Path, descriptor: int) -> Entries | None:
@@ -134,11 +141,25 @@ def _read(path: Path, descriptor: int) -> Entries | None:
 
 def _require_trusted(path: Path, status: os.stat_result) -> None:
     if status.st_uid != os.geteuid():
-        raise UserError(f"{path}: not used: it belongs to the user with the id {status.st_uid}; clean as that user")
+        raise UserError(
+            said(
+                "{path}: not used: it belongs to the user with the id {st_uid}; clean as that user",
+                path=path,
+                st_uid=status.st_uid,
+            )
+        )
     if status.st_mode & 0o022:
-        raise UserError(f"{path}: not used: other users may write to it; check its content, then chmod 600 it")
+        raise UserError(
+            said("{path}: not used: other users may write to it; check its content, then chmod 600 it", path=path)
+        )
     if status.st_size > LARGEST_BYTES:
-        raise UserError(f"{path}: not used: it has {status.st_size:,} bytes, more than any run writes; remove it")
+        raise UserError(
+            said(
+                "{path}: not used: it has {st_size:,} bytes, more than any run writes; remove it",
+                path=path,
+                st_size=status.st_size,
+            )
+        )
 
 
 def _entries(path: Path, data: bytes) -> Entries | None:
@@ -149,7 +170,11 @@ def _entries(path: Path, data: bytes) -> Entries | None:
             continue
         if record.get("format") != FORMAT:
             raise UserError(
-                f"{path}: format {record.get('format')!r:.20} is not known; use the loadstone that wrote it"
+                said(
+                    "{path}: format {get!r:.20} is not known; use the loadstone that wrote it",
+                    path=path,
+                    get=record.get("format"),
+                )
             )
         if record.get("what") == "run":
             entries = _session_of(record, entries)
@@ -159,7 +184,7 @@ def _entries(path: Path, data: bytes) -> Entries | None:
             elif record.get("what") == "removed":
                 entries.open.pop(key, None)
     if entries is None and b"\n" in data:
-        raise UserError(f"{path}: not used: it does not begin as a ledger does; remove it")
+        raise UserError(said("{path}: not used: it does not begin as a ledger does; remove it", path=path))
     return entries
 
 

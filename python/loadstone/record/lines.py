@@ -13,6 +13,7 @@ from typing import Any
 from loadstone.bounds.beneath import NotOfFolder, open_file, replace_file
 from loadstone.bounds.files import load_json
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.language import said
 from loadstone.secrecy.known_secrets import hidden
 
 FORMAT = 1
@@ -31,12 +32,17 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 def write_error(error: OSError, path: Path) -> LoadstoneError:
     """The one line for a person about a failed write: no space and what they put there is theirs to mend."""
     if isinstance(error, NotOfFolder):
-        return UserError(f"{error}; nothing was written there")
+        return UserError(said("{error}; nothing was written there", error=error))
     if error.errno in _NO_SPACE:
         return UserError(
-            f"{path}: no space left to write; finished trials are kept: free some space and continue with --resume"
+            said(
+                "{path}: no space left to write; finished trials are kept: free some space and continue with --resume",
+                path=path,
+            )
         )
-    return LoadstoneError(f"{path}: cannot be written: {error.strerror}; finished trials are kept")
+    return LoadstoneError(
+        said("{path}: cannot be written: {strerror}; finished trials are kept", path=path, strerror=error.strerror)
+    )
 
 
 def dump_line(record: Mapping[str, Any]) -> bytes:
@@ -163,17 +169,30 @@ class LineReader:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise UserError(f"{self.path}: cannot be read: {error.strerror}") from None
+            raise UserError(
+                said("{path}: cannot be read: {strerror}", path=self.path, strerror=error.strerror)
+            ) from None
         with os.fdopen(opened, "rb") as file:
             if os.fstat(opened).st_size > FILE_MAX_BYTES:
                 size = os.fstat(opened).st_size / 1e6
                 raise UserError(
-                    f"{self.path}: {size:,.0f} MB, and at most {FILE_MAX_BYTES / 1e6:,.0f} MB are read; "
-                    "keep a copy, and leave out the lines that you do not need"
+                    said(
+                        "{path}: {size:,.0f} MB, and at most {file_max_bytes:,.0f} MB are read; keep a copy, and leave "
+                        "out the lines that you do not need",
+                        path=self.path,
+                        size=size,
+                        file_max_bytes=FILE_MAX_BYTES / 1000000.0,
+                    )
                 )
             for number, line in enumerate(iter(partial(file.readline, LINE_MAX_BYTES), b""), 1):
                 if len(line) == LINE_MAX_BYTES:
-                    raise UserError(f"{self.path}, line {number}: longer than any that loadstone writes; restore it")
+                    raise UserError(
+                        said(
+                            "{path}, line {number}: longer than any that loadstone writes; restore it",
+                            path=self.path,
+                            number=number,
+                        )
+                    )
                 if not line.endswith(b"\n"):
                     self.cut_off = number
                     return
@@ -182,7 +201,11 @@ class LineReader:
                     self.damaged.append(number)
                     if len(self.damaged) > DAMAGED_MAX:
                         raise UserError(
-                            f"{self.path}: more than {DAMAGED_MAX:,} lines cannot be read; restore the file"
+                            said(
+                                "{path}: more than {damaged_max:,} lines cannot be read; restore the file",
+                                path=self.path,
+                                damaged_max=DAMAGED_MAX,
+                            )
                         )
                 else:
                     require_format(record, f"{self.path}, line {number}")
@@ -218,6 +241,11 @@ def require_format(record: Mapping[str, Any], where: str) -> None:
     version = record.get("format")
     if version != FORMAT:
         raise UserError(
-            f"{where}: format {version} is not known to this loadstone, which reads format {FORMAT}; "
-            "use the version of loadstone that wrote it, or a newer one"
+            said(
+                "{where}: format {version} is not known to this loadstone, which reads format {format}; use the "
+                "version of loadstone that wrote it, or a newer one",
+                where=where,
+                version=version,
+                format=FORMAT,
+            )
         )

@@ -18,6 +18,7 @@ from loadstone.bounds.files import LARGEST_BYTES, read_json, read_own_bytes, who
 from loadstone.bounds.replies import shortened
 from loadstone.drive.outcome import Events, Latency, Phase
 from loadstone.errors import DriveFailed, UserError
+from loadstone.language import said
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
 from loadstone.record.histogram import merge, quantiles_ns
@@ -176,7 +177,9 @@ def _of_log(read: Callable[[Path, str], Read], path: Path, trial: str, kind: Lat
     try:
         return read(path / LATENCY / f"{trial}.hlog", kind)
     except OSError as error:
-        raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
+        raise DriveFailed(
+            said("{filename}: cannot be read: {strerror}", filename=error.filename, strerror=error.strerror)
+        ) from None
 
 
 def mean_of(means: list[float | None], weights: list[int]) -> float | None:
@@ -270,7 +273,7 @@ def read_experiment(path: Path) -> Experiment:
         require_format(record if isinstance(record, dict) else {}, str(file))
         return Experiment.model_validate(record)
     except (OSError, ValueError, OverflowError) as error:
-        raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
+        raise UserError(said("{file}: cannot be read: {error}", file=file, error=_first_line(error))) from None
 
 
 def read_environment(path: Path) -> dict[str, Any]:
@@ -285,14 +288,14 @@ def read_plan(path: Path) -> PlanSummary:
     try:
         return PlanSummary.model_validate(_read_document(file))
     except (ValidationError, OverflowError) as error:
-        raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
+        raise UserError(said("{file}: cannot be read: {error}", file=file, error=_first_line(error))) from None
 
 
 def _read_document(file: Path, largest_bytes: int = LARGEST_BYTES) -> dict[str, Any]:
     try:
         record = read_json(file, largest_bytes)
     except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
+        raise UserError(said("{file}: cannot be read: {error}", file=file, error=_first_line(error))) from None
     document = record if isinstance(record, dict) else {}
     require_format(document, str(file))
     return document
@@ -365,7 +368,12 @@ class _Bound:
 
     def _refuse(self, number: int, what: str) -> None:
         raise UserError(
-            f"{self._file}, line {number}: {what}, which no run has; restore the file, or keep a copy and remove lines"
+            said(
+                "{file}, line {number}: {what}, which no run has; restore the file, or keep a copy and remove lines",
+                file=self._file,
+                number=number,
+                what=what,
+            )
         )
 
 
@@ -446,7 +454,7 @@ def _figure(value: Any) -> float:
     """Raises TypeError, ValueError or OverflowError if it is no finite number."""
     figure = float(value)
     if not math.isfinite(figure):
-        raise ValueError(f"{figure} is not a figure")
+        raise ValueError(said("{figure} is not a figure", figure=figure))
     return figure
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.record.ledger import is_needed
 from loadstone.record.run_files import ARCHIVE, PLAN
 
@@ -30,8 +31,11 @@ def remove_run(root: Path, name: str, *, archived: bool = False) -> None:
         folder = root / ARCHIVE / name if archived else root / name
         if is_needed(folder):
             raise UserError(
-                f"{folder}: names what it left on a server, which only this folder knows of; "
-                f"remove that with `loadstone clean {folder}`, then the run"
+                said(
+                    "{folder}: names what it left on a server, which only this folder knows of; remove that with "
+                    "`loadstone clean {folder}`, then the run",
+                    folder=folder,
+                )
             )
         try:
             entries = os.listdir(opened)  # noqa: PTH208 (of a file descriptor)
@@ -42,7 +46,14 @@ def remove_run(root: Path, name: str, *, archived: bool = False) -> None:
                     os.unlink(entry, dir_fd=opened)
             os.rmdir(name, dir_fd=within)
         except OSError as error:
-            raise UserError(f"{folder}: not wholly removed: {error.filename}: {error.strerror}") from None
+            raise UserError(
+                said(
+                    "{folder}: not wholly removed: {filename}: {strerror}",
+                    folder=folder,
+                    filename=error.filename,
+                    strerror=error.strerror,
+                )
+            ) from None
 
 
 def archive_run(root: Path, name: str) -> None:
@@ -62,10 +73,18 @@ def _move(root: Path, name: str, *, archived: bool) -> None:
         target = outside if archived else _folder(ARCHIVE, outside, root / ARCHIVE)
         try:
             if _is_there(name, target):
-                raise UserError(f"{root}: a run called {name} is in the archive and beside it; rename one of them")
+                raise UserError(
+                    said(
+                        "{root}: a run called {name} is in the archive and beside it; rename one of them",
+                        root=root,
+                        name=name,
+                    )
+                )
             os.rename(name, name, src_dir_fd=within, dst_dir_fd=target)
         except OSError as error:
-            raise UserError(f"{root / name}: cannot be moved: {error.strerror}") from None
+            raise UserError(
+                said("{root}: cannot be moved: {strerror}", root=root / name, strerror=error.strerror)
+            ) from None
         finally:
             if target != outside:
                 os.close(target)
@@ -76,7 +95,7 @@ def _run(root: Path, name: str, *, archived: bool) -> Iterator[tuple[int, int]]:
     """The folder that a run stands in and the run's own, which no other process writes to meanwhile."""
     folder = root / ARCHIVE / name if archived else root / name
     if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise UserError(f"{name!r}: not the name of a run's folder")
+        raise UserError(said("{name!r}: not the name of a run's folder", name=name))
     with contextlib.ExitStack() as stack:
         within = stack.enter_context(_opened_root(root))
         if archived:
@@ -85,13 +104,15 @@ def _run(root: Path, name: str, *, archived: bool) -> Iterator[tuple[int, int]]:
         opened = _folder(name, within, folder)
         stack.callback(os.close, opened)
         if os.fstat(opened).st_uid != os.geteuid():
-            raise UserError(f"{folder}: it is another user's; nothing was changed")
+            raise UserError(said("{folder}: it is another user's; nothing was changed", folder=folder))
         if not _is_file(PLAN, opened):
-            raise UserError(f"{folder}: not a run's folder ({PLAN} is missing); nothing was changed")
+            raise UserError(
+                said("{folder}: not a run's folder ({plan} is missing); nothing was changed", folder=folder, plan=PLAN)
+            )
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UserError(f"{folder}: the run goes on; stop it first") from None
+            raise UserError(said("{folder}: the run goes on; stop it first", folder=folder)) from None
         yield within, opened
 
 
@@ -100,7 +121,7 @@ def _opened_root(root: Path) -> Iterator[int]:
     try:
         opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise UserError(f"{root}: cannot be opened: {error.strerror}") from None
+        raise UserError(said("{root}: cannot be opened: {strerror}", root=root, strerror=error.strerror)) from None
     try:
         yield opened
     finally:
@@ -112,11 +133,11 @@ def _folder(name: str, within: int, path: Path) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=within)
     except FileNotFoundError:
-        raise UserError(f"{path}: there is no such run; it was removed, moved or renamed") from None
+        raise UserError(said("{path}: there is no such run; it was removed, moved or renamed", path=path)) from None
     except OSError as error:
         if _is_link(name, within):
-            raise UserError(f"{path}: it is a link, and nothing is changed through a link") from None
-        raise UserError(f"{path}: cannot be opened: {error.strerror}") from None
+            raise UserError(said("{path}: it is a link, and nothing is changed through a link", path=path)) from None
+        raise UserError(said("{path}: cannot be opened: {strerror}", path=path, strerror=error.strerror)) from None
 
 
 def _is_link(name: str, within: int) -> bool:

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from loadstone.bounds.files import load_json
 from loadstone.deploy.limit_in_force import LimitName, PartLimits
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.group import GroupDesign
 from loadstone.record.lines import dump_document
 from loadstone.record.plan_summary import PlanSummary
@@ -42,7 +43,14 @@ def require_same_plan(path: Path, plan: PlanSummary) -> None:
     require_run(path, "--resume ", [PLAN])
     difference = next(_plan_differences(read_plan(path), plan), None)
     if difference is not None:
-        raise UserError(f"--resume {path}: {difference}; leave the experiment and its options out, or {_ADVICE}")
+        raise UserError(
+            said(
+                "--resume {path}: {difference}; leave the experiment and its options out, or {advice}",
+                path=path,
+                difference=difference,
+                advice=_ADVICE,
+            )
+        )
 
 
 def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, Any]) -> None:
@@ -60,7 +68,9 @@ def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, An
     if difference is None:
         difference = next(_environment_differences(read_environment(path), load_json(dump_document(environment))), None)
     if difference is not None:
-        raise UserError(f"--resume {path}: {difference}; {_ADVICE}")
+        raise UserError(
+            said("--resume {path}: {difference}; {advice}", path=path, difference=difference, advice=_ADVICE)
+        )
 
 
 def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from loadstone.bounds.beneath import is_file, open_file
 from loadstone.errors import UserError
+from loadstone.language import said
 
 RUN = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d+))?")
 """A folder as it was made, and not renamed: `20261121T230227Z-documents`; of several in one second with a number."""
@@ -59,10 +60,22 @@ def require_run(path: Path, option: str = "", names: Sequence[str] = (EXPERIMENT
             os.close(open_file(path / name))
         except (FileNotFoundError, NotADirectoryError):
             raise UserError(
-                f"{option}{path}: not a run's folder ({name} is missing); give a folder under runs/"
+                said(
+                    "{option}{path}: not a run's folder ({name} is missing); give a folder under runs/",
+                    option=option,
+                    path=path,
+                    name=name,
+                )
             ) from None
         except OSError as error:
-            raise UserError(f"{option}{path / name}: cannot be read: {error.strerror}") from None
+            raise UserError(
+                said(
+                    "{option}{path}: cannot be read: {strerror}",
+                    option=option,
+                    path=path / name,
+                    strerror=error.strerror,
+                )
+            ) from None
 
 
 def run_folders(root: Path) -> list[Path]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from loadstone.bounds.files import is_there
 from loadstone.errors import NoPlace
+from loadstone.language import said
 from loadstone.plan.drive_plan import Phases, Plan
 from loadstone.plan.run_plan import RunPlan, in_tables
 
@@ -56,7 +57,12 @@ def check_space(path: Path, needed_bytes: int) -> None:
     free = shutil.disk_usage(place).free
     if free < needed_bytes:
         raise NoPlace(
-            f"--out {path}: {_size(free)} free and {_size(needed_bytes)} needed; free some space or give another folder"
+            said(
+                "--out {path}: {free} free and {needed_bytes} needed; free some space or give another folder",
+                path=path,
+                free=_size(free),
+                needed_bytes=_size(needed_bytes),
+            )
         )
 
 

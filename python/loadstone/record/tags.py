@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loadstone.bounds.files import is_there, read_json, why
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.record.lines import FORMAT, dump_document, require_format, write_file
 from loadstone.record.run_files import PLAN, TAGS, require_run
 
@@ -41,11 +42,13 @@ def read_tags(folder: Path) -> Tags:
     except FileNotFoundError:
         return Tags()
     except ValidationError:
-        raise UserError(f"{file}: cannot be read: it holds no tags and note; remove it") from None
+        raise UserError(said("{file}: cannot be read: it holds no tags and note; remove it", file=file)) from None
     except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None
+        raise UserError(said("{file}: cannot be read: {error}", file=file, error=why(error))) from None
     if len(found.tags) > TAGS_MAX or len(found.note) > NOTE_MAX or not all(map(_TAG.fullmatch, found.tags)):
-        raise UserError(f"{file}: cannot be read: it holds more, or other tags, than loadstone writes; remove it")
+        raise UserError(
+            said("{file}: cannot be read: it holds more, or other tags, than loadstone writes; remove it", file=file)
+        )
     return found
 
 
@@ -59,15 +62,32 @@ def write_tags(folder: Path, tags: Sequence[str], note: str) -> Tags:
     for tag in tags:
         if not _TAG.fullmatch(tag):
             raise UserError(
-                f"tag '{tag[:60]}': a tag is one word of at most 40 letters, digits and . : / + - _; "
-                "write more into the note"
+                said(
+                    "tag '{tag}': a tag is one word of at most 40 letters, digits and . : / + - _; write more into "
+                    "the note",
+                    tag=tag[:60],
+                )
             )
     kept = tuple(sorted(set(tags)))
     note = "\n".join(line.rstrip() for line in note.replace("\r\n", "\n").strip().split("\n"))
     if len(kept) > TAGS_MAX:
-        raise UserError(f"{folder}: {len(kept)} tags; a run has at most {TAGS_MAX}, remove some")
+        raise UserError(
+            said(
+                "{folder}: {kept_count} tags; a run has at most {tags_max}, remove some",
+                folder=folder,
+                kept_count=len(kept),
+                tags_max=TAGS_MAX,
+            )
+        )
     if len(note) > NOTE_MAX:
-        raise UserError(f"{folder}: a note of {len(note):,} letters; it has at most {NOTE_MAX:,}, shorten it")
+        raise UserError(
+            said(
+                "{folder}: a note of {note_count:,} letters; it has at most {note_max:,}, shorten it",
+                folder=folder,
+                note_count=len(note),
+                note_max=NOTE_MAX,
+            )
+        )
     found = Tags(tags=kept, note=note)
     if kept or note or is_there(folder / TAGS):
         write_file(folder / TAGS, dump_document(found.model_dump(mode="json")))

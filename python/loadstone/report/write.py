@@ -8,6 +8,7 @@ from pathlib import Path
 from loadstone.analyse.model import Analysis
 from loadstone.bounds.beneath import NotOfFolder, make_folder, replace_file
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.report.charts import pen
 from loadstone.report.formats import DEFAULT_FORMATS, DRAWN_FORMATS, FORMATS
 from loadstone.secrecy.known_secrets import hide_known
@@ -83,7 +84,13 @@ def _write(folder: Path, relative: str, content: bytes) -> Path:
         make_folder(path.parent, folder)
         replace_file(path, content, folder)
     except NotOfFolder as error:
-        raise UserError(f"cannot write {path}: {error}") from error
+        raise UserError(said("cannot write {path}: {error}", path=path, error=error)) from error
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}; free some space or choose another --out") from error
+        raise UserError(
+            said(
+                "cannot write {path}: {strerror}; free some space or choose another --out",
+                path=path,
+                strerror=error.strerror,
+            )
+        ) from error
     return path

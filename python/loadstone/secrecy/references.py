@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.places import secrets_of
 from loadstone.secrecy.secret_names import is_surely_secret
@@ -29,7 +30,7 @@ def give_files(options: Iterable[str]) -> None:
     for option in options:
         name, equals, path = option.partition("=")
         if not equals or not _NAME.fullmatch(name) or not path:
-            raise UserError("--secret-file: write NAME=PATH, with letters, digits and _ in the name")
+            raise UserError(said("--secret-file: write NAME=PATH, with letters, digits and _ in the name"))
         _FILES[name] = _read(name, Path(path))
         learn(_FILES[name], f"${{secret:{name}}}")
 
@@ -82,15 +83,28 @@ def variables() -> frozenset[str]:
 def _value(where: str, name: str) -> str:
     reference = f"${{{where}:{name}}}"
     if not _NAME.fullmatch(name):
-        raise UserError(f"'{reference}' is no reference; write ${{env:NAME}} or ${{secret:NAME}}")
+        raise UserError(
+            said("'{reference}' is no reference; write ${{env:NAME}} or ${{secret:NAME}}", reference=reference)
+        )
     if where == "env":
         value = os.environ.get(name, "")
         if not value:
             state = "is empty" if name in os.environ else "does not exist"
-            raise UserError(f"'{reference}': the variable {name} {state} in the environment; export it")
+            raise UserError(
+                said(
+                    "'{reference}': the variable {name} {state} in the environment; export it",
+                    reference=reference,
+                    name=name,
+                    state=state,
+                )
+            )
         _VARIABLES.add(name)
     elif name not in _FILES:
-        raise UserError(f"'{reference}': no file was named for it; add --secret-file {name}=PATH")
+        raise UserError(
+            said(
+                "'{reference}': no file was named for it; add --secret-file {name}=PATH", reference=reference, name=name
+            )
+        )
     else:
         value = _FILES[name]
     learn(value, reference)
@@ -109,11 +123,26 @@ def _read(name: str, path: Path) -> str:
         text = raw.decode()
     except OSError as error:
         named = f"{name}: {path}" if os.path.lexists(path) else name  # it may be the secret itself, not its file
-        raise UserError(f"--secret-file {named} cannot be read ({error.strerror}); write NAME=PATH of a file") from None
+        raise UserError(
+            said(
+                "--secret-file {named} cannot be read ({strerror}); write NAME=PATH of a file",
+                named=named,
+                strerror=error.strerror,
+            )
+        ) from None
     except UnicodeDecodeError:
-        raise UserError(f"--secret-file {name}: {path} is not text in UTF-8; write the secret as text") from None
+        raise UserError(
+            said("--secret-file {name}: {path} is not text in UTF-8; write the secret as text", name=name, path=path)
+        ) from None
     text = text.removesuffix("\n").removesuffix("\r")
     if not text or len(raw) > LARGEST_BYTES or "\0" in text:
         wrong = "is empty" if not text else "holds NUL" if "\0" in text else f"is longer than {LARGEST_BYTES} bytes"
-        raise UserError(f"--secret-file {name}: {path} {wrong}; write the secret alone into it")
+        raise UserError(
+            said(
+                "--secret-file {name}: {path} {wrong}; write the secret alone into it",
+                name=name,
+                path=path,
+                wrong=wrong,
+            )
+        )
     return text

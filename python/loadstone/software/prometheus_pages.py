@@ -12,6 +12,7 @@ from prometheus_client.samples import Sample
 from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.bounds.replies import read_as
 from loadstone.errors import LoadstoneError
+from loadstone.language import said
 from loadstone.observe.counter_rates import Rates
 
 WAIT_S = 0.2
@@ -96,7 +97,7 @@ def samples(text: str, needed: tuple[str, ...]) -> list[Sample]:
     try:
         return [figure for family in text_string_to_metric_families("\n".join(lines)) for figure in family.samples]
     except IndexError as error:  # of the parser, where a line breaks off
-        raise ValueError(f"not Prometheus's text format: {error}") from None
+        raise ValueError(said("not Prometheus's text format: {error}", error=error)) from None
 
 
 def total(observed: Iterable[Sample], name: str, labels: Mapping[str, str]) -> float | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.bounds.files import is_there
+from loadstone.language import said
 from loadstone.spec.problems import listed, nearest, shown
 
 NATIVE = "native"
@@ -55,7 +56,13 @@ def driver_path(place: str, folder: Path) -> Path:
     )
     known = [NATIVE, *names()]
     raise ValueError(
-        f"{problem}; {nearest(place, known)}drivers are: {listed(known)}; or give the path of a {MANIFEST}"
+        said(
+            "{problem}; {place}drivers are: {known}; or give the path of a {manifest}",
+            problem=problem,
+            place=nearest(place, known),
+            known=listed(known),
+            manifest=MANIFEST,
+        )
     )
 
 
@@ -70,5 +77,5 @@ def resolved(word: str, folder: Path) -> str:
         path = driver_path(meant.place, folder)
         return word if meant.place in names() else str(DriverWord(str(path), meant.options))
     if meant.options:
-        raise ValueError(f"'{word}': the native engine has no options; leave them out")
+        raise ValueError(said("'{word}': the native engine has no options; leave them out", word=word))
     return NATIVE

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
+from loadstone.language import said
 from loadstone.spec.drivers import NATIVE
 from loadstone.spec.levels import Condition, Level, is_level, level_text
 from loadstone.spec.problems import Source, listed, nearest
@@ -52,13 +53,27 @@ OUR_PREFIX = "loadstone:"
 def _known_metric(name: str) -> str:
     if name not in METRICS:
         known = f"{listed(RATES)}, {listed(f'{latency}.p99' for latency in LATENCIES)} (or {listed(QUANTILES)})"
-        raise ValueError(f"'{name}' is no metric; {nearest(name, METRICS)}metrics are: {known}")
+        raise ValueError(
+            said(
+                "'{name}' is no metric; {name2}metrics are: {known}",
+                name=name,
+                name2=nearest(name, METRICS),
+                known=known,
+            )
+        )
     return name
 
 
 def _known_column(name: str) -> str:
     if name not in COLUMNS:
-        raise ValueError(f"'{name}' is no column; {nearest(name, COLUMNS)}columns are: {listed(COLUMNS)}")
+        raise ValueError(
+            said(
+                "'{name}' is no column; {name2}columns are: {columns}",
+                name=name,
+                name2=nearest(name, COLUMNS),
+                columns=listed(COLUMNS),
+            )
+        )
     return name
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from loadstone.bounds.files import is_there, read_bytes
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.secrecy.experiment_secrets import learn_experiment
 from loadstone.spec.built_in import FOLDER, names
 from loadstone.spec.crosscheck import check_used, cross_check
@@ -45,9 +46,16 @@ def read_source(text: str, label: str) -> Source:
     except YamlTextError as problem:
         raise Source(label, {}, {problem.path: problem.line}).error(problem.path, problem.problem) from None
     if data is None:
-        raise UserError(f"{label}:1: the file is empty; write an experiment, or copy one that `loadstone list` names")
+        raise UserError(
+            said(
+                "{label}:1: the file is empty; write an experiment, or copy one that `loadstone list` names",
+                label=label,
+            )
+        )
     if not isinstance(data, dict):
-        raise UserError(f"{label}:1: not a mapping; an experiment begins with `name: ...` and `question: ...`")
+        raise UserError(
+            said("{label}:1: not a mapping; an experiment begins with `name: ...` and `question: ...`", label=label)
+        )
     return Source(label, data, lines, digest=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest())
 
 
@@ -55,19 +63,29 @@ def _read(path: Path) -> str:
     """The text of a file. Raises UserError where there is none."""
     try:
         if path.exists() and not path.is_file():
-            raise UserError(f"{path}: not a file; name a YAML file")
+            raise UserError(said("{path}: not a file; name a YAML file", path=path))
         size = path.stat().st_size
         if size > LARGEST_BYTES:
-            raise UserError(f"{path}: {size / 1e6:.1f} MB is too much for an experiment; the limit is 1 MB")
+            raise UserError(
+                said(
+                    "{path}: {size:.1f} MB is too much for an experiment; the limit is 1 MB",
+                    path=path,
+                    size=size / 1000000.0,
+                )
+            )
         text = read_bytes(path, LARGEST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
-        raise UserError(f"{path}: there is no such file; `loadstone list` names the built-in experiments") from None
+        raise UserError(
+            said("{path}: there is no such file; `loadstone list` names the built-in experiments", path=path)
+        ) from None
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+        raise UserError(
+            said("{path}: cannot be read ({strerror}); check its permissions", path=path, strerror=error.strerror)
+        ) from None
     except ValueError:
         text = "\0"
     if "\0" in text:
-        raise UserError(f"{path}: not a text file; write an experiment as YAML in UTF-8")
+        raise UserError(said("{path}: not a text file; write an experiment as YAML in UTF-8", path=path))
     return text
 
 
@@ -84,10 +102,17 @@ def find(name: str) -> Experiment:
         return experiment
     if name == "latest":
         raise UserError(
-            "'latest' is a run, and this takes an experiment; `loadstone report latest` shows the newest run, "
-            f"built-in experiments are: {listed(names())}"
+            said(
+                "'latest' is a run, and this takes an experiment; `loadstone report latest` shows the newest "
+                "run, built-in experiments are: {names}",
+                names=listed(names()),
+            )
         )
     raise UserError(
-        f"experiment {shown(name)} is not known; {nearest(name, names())}"
-        f"built-in experiments: {listed(names())}; or name a file that ends in .yaml"
+        said(
+            "experiment {name} is not known; {name2}built-in experiments: {names}; or name a file that ends in .yaml",
+            name=shown(name),
+            name2=nearest(name, names()),
+            names=listed(names()),
+        )
     )

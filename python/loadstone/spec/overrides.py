@@ -9,6 +9,7 @@ from typing import Any
 from loadstone import registry
 from loadstone.bounds.numbers import whole_number
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.secrecy.experiment_secrets import check_given
 from loadstone.secrecy.references import learn_options
 from loadstone.secrecy.references import resolve as resolve_reference
@@ -38,10 +39,24 @@ def parse_only(experiment: Experiment, texts: Iterable[str]) -> Only:
         name, equals, levels = text.partition("=")
         name = name.strip()
         if not equals:
-            raise UserError(f"--only {text}: write FACTOR=LEVEL[,LEVEL]; factors are: {listed(experiment.factors)}")
+            raise UserError(
+                said(
+                    "--only {text}: write FACTOR=LEVEL[,LEVEL]; factors are: {factors}",
+                    text=text,
+                    factors=listed(experiment.factors),
+                )
+            )
         if name not in experiment.factors:
             hint = nearest(name, experiment.factors)
-            raise UserError(f"--only {text}: '{name}' is no factor; {hint}factors are: {listed(experiment.factors)}")
+            raise UserError(
+                said(
+                    "--only {text}: '{name}' is no factor; {hint}factors are: {factors}",
+                    text=text,
+                    name=name,
+                    hint=hint,
+                    factors=listed(experiment.factors),
+                )
+            )
         required = [
             _level(experiment.factors[name], word.strip(), f"--only {text}", name) for word in levels.split(",")
         ]
@@ -61,7 +76,16 @@ def _level(factor: Factor, word: str, option: str, name: str) -> Level:
         if _value(word) is not None and _value(word) == _value(level_text(level)):
             return level
     texts = [level_text(level) for level in factor.levels]
-    raise UserError(f"{option}: '{word}' is no level of {name}; {nearest(word, texts)}levels are: {listed(texts)}")
+    raise UserError(
+        said(
+            "{option}: '{word}' is no level of {name}; {word2}levels are: {texts}",
+            option=option,
+            word=word,
+            name=name,
+            word2=nearest(word, texts),
+            texts=listed(texts),
+        )
+    )
 
 
 def _value(text: str) -> object:
@@ -94,12 +118,14 @@ def override(
     for text in servers:
         path = _put_server(data, text, experiment)
         if path in given and given[path] == "--server":
-            raise UserError(f"--server {path[1]}=...: given twice; leave one of them out")
+            raise UserError(said("--server {path}=...: given twice; leave one of them out", path=path[1]))
         given[path] = "--server"
     for text in subjects:
         path = _put_subject(data, text, experiment)
         if given.get(path[:-1]) == "--subject":
-            raise UserError(f"--subject {path[1]}=...: given twice; write its URLs as one, with commas between them")
+            raise UserError(
+                said("--subject {path}=...: given twice; write its URLs as one, with commas between them", path=path[1])
+            )
         given |= {path[:-1]: "--subject", path: "--subject"}
     for text in sets:
         option = f"--set {text.partition('=')[0]}"
@@ -126,7 +152,14 @@ def host_settings(experiment: Experiment, texts: Iterable[str]) -> tuple[str, ..
         room = "servers" if name in experiment.servers else "subjects" if name in experiment.subjects else ""
         if not room or not host:
             known = listed([*experiment.servers, *experiment.subjects])
-            raise UserError(f"--host {text}: write NAME=HOST; parts of {experiment.name} are: {known}")
+            raise UserError(
+                said(
+                    "--host {text}: write NAME=HOST; parts of {experiment} are: {known}",
+                    text=text,
+                    experiment=experiment.name,
+                    known=known,
+                )
+            )
         settings.append(f"{room}.{name}.host={host}")
     return tuple(settings)
 
@@ -136,9 +169,15 @@ def _put_twin(data: dict[str, Any], experiment: Experiment) -> dict[Path, str]:
     if TWIN in experiment.factors:
         if experiment.has_twin:  # a run that is resumed
             return {}
-        raise UserError(f"--twin: {experiment.name} has a factor '{TWIN}' of its own; give that another name")
+        raise UserError(
+            said(
+                "--twin: {experiment} has a factor '{twin}' of its own; give that another name",
+                experiment=experiment.name,
+                twin=TWIN,
+            )
+        )
     if not experiment.comparisons:
-        raise UserError(f"--twin: {experiment.name} compares nothing; leave it out")
+        raise UserError(said("--twin: {experiment} compares nothing; leave it out", experiment=experiment.name))
     data.setdefault("factors", {})[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
     path = ("factors", TWIN)
     return dict.fromkeys([path, (*path, "levels"), (*path, "alike")], "--twin")
@@ -150,14 +189,35 @@ def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path
     if not equals or name not in experiment.servers or not url:
         shown = f"{name}=..." if equals else "..."
         known = listed(experiment.servers)
-        raise UserError(f"--server {shown}: write NAME=URL; servers of {experiment.name} are: {known}")
+        raise UserError(
+            said(
+                "--server {shown}: write NAME=URL; servers of {experiment} are: {known}",
+                shown=shown,
+                experiment=experiment.name,
+                known=known,
+            )
+        )
     written = data["servers"][name]
     software = registry.software_of(written)
     if "://" not in url and not REFERENCE.search(url):
         shown = "HOST:PORT" if "@" in url else url
-        raise UserError(f"--server {name}=...: it begins with no scheme; write {name}={software.schemes[0]}://{shown}")
+        raise UserError(
+            said(
+                "--server {name}=...: it begins with no scheme; write {name}={schemes}://{shown}",
+                name=name,
+                schemes=software.schemes[0],
+                shown=shown,
+            )
+        )
     if registry.software_by_url(resolve_reference(url)) is not software:
-        raise UserError(f"--server {name}=...: {name} is {software.one}; write {software.url_form}")
+        raise UserError(
+            said(
+                "--server {name}=...: {name} is {one}; write {url_form}",
+                name=name,
+                one=software.one,
+                url_form=software.url_form,
+            )
+        )
     kept = {key: value for key, value in written.items() if key in ("modules", "when")}
     data["servers"][name] = {"kind": software.url_kind, "url": url, **kept}
     return ("servers", name)
@@ -168,11 +228,15 @@ def _setting(text: str) -> tuple[Path, Any]:
     dotted, equals, value = text.partition("=")
     path = tuple(part.strip() for part in dotted.split("."))
     if not equals or not all(path):
-        raise UserError(f"--set {dotted}: write PATH=VALUE, for example workload.phases.measure_s=5")
+        raise UserError(
+            said("--set {dotted}: write PATH=VALUE, for example workload.phases.measure_s=5", dotted=dotted)
+        )
     try:
         return path, read_yaml(value)[0]
     except YamlTextError as problem:
-        raise UserError(f"--set {dotted}: the value {problem.problem}; quote it if it is text") from None
+        raise UserError(
+            said("--set {dotted}: the value {problem}; quote it if it is text", dotted=dotted, problem=problem.problem)
+        ) from None
 
 
 def _put(data: dict[str, Any], dotted: Path, value: Any, option: str) -> Path:
@@ -188,7 +252,14 @@ def _put(data: dict[str, Any], dotted: Path, value: Any, option: str) -> Path:
             path.append(part)
         else:
             before = ".".join(str(step) for step in path)
-            raise UserError(f"{option}: '{before}' is '{at}' and has nothing below it; shorten the path")
+            raise UserError(
+                said(
+                    "{option}: '{before}' is '{at}' and has nothing below it; shorten the path",
+                    option=option,
+                    before=before,
+                    at=at,
+                )
+            )
     at[path[-1]] = value
     return tuple(path)
 
@@ -234,12 +305,23 @@ def _put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Pat
     name, place = (named[1], named[2]) if named else (next(iter(experiment.subjects), ""), text)
     known = listed(experiment.subjects)
     if not experiment.subjects:
-        raise UserError(f"--subject: {experiment.name} has no subject; its servers are given by --server NAME=URL")
+        raise UserError(
+            said(
+                "--subject: {experiment} has no subject; its servers are given by --server NAME=URL",
+                experiment=experiment.name,
+            )
+        )
     if named is None and len(experiment.subjects) > 1:
-        raise UserError(f"--subject: {experiment.name} has several subjects; write NAME=URL, with one of: {known}")
+        raise UserError(
+            said(
+                "--subject: {experiment} has several subjects; write NAME=URL, with one of: {known}",
+                experiment=experiment.name,
+                known=known,
+            )
+        )
     if name not in experiment.subjects or not place:
         remedy = f"write URL, PATH or NAME=URL; subjects of {experiment.name} are: {known}"
-        raise UserError(f"--subject {name}=...: {remedy}")
+        raise UserError(said("--subject {name}=...: {remedy}", name=name, remedy=remedy))
     subject = {key: value for key, value in data["subjects"][name].items() if key not in ("manifest", "url")}
     kind = "url" if "://" in resolve_reference(place) else "manifest"
     subject[kind] = place if kind == "url" else _manifest(place, text)
@@ -259,6 +341,12 @@ def _manifest(place: str, text: str) -> str:
     shown = text if "@" not in text else "..."  # it may be a URL without its scheme, with a password
     meant = f"did you mean http://{place}? " if _HOST_AND_PORT.fullmatch(place) else ""
     raise UserError(
-        f"--subject {shown}: neither a URL nor a manifest; {meant}write http://HOST:PORT, or the path of a {MANIFEST}, "
-        f"which counts from the current folder; built-in subjects: {listed(names())}"
+        said(
+            "--subject {shown}: neither a URL nor a manifest; {meant}write http://HOST:PORT, or the path of "
+            "a {manifest}, which counts from the current folder; built-in subjects: {names}",
+            shown=shown,
+            meant=meant,
+            manifest=MANIFEST,
+            names=listed(names()),
+        )
     )

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from loadstone.language import said
 from loadstone.spec.levels import Level
 from loadstone.spec.problems import shown
 from loadstone.spec.spec_part import Duration, Margin, SpecPart, readable_by
@@ -32,15 +33,15 @@ def latency_objective(value: object) -> LatencyObjective:
     """The objective that a text states. Raises ValueError that quotes it and says what helps."""
     match = _TEXT.fullmatch(value.lower()) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(f"{shown(value)} is no objective; {_EXAMPLE}")
+        raise ValueError(said("{value} is no objective; {example}", value=shown(value), example=_EXAMPLE))
     name, operator, digits, unit = match.groups()
     if name not in _QUANTILES:
-        raise ValueError(f"'{name}' is no quantile of the response time; {_EXAMPLE}")
+        raise ValueError(said("'{name}' is no quantile of the response time; {example}", name=name, example=_EXAMPLE))
     if unit not in _UNITS_S:
-        raise ValueError(f"'{unit}' is no unit of time; {_EXAMPLE}")
+        raise ValueError(said("'{unit}' is no unit of time; {example}", unit=unit, example=_EXAMPLE))
     latency_s = float(digits) * _UNITS_S[unit]
     if latency_s <= 0:
-        raise ValueError(f"{shown(value)}: no response takes no time; {_EXAMPLE}")
+        raise ValueError(said("{value}: no response takes no time; {example}", value=shown(value), example=_EXAMPLE))
     text = f"{name.replace('p999', 'p99.9')} {operator} {digits} {unit}"
     return LatencyObjective(text, _QUANTILES[name], latency_s)
 
@@ -63,10 +64,17 @@ def ramp_of(value: object) -> Ramp:
     """The ramp that a text states. Raises ValueError that quotes it and says what helps."""
     match = _RAMP.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(f"{shown(value)} is no ramp; {_RAMP_EXAMPLE}")
+        raise ValueError(said("{value} is no ramp; {ramp_example}", value=shown(value), ramp_example=_RAMP_EXAMPLE))
     users = int(re.sub(r"[,_]", "", match[1]))
     if not RAMP_USERS_MIN <= users <= RAMP_USERS_MAX:
-        raise ValueError(f"{users} is no number of users of a ramp; write {RAMP_USERS_MIN} to {RAMP_USERS_MAX}")
+        raise ValueError(
+            said(
+                "{users} is no number of users of a ramp; write {ramp_users_min} to {ramp_users_max}",
+                users=users,
+                ramp_users_min=RAMP_USERS_MIN,
+                ramp_users_max=RAMP_USERS_MAX,
+            )
+        )
     return Ramp(users, duration_s(match[2]))
 
 
@@ -114,9 +122,17 @@ class Saturate(SpecPart):
     @model_validator(mode="after")
     def _fits_together(self) -> "Saturate":
         if self.model == "open" and self.objective is None:
-            raise ValueError("the open model needs an objective that a rate must keep; write objective: 'p99 < 10 ms'")
+            raise ValueError(
+                said("the open model needs an objective that a rate must keep; write objective: 'p99 < 10 ms'")
+            )
         if self.sweeps_max < self.sweeps:
-            raise ValueError(f"sweeps_max {self.sweeps_max} is less than sweeps {self.sweeps}; write at least as many")
+            raise ValueError(
+                said(
+                    "sweeps_max {sweeps_max} is less than sweeps {sweeps}; write at least as many",
+                    sweeps_max=self.sweeps_max,
+                    sweeps=self.sweeps,
+                )
+            )
         return self
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from loadstone.language import said
 from loadstone.spec.problems import listed, nearest
 
 MANIFEST = "subject.yaml"
@@ -27,6 +28,12 @@ def manifest_path(word: str, folder: Path) -> Path:
         return path
     problem = f"folder '{path}' has no {MANIFEST}" if path.is_dir() else f"'{word}' is no subject"
     raise ValueError(
-        f"{problem}; {nearest(word, names())}built-in subjects: {listed(names())}; "
-        f"or give the path of a {MANIFEST}, which counts from the experiment's file"
+        said(
+            "{problem}; {word}built-in subjects: {names}; or give the path of a {manifest}, which counts "
+            "from the experiment's file",
+            problem=problem,
+            word=nearest(word, names()),
+            names=listed(names()),
+            manifest=MANIFEST,
+        )
     )

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.spec.problems import shown
 
 Number = int | float
@@ -108,19 +109,40 @@ def parse(text: str, kind: UnitKind) -> Number:
     """
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise ValueError(f"'{text}' is not {kind.noun}; write for example {kind.examples}")
+        raise ValueError(
+            said(
+                "'{text}' is not {noun}; write for example {examples}",
+                text=text,
+                noun=kind.noun,
+                examples=kind.examples,
+            )
+        )
     digits, unit = match.groups()
     if not unit:
-        raise ValueError(f"'{text}' has no unit; write for example {kind.examples}")
+        raise ValueError(said("'{text}' has no unit; write for example {examples}", text=text, examples=kind.examples))
     if unit not in kind.units:
         nearest = [known for known in kind.units if known.lower() == unit.lower()]
         near = [known for known in kind.units if known[0].lower() == unit[0].lower()]  # `1 PB` is not `1 B`
         nearest = nearest or get_close_matches(unit, near, n=1)
         hint = f"did you mean `{digits} {nearest[0]}`? " if nearest else ""
-        raise ValueError(f"'{text}' is not {kind.noun}; {hint}write for example {kind.examples}")
+        raise ValueError(
+            said(
+                "'{text}' is not {noun}; {hint}write for example {examples}",
+                text=text,
+                noun=kind.noun,
+                hint=hint,
+                examples=kind.examples,
+            )
+        )
     value = Fraction(digits) * kind.units[unit]
     if kind.whole and value.denominator != 1:
-        raise ValueError(f"'{text}' is not a whole number of bytes; write for example {kind.examples}")
+        raise ValueError(
+            said(
+                "'{text}' is not a whole number of bytes; write for example {examples}",
+                text=text,
+                examples=kind.examples,
+            )
+        )
     return int(value) if value.denominator == 1 else float(value)
 
 
@@ -141,7 +163,9 @@ def duration_s(value: object) -> float:
     """
     seconds = _read(value, DURATION)
     if not 0 < seconds <= LONGEST_S:
-        raise ValueError(f"{shown(value)} must be more than 0 s and at most 30 days; write for example 45 min")
+        raise ValueError(
+            said("{value} must be more than 0 s and at most 30 days; write for example 45 min", value=shown(value))
+        )
     return seconds
 
 
@@ -150,7 +174,9 @@ def parse_scale(text: str) -> float:
     try:
         return margin_share(float(text) if _PLAIN.fullmatch(text.strip()) else text)
     except ValueError:
-        raise UserError(f"--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %") from None
+        raise UserError(
+            said("--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %", text=text)
+        ) from None
 
 
 def parse_duration_s(text: str, what: str) -> float:
@@ -171,7 +197,9 @@ def margin_share(value: object) -> float:
     """
     share = _read(value, SHARE)
     if not 0 < share <= 1:
-        raise ValueError(f"{shown(value)} must be more than 0 and at most 100 %; write for example 5 % or 0.05")
+        raise ValueError(
+            said("{value} must be more than 0 and at most 100 %; write for example 5 % or 0.05", value=shown(value))
+        )
     return share
 
 
@@ -185,14 +213,27 @@ def rate_or_share(value: object) -> tuple[float | None, float | None]:
         return None, None
     unit, number = (parse_any(value) if isinstance(value, str) else None) or ("", 0)
     if unit == SHARE.noun and not 0 < number < 1:
-        raise ValueError(f"{shown(value)} must be more than 0 and less than 100 % of what a row can do; {examples}")
+        raise ValueError(
+            said(
+                "{value} must be more than 0 and less than 100 % of what a row can do; {examples}",
+                value=shown(value),
+                examples=examples,
+            )
+        )
     if unit == PER_SECOND.noun and not 0 < number <= MOST_PER_S:
-        raise ValueError(f"{shown(value)} must be more than 0 and at most {MOST_PER_S:,}/s; {examples}")
+        raise ValueError(
+            said(
+                "{value} must be more than 0 and at most {most_per_s:,}/s; {examples}",
+                value=shown(value),
+                most_per_s=MOST_PER_S,
+                examples=examples,
+            )
+        )
     if unit == SHARE.noun:
         return None, float(number)
     if unit == PER_SECOND.noun:
         return float(number), None
-    raise ValueError(f"{shown(value)} is no rate and no share; {examples}")
+    raise ValueError(said("{value} is no rate and no share; {examples}", value=shown(value), examples=examples))
 
 
 def check_at_rate(text: str) -> str:
@@ -200,7 +241,7 @@ def check_at_rate(text: str) -> str:
     try:
         rate_or_share(text)
     except ValueError as error:
-        raise UserError(f"--at-rate {text}: {error}") from None
+        raise UserError(said("--at-rate {text}: {error}", text=text, error=error)) from None
     return text
 
 
@@ -210,4 +251,11 @@ def _read(value: object, kind: UnitKind) -> float:
         return float(parse(value, kind))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    raise ValueError(f"{shown(value)} is not {kind.noun}; write for example {kind.examples}")
+    raise ValueError(
+        said(
+            "{value} is not {noun}; write for example {examples}",
+            value=shown(value),
+            noun=kind.noun,
+            examples=kind.examples,
+        )
+    )

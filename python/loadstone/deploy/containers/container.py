@@ -17,6 +17,7 @@ from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.language import said
 from loadstone.machine.local_ports import PORT_TRIES, free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
@@ -121,7 +122,7 @@ class ContainerServer:
         try:
             engine = find_engine()
         except UserError as error:
-            raise UserError(f"server {self.name}: {error}") from None
+            raise UserError(said("server {name}: {error}", name=self.name, error=error)) from None
         log, within = None, None
         if context.log_folder is not None:
             log, within = context.log_of(f"server {self.name}", f"{self.name}.log", context.log_folder)
@@ -152,7 +153,13 @@ class ContainerServer:
                 return self._run.start(recipe, context.progress)
             except PortTaken:
                 continue
-        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were in use; try again")
+        raise UserError(
+            said(
+                "server {name}: {port_tries} ports in a row were in use; try again",
+                name=self.name,
+                port_tries=PORT_TRIES,
+            )
+        )
 
     def restart(self) -> Endpoint:
         """Start the same container again, with its data and on its port."""
@@ -178,10 +185,17 @@ class ContainerServer:
                     control.ping()
                 except LoadstoneError as error:
                     if self._run is None or not self._run.running():
-                        said = self._software.why_it_ended(self._run.output() if self._run is not None else ())
-                        raise UserError(f"server {self.name}: {said}") from None
+                        told = self._software.why_it_ended(self._run.output() if self._run is not None else ())
+                        raise UserError(said("server {name}: {told}", name=self.name, told=told)) from None
                     if time.monotonic() > deadline:
-                        raise UserError(f"server {self.name}: not ready within {patience_s:g} s ({error})") from None
+                        raise UserError(
+                            said(
+                                "server {name}: not ready within {patience_s:g} s ({error})",
+                                name=self.name,
+                                patience_s=patience_s,
+                                error=error,
+                            )
+                        ) from None
                     time.sleep(POLL_S)
                 else:
                     break

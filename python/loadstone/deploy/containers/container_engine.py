@@ -31,6 +31,7 @@ from loadstone.deploy.containers import container_guard
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import Remark, Step
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.language import said
 from loadstone.secrecy.known_secrets import forms
 
 ANSWER_S = 120.0
@@ -166,8 +167,12 @@ class Engine:
             return dict(self._client.images.get(image).attrs)
         except ENGINE_ERRORS as error:
             raise UserError(
-                f"image '{image}' is not on this machine and cannot be pulled ({message_of(error)}); name one that "
-                "'docker images' or 'podman images' lists, or make a registry reachable that has it"
+                said(
+                    "image '{image}' is not on this machine and cannot be pulled ({error}); name one that 'docker "
+                    "images' or 'podman images' lists, or make a registry reachable that has it",
+                    image=image,
+                    error=message_of(error),
+                )
             ) from None
 
     @contextlib.contextmanager
@@ -256,7 +261,15 @@ class Engine:
         except (LoadstoneError, PortTaken, ImageNotFound):
             raise
         except Exception as error:  # Docker's client raises nothing more special of an answer that makes no sense
-            raise UserError(f"the {what} cannot be {done} ({self.name}: {message_of(error)})") from None
+            raise UserError(
+                said(
+                    "the {what} cannot be {done} ({name}: {error})",
+                    what=what,
+                    done=done,
+                    name=self.name,
+                    error=message_of(error),
+                )
+            ) from None
 
 
 def begin(container: Container) -> None:
@@ -268,8 +281,8 @@ def begin(container: Container) -> None:
     try:
         container.start()
     except APIError as error:
-        said = message_of(error).lower()
-        if "address already in use" in said or "port is already allocated" in said:
+        told = message_of(error).lower()
+        if "address already in use" in told or "port is already allocated" in told:
             raise PortTaken from None
         raise
 
@@ -296,7 +309,11 @@ def find_engine() -> Engine:
             except ENGINE_ERRORS as error:
                 looked.append(f"{path}: {message_of(error)}")
     raise UserError(
-        f"no container engine answers ({'; '.join(looked)}); {HOW_TO_START}, or use a server of another kind"
+        said(
+            "no container engine answers ({looked}); {how_to_start}, or use a server of another kind",
+            looked="; ".join(looked),
+            how_to_start=HOW_TO_START,
+        )
     )
 
 

@@ -22,6 +22,7 @@ from loadstone.deploy.containers.container_engine import (
 )
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName, limit_in_force
 from loadstone.errors import UserError
+from loadstone.language import said
 
 LAST_LINES = 100
 LINE_MAX = 400
@@ -89,7 +90,7 @@ class ContainerRun:
                 begin(container)
             except PortTaken:
                 raise UserError(
-                    "its port was taken by another process while it was down; end that process, or run again"
+                    said("its port was taken by another process while it was down; end that process, or run again")
                 ) from None
         self.process = self._find_process()
 
@@ -159,7 +160,7 @@ class ContainerRun:
 
     def _need(self) -> Container:
         if self._container is None:
-            raise UserError("the container was not made")
+            raise UserError(said("the container was not made"))
         return self._container
 
     def _status(self) -> str | None:
@@ -190,7 +191,7 @@ class ContainerRun:
         try:
             yield
         except UserError as error:
-            raise UserError(f"server {self._server}: {error}") from None
+            raise UserError(said("server {server}: {error}", server=self._server, error=error)) from None
 
 
 def _groups(pid: int) -> str:

@@ -14,6 +14,7 @@ from typing import IO
 
 from loadstone.deploy.processes.own_folder import WRITABLE_BY_OTHERS, empty_folder, require_own, require_safe_parents
 from loadstone.errors import UserError
+from loadstone.language import said
 
 POLL_S = 0.1
 
@@ -39,8 +40,13 @@ def cache_folder() -> Path:
         require_own(status, str(real))
     except PermissionError as error:
         raise UserError(
-            f"cache folder {folder}: {error.filename}: {error.strerror}, who could put there what is run later; set "
-            "XDG_CACHE_HOME to a folder of your own"
+            said(
+                "cache folder {folder}: {filename}: {strerror}, who could put there what is run later; set "
+                "XDG_CACHE_HOME to a folder of your own",
+                folder=folder,
+                filename=error.filename,
+                strerror=error.strerror,
+            )
         ) from None
     if status.st_mode & WRITABLE_BY_OTHERS:
         _close_to_others(real)

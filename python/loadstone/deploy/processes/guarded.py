@@ -21,6 +21,7 @@ from loadstone.deploy.processes.resource_limits import Limited, Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.secrecy.known_secrets import forms
 
 TELL_S = 10.0
@@ -264,7 +265,12 @@ def guarded(
         workspace = Workspace(name, context.work_root)
     except OSError as error:
         raise UserError(
-            f"{kind} {name}: no temporary folder can be made ({error}); free some room, or set TMPDIR"
+            said(
+                "{kind} {name}: no temporary folder can be made ({error}); free some room, or set TMPDIR",
+                kind=kind,
+                name=name,
+                error=error,
+            )
         ) from None
     try:
         limited = limit(limits, workspace)

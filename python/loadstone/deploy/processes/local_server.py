@@ -14,6 +14,7 @@ from loadstone.deploy.processes.own_host import OwnHost
 from loadstone.deploy.processes.resource_limits import Limited, Limits
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
+from loadstone.language import said
 from loadstone.machine.local_ports import PORT_TRIES, free_port
 from loadstone.plan.endpoints import Endpoint
 
@@ -97,7 +98,13 @@ class OwnServer(OneProcess, ABC):
                 continue
             self._read_back()
             return self._endpoint
-        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were in use; try again")
+        raise UserError(
+            said(
+                "server {name}: {port_tries} ports in a row were in use; try again",
+                name=self.name,
+                port_tries=PORT_TRIES,
+            )
+        )
 
     @abstractmethod
     def _write_files(self, folder: Path) -> None:
@@ -166,7 +173,14 @@ def await_answer(
                 if not process.alive():
                     raise why_it_ended(process.log_lines()) from None
                 if time.monotonic() > deadline:
-                    raise UserError(f"server {name}: not ready within {within_s:g} s ({gone})") from None
+                    raise UserError(
+                        said(
+                            "server {name}: not ready within {within_s:g} s ({gone})",
+                            name=name,
+                            within_s=within_s,
+                            gone=gone,
+                        )
+                    ) from None
                 time.sleep(POLL_S)
             else:
                 return

@@ -19,6 +19,7 @@ from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, Step
 from loadstone.deploy.subjects.manifest import Build
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.secrecy.references import variables
 
 MARK = ".built"
@@ -43,13 +44,32 @@ def source_files(build: Build, folder: Path) -> list[Path]:
         try:
             matching = [path for path in folder.glob(pattern) if path.is_file()]
         except (ValueError, IndexError) as error:
-            raise UserError(f"{folder}: build.inputs: '{pattern}' is no pattern ({error}); correct it") from None
+            raise UserError(
+                said(
+                    "{folder}: build.inputs: '{pattern}' is no pattern ({error}); correct it",
+                    folder=folder,
+                    pattern=pattern,
+                    error=error,
+                )
+            ) from None
         if not matching:
-            raise UserError(f"{folder}: build.inputs: '{pattern}' matches no file; correct it or leave it out")
+            raise UserError(
+                said(
+                    "{folder}: build.inputs: '{pattern}' matches no file; correct it or leave it out",
+                    folder=folder,
+                    pattern=pattern,
+                )
+            )
         files.update(matching)
         if len(files) > SOURCES_MAX:
             too_many = f"build.inputs: '{pattern}' names more than {SOURCES_MAX:,} files"
-            raise UserError(f"{folder}: {too_many}; name the sources alone, not what is made of them")
+            raise UserError(
+                said(
+                    "{folder}: {too_many}; name the sources alone, not what is made of them",
+                    folder=folder,
+                    too_many=too_many,
+                )
+            )
     return sorted(files)
 
 
@@ -111,9 +131,23 @@ def built(
                 _build(f"{kind} {manifest.name}", manifest.build, root, place, context)
                 if source_hash(manifest.build, root, tools) != digest:
                     (place / MARK).unlink()
-                    raise UserError(f"{kind} {manifest.name}: its sources changed while it was built; run it again")
+                    raise UserError(
+                        said(
+                            "{kind} {manifest}: its sources changed while it was built; run it again",
+                            kind=kind,
+                            manifest=manifest.name,
+                        )
+                    )
     except OSError as error:
-        raise UserError(f"{kind} {manifest.name}: it cannot be built ({error}); {_remedy(error)}") from None
+        raise UserError(
+            said(
+                "{kind} {manifest}: it cannot be built ({error}); {error2}",
+                kind=kind,
+                manifest=manifest.name,
+                error=error,
+                error2=_remedy(error),
+            )
+        ) from None
     return place
 
 
@@ -133,7 +167,14 @@ def _build(what: str, build: Build, folder: Path, place: Path, context: DeployCo
     for command in build.commands:
         _run(what, shlex.split(command), place, log, build.timeout_s, context)
     if not (place / build.output).exists():
-        raise UserError(f"{what}: build.output: the build made no '{build.output}'; correct it, its log is {log}")
+        raise UserError(
+            said(
+                "{what}: build.output: the build made no '{output}'; correct it, its log is {log}",
+                what=what,
+                output=build.output,
+                log=log,
+            )
+        )
     (place / MARK).touch()
 
 
@@ -151,19 +192,37 @@ def _run(what: str, command: Sequence[str], place: Path, log: Path, timeout_s: f
             context.raise_if_stopped()
             now = time.monotonic()
             if now - started > timeout_s:
-                raise UserError(f"{what}: build.timeout_s: not built within {timeout_s:g} s; its log is {log}")
+                raise UserError(
+                    said(
+                        "{what}: build.timeout_s: not built within {timeout_s:g} s; its log is {log}",
+                        what=what,
+                        timeout_s=timeout_s,
+                        log=log,
+                    )
+                )
             if now - reported >= TELL_EVERY_S:
                 reported = now
-                said = f"building {name}: {command[0]}, {now - started:.0f} s"
-                context.progress(Step(said, about=f"building {name}: {command[0]}"))
+                told = f"building {name}: {command[0]}, {now - started:.0f} s"
+                context.progress(Step(told, about=f"building {name}: {command[0]}"))
             time.sleep(POLL_S)
     except OSError as error:
-        raise UserError(f"{what}: build: {command[0]} cannot be run ({error}); install it") from None
+        raise UserError(
+            said(
+                "{what}: build: {command} cannot be run ({error}); install it",
+                what=what,
+                command=command[0],
+                error=error,
+            )
+        ) from None
     finally:
         process.close()
     if process.exit_status != 0:
         text = log.read_text(errors="replace")
-        raise UserError(f"{what}: it does not build: {first_error(text, place)}; its log is {log}")
+        raise UserError(
+            said(
+                "{what}: it does not build: {text}; its log is {log}", what=what, text=first_error(text, place), log=log
+            )
+        )
 
 
 def first_error(log: str, place: Path) -> str:

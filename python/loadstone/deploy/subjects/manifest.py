@@ -16,6 +16,7 @@ from loadstone.bounds.bounded_yaml import load_yaml
 from loadstone.bounds.files import read_bytes, why
 from loadstone.bounds.replies import shortened
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.places import secrets_of
 from loadstone.secrecy.text import REFERENCE as SECRET_REFERENCE
@@ -45,18 +46,31 @@ def read_as(kind: str, path: Path, name: str, model: type[M], page: str) -> tupl
             learn(secret.value, sure=secret.sure)
         return model.model_validate(data), file.absolute().parent
     except OSError as error:
-        raise UserError(f"{kind} '{path}': {file} cannot be read ({error.strerror}); write one, see {page}") from None
+        raise UserError(
+            said(
+                "{kind} '{path}': {file} cannot be read ({strerror}); write one, see {page}",
+                kind=kind,
+                path=path,
+                file=file,
+                strerror=error.strerror,
+                page=page,
+            )
+        ) from None
     except ValidationError as error:
         first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
         where = shortened(".".join(str(part) for part in first["loc"])) or "manifest"
-        said = first["msg"].removeprefix("Value error, ")
+        told = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
-            said = "unknown key"
+            told = "unknown key"
             if len(first["loc"]) == 1:
-                said += f"; known are {', '.join(model.model_fields)}"
-        raise UserError(f"{file}: {where}: {shortened(said, 200)}; see {page}") from None
+                told += f"; known are {', '.join(model.model_fields)}"
+        raise UserError(
+            said("{file}: {where}: {told}; see {page}", file=file, where=where, told=shortened(told, 200), page=page)
+        ) from None
     except (ValueError, OverflowError) as error:  # not UTF-8, too large, no regular file, no YAML, endless aliases
-        raise UserError(f"{file}: {shortened(why(error), 200)}; see {page}") from None
+        raise UserError(
+            said("{file}: {error}; see {page}", file=file, error=shortened(why(error), 200), page=page)
+        ) from None
 
 
 def as_text(values: Any) -> Any:
@@ -81,7 +95,7 @@ FACTS = ("host", "port", "user", "password", "database", "address", "tls", "tls_
 def _no_references(text: str) -> str:
     if REFERENCE.search(text) or SECRET_REFERENCE.search(text):
         raise ValueError(
-            "every user of the machine can read a command; name servers in 'environment' instead, secrets too"
+            said("every user of the machine can read a command; name servers in 'environment' instead, secrets too")
         )
     return text
 
@@ -89,33 +103,49 @@ def _no_references(text: str) -> str:
 def _known_places(command: str) -> str:
     unknown = set(re.findall(r"\{(\w*)\}", command)) - PLACES
     if unknown:
-        raise ValueError(f"'{{{min(unknown)}}}' is not known; known are {', '.join(sorted(PLACES))}")
+        raise ValueError(
+            said(
+                "'{{{unknown}}}' is not known; known are {places}",
+                unknown=min(unknown),
+                places=", ".join(sorted(PLACES)),
+            )
+        )
     _no_references(command)
     try:
         shlex.split(command)
     except ValueError as error:
-        raise ValueError(f"'{command}' is not a command line ({str(error).lower()})") from None
+        raise ValueError(
+            said("'{command}' is not a command line ({error})", command=command, error=str(error).lower())
+        ) from None
     return command
 
 
 def _without_shell(command: str) -> str:
     """A command of a build. Raises ValueError."""
     if SECRET_REFERENCE.search(command):
-        raise ValueError("every user of the machine can read a command; a build finds its secrets in the environment")
+        raise ValueError(
+            said("every user of the machine can read a command; a build finds its secrets in the environment")
+        )
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ValueError(f"'{command}' is not a command line ({str(error).lower()})") from None
+        raise ValueError(
+            said("'{command}' is not a command line ({error})", command=command, error=str(error).lower())
+        ) from None
     for word in words:
         if word in OF_SHELL or word == words[0] == "cd":
-            raise ValueError(f"'{word}' is for a shell, and there is none; list each command, or write sh -c '...'")
+            raise ValueError(
+                said("'{word}' is for a shell, and there is none; list each command, or write sh -c '...'", word=word)
+            )
     return command
 
 
 def _within(path: str) -> str:
     """A path below the folder that is built in. Raises ValueError."""
     if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\0" in path:
-        raise ValueError(f"'{path}' leads out of the folder; give one below it, or move the folder up by build.root")
+        raise ValueError(
+            said("'{path}' leads out of the folder; give one below it, or move the folder up by build.root", path=path)
+        )
     return path
 
 
@@ -193,7 +223,13 @@ class Manifest(_Part):
             for server, fact in REFERENCE.findall(value):
                 if fact not in FACTS:
                     raise ValueError(
-                        f"{name}: ${{{server}.{fact}}}: a server has no '{fact}'; it has {', '.join(FACTS)}"
+                        said(
+                            "{name}: ${{{server}.{fact}}}: a server has no '{fact}'; it has {facts}",
+                            name=name,
+                            server=server,
+                            fact=fact,
+                            facts=", ".join(FACTS),
+                        )
                     )
         return values
 

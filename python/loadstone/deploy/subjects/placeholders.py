@@ -8,6 +8,7 @@ from loadstone.deploy.provider import ServerFacts
 from loadstone.deploy.subjects.manifest import REFERENCE
 from loadstone.deploy.transport import ca_file_of
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.references import resolve
 
@@ -58,7 +59,12 @@ class Address:
         """
         options = registry.room(self.software).jdbc_options if self.software in registry.SOFTWARE else None
         if options is None:
-            raise UserError(f"server {self.address}: an application does not connect to it by JDBC; leave it out")
+            raise UserError(
+                said(
+                    "server {address}: an application does not connect to it by JDBC; leave it out",
+                    address=self.address,
+                )
+            )
         tls = self.encryption
         if tls is not None and self.behind_line and not tls.verify:
             tls = tls.model_copy(update={"server_name": None})  # the line's own, and no one verifies it
@@ -72,7 +78,12 @@ def address_of(endpoint: Endpoint, facts: ServerFacts, software: str = "", *, be
         UserError: it has no port.
     """
     if endpoint.unix_path is not None:
-        raise UserError(f"server {endpoint.label}: a subject needs a host and port; give one by redis://HOST:PORT")
+        raise UserError(
+            said(
+                "server {endpoint_label}: a subject needs a host and port; give one by redis://HOST:PORT",
+                endpoint_label=endpoint.label,
+            )
+        )
     database = facts.details.get("database", str(endpoint.database))
     login = (endpoint.username or "", endpoint.password or "")
     return Address(endpoint.host, str(endpoint.port), *login, database, endpoint.tls, software, behind_line)
@@ -93,14 +104,22 @@ def resolved(
         for server in sorted(missing - set(optional)):
             known = ", ".join(servers) or "none"
             raise UserError(
-                f"subject {subject}: environment.{name}: the experiment has no server '{server}' (it has: {known}); "
-                "name one of these, or list it under optional_servers"
+                said(
+                    "subject {subject}: environment.{name}: the experiment has no server '{server}' (it has: "
+                    "{known}); name one of these, or list it under optional_servers",
+                    subject=subject,
+                    name=name,
+                    server=server,
+                    known=known,
+                )
             )
         if not missing:
             try:
                 secret = resolve(value)
             except UserError as error:
-                raise UserError(f"subject {subject}: environment.{name}: {error}") from None
+                raise UserError(
+                    said("subject {subject}: environment.{name}: {error}", subject=subject, name=name, error=error)
+                ) from None
             values[name] = REFERENCE.sub(lambda found: getattr(servers[found[1]], found[2]), secret)
     return values
 
@@ -133,9 +152,16 @@ def require_verifiable(environment: Mapping[str, str], servers: Mapping[str, Add
         if by_jdbc or "tls_name" not in facts:
             remedy = "by JDBC no other name can be given:" if by_jdbc else f"give it ${{{server}.tls_name}}, or"
             raise UserError(
-                f"subject {subject}: servers.{server}.link: the application connects to the line, and would verify the "
-                f"certificate for {address.host} instead of {address.tls_name}; {remedy} leave out link for this "
-                "server, or give up verification with ?verify=no"
+                said(
+                    "subject {subject}: servers.{server}.link: the application connects to the line, and would "
+                    "verify the certificate for {host} instead of {tls_name}; {remedy} leave out link for this "
+                    "server, or give up verification with ?verify=no",
+                    subject=subject,
+                    server=server,
+                    host=address.host,
+                    tls_name=address.tls_name,
+                    remedy=remedy,
+                )
             )
 
 

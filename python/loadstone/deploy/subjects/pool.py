@@ -20,6 +20,7 @@ from loadstone.deploy.subjects.placeholders import Address, address_of
 from loadstone.deploy.subjects.subject import LocalSubject, Subject, SubjectSettings
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.required import RequiredSubject
 
 MEMORY_FLOOR_BYTES = 3 * 1024**3 // 2
@@ -184,5 +185,5 @@ def _limits(name: str, limits: Mapping[str, object]) -> Limits:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in ("subjects", name, "limits", *first["loc"]))
-        said = first["msg"].removeprefix("Value error, ")
-        raise UserError(f"{where}: {said}; write cpu: 0.5, memory: 512 MB") from None
+        told = first["msg"].removeprefix("Value error, ")
+        raise UserError(said("{where}: {told}; write cpu: 0.5, memory: 512 MB", where=where, told=told)) from None

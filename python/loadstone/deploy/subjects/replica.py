@@ -22,6 +22,7 @@ from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import LOOPBACK, DeployContext, silent
 from loadstone.deploy.subjects.manifest import PLACES, WORKERS_MAX, Manifest, Run
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.machine.local_ports import PORT_TRIES, free_port, listeners
 from loadstone.machine.process_identity import started
 from loadstone.plan.endpoints import Endpoint
@@ -54,13 +55,23 @@ def worker_count(run: Run, environment: Mapping[str, str], subject: str) -> int:
     text = environment.get(run.workers)
     if text is None:
         raise UserError(
-            f"subject {subject}: run.workers: the environment has no '{run.workers}'; add it, or correct it"
+            said(
+                "subject {subject}: run.workers: the environment has no '{workers}'; add it, or correct it",
+                subject=subject,
+                workers=run.workers,
+            )
         )
     number = whole_number(text)
     if number is None or not 1 <= number <= WORKERS_MAX:
         raise UserError(
-            f"subject {subject}: environment.{run.workers}: '{text[:40]}' is no number of workers; "
-            f"write one from 1 to {WORKERS_MAX}"
+            said(
+                "subject {subject}: environment.{workers}: '{text}' is no number of workers; write one from 1 to "
+                "{workers_max}",
+                subject=subject,
+                workers=run.workers,
+                text=text[:40],
+                workers_max=WORKERS_MAX,
+            )
         )
     return number
 
@@ -178,7 +189,11 @@ class Replica(OneProcess):
         except OSError as error:
             self.close()
             raise UserError(
-                f"subject {self.name}: run.command cannot be run ({error}); check that the program is installed"
+                said(
+                    "subject {name}: run.command cannot be run ({error}); check that the program is installed",
+                    name=self.name,
+                    error=error,
+                )
             ) from None
         except BaseException:
             self.close()
@@ -212,12 +227,22 @@ class Replica(OneProcess):
                     self.launch(self._limits, self._context)
                     continue
                 raise UserError(
-                    f"subject {self.name}: it ended while it started, and its last lines are: {self.last_lines()}"
+                    said(
+                        "subject {name}: it ended while it started, and its last lines are: {last_lines}",
+                        name=self.name,
+                        last_lines=self.last_lines(),
+                    )
                 )
             if time.monotonic() > deadline:
                 raise UserError(
-                    f"subject {self.name}: run.ready: {run.ready} is not ready within {run.ready_within_s:g} s; "
-                    f"its last lines are: {self.last_lines()}"
+                    said(
+                        "subject {name}: run.ready: {ready} is not ready within {ready_within_s:g} s; its last lines "
+                        "are: {last_lines}",
+                        name=self.name,
+                        ready=run.ready,
+                        ready_within_s=run.ready_within_s,
+                        last_lines=self.last_lines(),
+                    )
                 )
             time.sleep(POLL_S)
         self.workers = workers_at(self._worker_ports)
@@ -278,7 +303,15 @@ class Replica(OneProcess):
                     "worker_ports": "the manifest has no run.workers",
                 }
                 why = needs.get(found[1], "it can only be an argument of its own in a command")
-                raise UserError(f"subject {self.name}: {where}: {found[0]} is not known here: {why}")
+                raise UserError(
+                    said(
+                        "subject {name}: {where}: {found} is not known here: {why}",
+                        name=self.name,
+                        where=where,
+                        found=found[0],
+                        why=why,
+                    )
+                )
             return places[found[1]]
 
         return PLACE.sub(value, text)

@@ -11,6 +11,7 @@ from loadstone.deploy.control import TableStore
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.subjects.manifest import Manifest
 from loadstone.errors import ServerGone, UserError
+from loadstone.language import said
 
 STATEMENTS_MAX_BYTES = 16 * 1024 * 1024
 
@@ -33,7 +34,14 @@ def read_tables(name: str, file: Path, server: str) -> str:
     try:
         return pinned.check(file, read_bytes(file, STATEMENTS_MAX_BYTES)).decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise UserError(f"{where}: {file} cannot be read ({why(error)}); correct the path, or the file") from None
+        raise UserError(
+            said(
+                "{where}: {file} cannot be read ({error}); correct the path, or the file",
+                where=where,
+                file=file,
+                error=why(error),
+            )
+        ) from None
 
 
 def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
@@ -46,12 +54,19 @@ def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
     store = deployed.control
     if not isinstance(store, TableStore):
         known = " and no ".join(one.title for one in registry.with_tables())
-        raise UserError(f"{where}: the experiment's server '{server}' is no {known} and has no tables; leave it out")
+        raise UserError(
+            said(
+                "{where}: the experiment's server '{server}' is no {known} and has no tables; leave it out",
+                where=where,
+                server=server,
+                known=known,
+            )
+        )
     store.prepare_tables(where, statements, deployed.traces, ours=deployed.server.ours)
     try:
         store.run_script(statements)
     except ServerGone as error:
         if not deployed.server.alive() and not deployed.server.ours:
             raise
-        raise UserError(f"{where}: {error}; correct {file}") from None
+        raise UserError(said("{where}: {error}; correct {file}", where=where, error=error, file=file)) from None
     deployed.holds[place] = digest

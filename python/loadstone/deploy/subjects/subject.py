@@ -16,6 +16,7 @@ from loadstone.deploy.subjects.manifest import Manifest, read_manifest
 from loadstone.deploy.subjects.placeholders import Address, require_verifiable, resolved, unencrypted
 from loadstone.deploy.subjects.replica import Replica, Worker
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import hidden, learn
 
@@ -114,7 +115,14 @@ class LocalSubject:
         self._details: dict[str, str] = {}
         self.limits: Mapping[LimitName, LimitInForce] = {}
         if not 1 <= self._settings.replicas <= REPLICAS_MAX:
-            raise UserError(f"subject {self.name}: replicas: {self._settings.replicas} is not 1 to {REPLICAS_MAX}")
+            raise UserError(
+                said(
+                    "subject {name}: replicas: {replicas} is not 1 to {replicas_max}",
+                    name=self.name,
+                    replicas=self._settings.replicas,
+                    replicas_max=REPLICAS_MAX,
+                )
+            )
 
     @property
     def pids(self) -> Mapping[str, int]:
@@ -153,7 +161,7 @@ class LocalSubject:
 
     def how_it_ended(self) -> str:
         """See `endings.Examinable`."""
-        return next((said for replica in self._replicas if (said := replica.how_it_ended())), "")
+        return next((told for replica in self._replicas if (told := replica.how_it_ended())), "")
 
     def alive(self) -> bool:
         """Whether every replica runs."""

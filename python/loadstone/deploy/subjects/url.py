@@ -16,6 +16,7 @@ from loadstone.deploy.transport import error_text, remark_on_exposure, tls_conte
 from loadstone.deploy.urls import host_of, learned
 from loadstone.deploy.users_parts import answering_again, listening_pid
 from loadstone.errors import ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
 
@@ -39,9 +40,9 @@ def parse_subject_url(url: str) -> Endpoint:
         parts = urlsplit(url)
         host, port = host_of(parts), parts.port
     except ValueError as error:
-        raise UserError(f"subject '{shown}': {error}; write http://HOST:PORT") from None
+        raise UserError(said("subject '{shown}': {error}; write http://HOST:PORT", shown=shown, error=error)) from None
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
-        raise UserError(f"subject '{shown}': write http://HOST:PORT or https://HOST:PORT")
+        raise UserError(said("subject '{shown}': write http://HOST:PORT or https://HOST:PORT", shown=shown))
     secure = parts.scheme == "https"
     try:
         return Endpoint(
@@ -54,7 +55,7 @@ def parse_subject_url(url: str) -> Endpoint:
         )
     except ValueError:
         raise UserError(
-            f"subject '{shown}': the path may not hold such characters; write http://HOST:PORT/PATH"
+            said("subject '{shown}': the path may not hold such characters; write http://HOST:PORT/PATH", shown=shown)
         ) from None
 
 
@@ -147,11 +148,13 @@ def _ask(name: str, endpoint: Endpoint) -> None:
             endpoint.host, endpoint.port, endpoint.base_path or "/", method="HEAD", within_s=ASK_S, context=context
         )
     except TooMuch:
-        raise UserError(f"{where}: the head of its answer has no end; correct its URL") from None
+        raise UserError(said("{where}: the head of its answer has no end; correct its URL", where=where)) from None
     except OSError as error:
         kind = _Slow if isinstance(error, TimeoutError) else UserError
         raise kind(f"{where}: {error_text(error)}; start it, or correct its URL") from None
     except NotHttp as error:
-        raise UserError(f"{where}: it does not answer with HTTP ({error}); correct its URL") from None
+        raise UserError(
+            said("{where}: it does not answer with HTTP ({error}); correct its URL", where=where, error=error)
+        ) from None
     except (ValueError, http.client.HTTPException) as error:  # a host or a path that cannot be sent
-        raise UserError(f"{where}: {error}; correct its URL") from None
+        raise UserError(said("{where}: {error}; correct its URL", where=where, error=error)) from None

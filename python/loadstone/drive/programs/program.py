@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from loadstone.bounds.replies import shortened
 from loadstone.drive.programs.messages import MESSAGE, Failed, IntervalMessage, Ready, RecordMessage
 from loadstone.errors import DriveFailed
+from loadstone.language import said
 from loadstone.plan.drive_plan import Plan
 
 LONGEST_LINE_BYTES = 16 * 1024 * 1024
@@ -94,17 +95,32 @@ class MessageLines:
         while (line := self._line()) is None:
             waiting()
             if time.monotonic() > deadline_s:
-                raise DriverHung(f"driver {self._name}: it hangs: no {what} for {within_s:.3g} s")
+                raise DriverHung(
+                    said(
+                        "driver {name}: it hangs: no {what} for {within_s:.3g} s",
+                        name=self._name,
+                        what=what,
+                        within_s=within_s,
+                    )
+                )
             received = self._program.read(POLL_S)
             if received == b"":
-                raise DriverDied(f"driver {self._name}: it ended before its record: {self._program.end()}")
+                raise DriverDied(
+                    said("driver {name}: it ended before its record: {end}", name=self._name, end=self._program.end())
+                )
             self._pending += received or b""
         return self._message(line)
 
     def _line(self) -> bytes | None:
         end = self._pending.find(b"\n", self._searched)
         if max(end, len(self._pending) * (end < 0)) > LONGEST_LINE_BYTES:
-            raise DriverBroken(f"driver {self._name}: it wrote a line of more than {LONGEST_LINE_BYTES >> 20} MB")
+            raise DriverBroken(
+                said(
+                    "driver {name}: it wrote a line of more than {longest_line_bytes} MB",
+                    name=self._name,
+                    longest_line_bytes=LONGEST_LINE_BYTES >> 20,
+                )
+            )
         if end < 0:
             self._searched = len(self._pending)
             return None
@@ -119,4 +135,6 @@ class MessageLines:
             place = ".".join(map(str, first["loc"]))
             text = shortened(line.decode(errors="replace"))
             why = shortened(f"{place}: {first['msg']}" if place else first["msg"], 120)
-            raise DriverBroken(f"driver {self._name}: it wrote what is no message: {text} ({why})") from None
+            raise DriverBroken(
+                said("driver {name}: it wrote what is no message: {text} ({why})", name=self._name, text=text, why=why)
+            ) from None

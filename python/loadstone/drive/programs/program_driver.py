@@ -23,6 +23,7 @@ from loadstone.drive.programs.program import (
 )
 from loadstone.drive.programs.translation import Translation
 from loadstone.errors import DriveFailed
+from loadstone.language import said
 from loadstone.machine import memory, steady_clock
 from loadstone.plan.drive_plan import Plan
 from loadstone.spec.drivers import MANIFEST
@@ -70,7 +71,9 @@ class ProgramDriver:
             DriveFailed: also in rounds: a program cannot be paused.
         """
         if rounds is not None:
-            raise DriveFailed(f"driver {self.name}: it cannot take turns in rounds; compare whole trials")
+            raise DriveFailed(
+                said("driver {name}: it cannot take turns in rounds; compare whole trials", name=self.name)
+            )
         (share,) = shares
         program = self._launch(share)
         try:
@@ -101,7 +104,9 @@ class ProgramDriver:
             ready = lines.next(self._ready_within_s + _start_s(share), waiting, "word that it is ready")
         except DriverHung as hung:
             at = ", ".join(endpoint.label for endpoint in share.endpoints[:3])
-            raise DriverHung(f"{hung}; or {at} does not answer its connections in time") from None
+            raise DriverHung(
+                said("{hung}; or {at} does not answer its connections in time", hung=hung, at=at)
+            ) from None
         if not isinstance(ready, Ready):
             raise self._unexpected(ready, "ready")
         self._require_library(ready)
@@ -121,11 +126,22 @@ class ProgramDriver:
             interval, passed_s = translation.interval(message), time.monotonic() - began_s
             most = round(min(end_s, passed_s) / share.interval_s) + INTERVALS_MORE
             if interval.index > most:
-                raise DriverBroken(f"driver {self.name}: it wrote {interval.index} intervals, and {most} are the most")
+                raise DriverBroken(
+                    said(
+                        "driver {name}: it wrote {index} intervals, and {most} are the most",
+                        name=self.name,
+                        index=interval.index,
+                        most=most,
+                    )
+                )
             if passed_s > end_s + LATE_S:
-                raise DriverHung(f"driver {self.name}: it does not end: {end_s:.3g} s are planned")
+                raise DriverHung(
+                    said("driver {name}: it does not end: {end_s:.3g} s are planned", name=self.name, end_s=end_s)
+                )
             if order.given_s is not None and time.monotonic() - order.given_s > LATE_S:
-                raise DriverHung(f"driver {self.name}: it goes on {LATE_S:g} s after an order to stop")
+                raise DriverHung(
+                    said("driver {name}: it goes on {late_s:g} s after an order to stop", name=self.name, late_s=LATE_S)
+                )
             pace.require(interval, translation.counted, passed_s)
             on_interval(interval)
 
@@ -134,18 +150,33 @@ class ProgramDriver:
         most = (installed or 0) * MEMORY_SHARE
         if 0 < most < taken:
             shares = f"{taken / 1e9:.3g} GB of memory, and {most / 1e9:.3g} GB are the most"
-            raise DriverTooLarge(f"driver {self.name}: it takes {shares}; replies without end may be the reason")
+            raise DriverTooLarge(
+                said(
+                    "driver {name}: it takes {shares}; replies without end may be the reason",
+                    name=self.name,
+                    shares=shares,
+                )
+            )
 
     def _require_library(self, ready: Ready) -> None:
         reported = f"{ready.library} {ready.version}"
         if self._library not in ("", reported):
             what = f"it drives with {reported}, and its {MANIFEST} names {self._library}"
-            raise DriverImplausible(f"driver {self.name}: {what}; correct the one that is wrong")
+            raise DriverImplausible(
+                said("driver {name}: {what}; correct the one that is wrong", name=self.name, what=what)
+            )
 
     def _unexpected(self, message: Ready | IntervalMessage | RecordMessage | Failed, expected: str) -> DriveFailed:
         if isinstance(message, Failed):
-            return DriverRefused(f"driver {self.name}: {message.message}")
-        return DriverBroken(f"driver {self.name}: it wrote '{message.type}' where '{expected}' is expected")
+            return DriverRefused(said("driver {name}: {message}", name=self.name, message=message.message))
+        return DriverBroken(
+            said(
+                "driver {name}: it wrote '{type}' where '{expected}' is expected",
+                name=self.name,
+                type=message.type,
+                expected=expected,
+            )
+        )
 
 
 class _StopOrder:

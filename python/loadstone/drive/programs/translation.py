@@ -27,6 +27,7 @@ from loadstone.drive.programs.messages import (
 )
 from loadstone.drive.programs.plausible_record import Counted
 from loadstone.drive.programs.program import DriverBroken
+from loadstone.language import said
 from loadstone.plan.drive_plan import Plan
 
 
@@ -52,7 +53,11 @@ class Translation:
         """The next interval. Raises DriverBroken: a histogram cannot be read, an operation is not in the plan."""
         for name in message.operations.keys() - {operation.name for operation in self._share.operations}:
             raise DriverBroken(
-                f"driver {self._name}: an interval has operation {shortened(name)}, and the plan does not"
+                said(
+                    "driver {name}: an interval has operation {name2}, and the plan does not",
+                    name=self._name,
+                    name2=shortened(name),
+                )
             )
         for operation in message.operations.values():
             self.counted = self.counted.plus(operation)
@@ -141,7 +146,7 @@ class Translation:
         latencies = [self._summary(histogram) for histogram in histograms]
         if most := max((latency.count for latency in latencies if latency.count > operation.ok), default=0):
             what = f"operation {name}: a histogram has {most} times, and {operation.ok} replies were correct"
-            raise DriverBroken(f"driver {self._name}: an interval is wrong: {what}")
+            raise DriverBroken(said("driver {name}: an interval is wrong: {what}", name=self._name, what=what))
         return latencies[0]
 
     def _most(self, what: str, histogram: str, most: int) -> Latency:
@@ -149,7 +154,7 @@ class Translation:
         latency = self._summary(histogram)
         if latency.count > most:
             wrong = f"{what} has {latency.count} times, and there were {most} operations"
-            raise DriverBroken(f"driver {self._name}: its record is wrong: {wrong}")
+            raise DriverBroken(said("driver {name}: its record is wrong: {wrong}", name=self._name, wrong=wrong))
         return latency
 
     def _whole(self, operation: str, ok: int, histogram: str, overflowed: int) -> Latency:
@@ -157,11 +162,11 @@ class Translation:
         latency = self._summary(histogram)
         if not ok - overflowed <= latency.count <= ok:
             what = f"operation {operation}: a histogram has {latency.count} times, and {ok} replies were correct"
-            raise DriverBroken(f"driver {self._name}: its record is wrong: {what}")
+            raise DriverBroken(said("driver {name}: its record is wrong: {what}", name=self._name, what=what))
         return latency
 
     def _summary(self, histogram: str) -> Latency:
         try:
             return Histogram.read(histogram).summary()
         except ValueError as error:
-            raise DriverBroken(f"driver {self._name}: {error}") from None
+            raise DriverBroken(said("driver {name}: {error}", name=self._name, error=error)) from None

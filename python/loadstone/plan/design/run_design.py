@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.crashes import plan_crashes
 from loadstone.plan.deployment import check_started_by_user
 from loadstone.plan.design.conditions import (
@@ -167,15 +168,21 @@ def _check_options(
     scale: float | None,
 ) -> None:
     if not 0 <= seed <= _LARGEST_SEED:
-        raise UserError(f"--seed {seed}: must be from 0 to {_LARGEST_SEED}")
+        raise UserError(said("--seed {seed}: must be from 0 to {largest_seed}", seed=seed, largest_seed=_LARGEST_SEED))
     if blocks is not None and blocks < 1:
-        raise UserError(f"--blocks {blocks}: must be at least 1")
+        raise UserError(said("--blocks {blocks}: must be at least 1", blocks=blocks))
     if budget_s is not None and not budget_s > 0:
-        raise UserError(f"--budget {budget_s}: must be more than 0 s")
+        raise UserError(said("--budget {budget_s}: must be more than 0 s", budget_s=budget_s))
     if scale is not None and not 0 < scale <= 1:
-        raise UserError(f"--scale {scale}: must be more than 0 and at most 1; write for example 0.1 or 10 %")
+        raise UserError(
+            said("--scale {scale}: must be more than 0 and at most 1; write for example 0.1 or 10 %", scale=scale)
+        )
     if as_published and experiment.as_published is None:
-        raise UserError(f"--as-published: {experiment.name} has no published counts; leave the option out")
+        raise UserError(
+            said(
+                "--as-published: {experiment} has no published counts; leave the option out", experiment=experiment.name
+            )
+        )
 
 
 def _check_trials(groups: tuple[Group, ...], blocks: int | None) -> None:
@@ -186,7 +193,13 @@ def _check_trials(groups: tuple[Group, ...], blocks: int | None) -> None:
         of = f"{largest.name}: {len(largest.conditions):,} conditions in {len(blocks_of(largest)):,} blocks"
         remedy = "lower --blocks" if blocks is not None else "lower design.table_blocks, or vary fewer levels"
         raise UserError(
-            f"{sum(counts.values()):,} trials are planned, and a run has at most {TRIALS_MAX:,} ({of}); {remedy}"
+            said(
+                "{values:,} trials are planned, and a run has at most {trials_max:,} ({of}); {remedy}",
+                values=sum(counts.values()),
+                trials_max=TRIALS_MAX,
+                of=of,
+                remedy=remedy,
+            )
         )
 
 

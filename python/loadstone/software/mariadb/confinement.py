@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
+from loadstone.language import said
 from loadstone.software.sql.confinement import (
     Reader,
     SqlProblem,
@@ -95,7 +96,7 @@ def tables_changed(text: str) -> frozenset[str]:
     for at in range(len(words)):
         for never in NEVER:
             if tuple(words[at : at + len(never)]) == never:
-                raise SqlProblem(f"'{' '.join(never)}' is not supported; {_REMEDY}")
+                raise SqlProblem(said("'{never}' is not supported; {remedy}", never=" ".join(never), remedy=_REMEDY))
     _no_other_database(tokens)
     if words[0] in ("ALTER", "CREATE"):
         _engine(tokens)
@@ -107,7 +108,9 @@ def _no_other_database(tokens: Sequence[Token]) -> None:
     for at, token in enumerate(tokens):
         if token.sign == ".":
             before = tokens[at - 1].text if at else ""
-            raise SqlProblem(f"'{before}.' names a database or a table before a name; write the name alone")
+            raise SqlProblem(
+                said("'{before}.' names a database or a table before a name; write the name alone", before=before)
+            )
 
 
 def _calls(tokens: Sequence[Token]) -> None:
@@ -125,7 +128,9 @@ def _calls(tokens: Sequence[Token]) -> None:
         ]
         lists_names.append(is_named or before.word in ("KEY", "INDEX", "UNIQUE"))
         if before.is_name and not is_named and not is_length and before.word not in TYPES | FUNCTIONS | CLAUSES:
-            raise SqlProblem(f"the function '{before.text}' is not known here; leave it out")
+            raise SqlProblem(
+                said("the function '{before_text}' is not known here; leave it out", before_text=before.text)
+            )
 
 
 def _engine(tokens: Sequence[Token]) -> None:
@@ -140,7 +145,7 @@ def _engine(tokens: Sequence[Token]) -> None:
             continue
         engine = named[0].text.strip("'")
         if engine.upper() not in ENGINES:
-            raise SqlProblem(f"the engine '{engine}' may keep its rows elsewhere; use InnoDB")
+            raise SqlProblem(said("the engine '{engine}' may keep its rows elsewhere; use InnoDB", engine=engine))
 
 
 def _setting(tokens: Sequence[Token]) -> None:
@@ -153,7 +158,10 @@ def _setting(tokens: Sequence[Token]) -> None:
         is_fine = len(rest) == 3 and rest[0].word in SESSION and rest[1].text == "=" and rest[2].kind != "sign"
     if not is_fine:
         raise SqlProblem(
-            f"SET is supported for NAMES utf8mb4, and for one of {', '.join(sorted(SESSION))} of the session"
+            said(
+                "SET is supported for NAMES utf8mb4, and for one of {session} of the session",
+                session=", ".join(sorted(SESSION)),
+            )
         )
 
 
@@ -186,13 +194,13 @@ def _tables(tokens: Sequence[Token]) -> frozenset[str]:
         changed = reader.name()
         reader.one_of("(", "VALUES", "VALUE", "SET")
         return frozenset({changed})
-    raise SqlProblem(f"'{tokens[0].text}' is not supported; {_REMEDY}")
+    raise SqlProblem(said("'{text}' is not supported; {remedy}", text=tokens[0].text, remedy=_REMEDY))
 
 
 def _renames_no_table(tokens: Sequence[Token]) -> None:
     for token, after in pairwise([*tokens, Token("sign", "")]):
         if token.word == "RENAME" and after.word not in ("COLUMN", "INDEX", "KEY"):
-            raise SqlProblem("'RENAME' gives a table another name; make it under that name")
+            raise SqlProblem(said("'RENAME' gives a table another name; make it under that name"))
 
 
 def _created(reader: Reader, tokens: Sequence[Token]) -> frozenset[str]:
@@ -209,7 +217,9 @@ def _created(reader: Reader, tokens: Sequence[Token]) -> frozenset[str]:
         reader.name()
         if reader.skip("ON"):
             return frozenset({reader.name()})
-    raise SqlProblem(f"CREATE {tokens[1].text if len(tokens) > 1 else ''} is not supported; {_REMEDY}")
+    raise SqlProblem(
+        said("CREATE {text} is not supported; {remedy}", text=tokens[1].text if len(tokens) > 1 else "", remedy=_REMEDY)
+    )
 
 
 def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from loadstone.deploy.containers.contained import ANYWHERE, Contents, Settings
 from loadstone.deploy.provider import ConfigValue, Module, ServerFacts
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import check_settings, init_text, options_text, why_it_ended
@@ -14,7 +15,7 @@ def check(settings: Settings, modules: Sequence[Module]) -> None:
     """Returns if a container of ours can be given these settings. Raises ValueError."""
     check_settings(settings)
     if modules:
-        raise ValueError("'modules': a MariaDB has none; leave the key out")
+        raise ValueError(said("'modules': a MariaDB has none; leave the key out"))
 
 
 class ContainedMariaDb:

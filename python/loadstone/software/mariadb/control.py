@@ -13,6 +13,7 @@ from loadstone.deploy.capacity import disk_shortage, free_here, is_under, says_f
 from loadstone.deploy.control import Rows, Start, Tell
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import LoadstoneError, ServerRefused, UserError
+from loadstone.language import said
 from loadstone.plan.footprint import disk_of
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.mariadb.confinement import new_tables, require_counting, tables_changed
@@ -62,13 +63,22 @@ class MariaDbControl(MariaDbSession, SqlControl):
         software = _software(version, comment)
         if software is None:
             raise UserError(
-                f"server {self.endpoint.label}: it is not a MariaDB but '{shortened(comment or version)}'; "
-                "give the URL of a MariaDB, or of a MySQL 8"
+                said(
+                    "server {endpoint_label}: it is not a MariaDB but '{comment}'; give the URL of a MariaDB, or of "
+                    "a MySQL 8",
+                    endpoint_label=self.endpoint.label,
+                    comment=shortened(comment or version),
+                )
             )
         if software == MYSQL and _major(number) < MYSQL_LEAST:
             raise UserError(
-                f"server {self.endpoint.label}: it is a MySQL {shortened(number)}; give one of version {MYSQL_LEAST} "
-                "or newer, or a MariaDB"
+                said(
+                    "server {endpoint_label}: it is a MySQL {number}; give one of version {mysql_least} or newer, or "
+                    "a MariaDB",
+                    endpoint_label=self.endpoint.label,
+                    number=shortened(number),
+                    mysql_least=MYSQL_LEAST,
+                )
             )
         role = "replica" if reported.get("read_only", "OFF") != "OFF" else "primary"
         return ServerFacts(software, number, mode="standalone", role=role, details={"database": self.database})
@@ -110,7 +120,13 @@ class MariaDbControl(MariaDbSession, SqlControl):
             self.load(loading, content)
             warnings = [text for level, _, text in self.table(3, "SHOW WARNINGS") if level != "Note"]
             if warnings:
-                raise UserError(f"table '{table}': {warnings[0]}; make its columns and the data's fit")
+                raise UserError(
+                    said(
+                        "table '{table}': {warnings}; make its columns and the data's fit",
+                        table=table,
+                        warnings=warnings[0],
+                    )
+                )
             done = min(rows.count, done + content.count(b"\n"))
             tell(done)
 

@@ -20,6 +20,7 @@ from loadstone.deploy.processes.local_server import PortTaken
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import LOOPBACK, ConfigValue, ServerSettings
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.session import SPELLING, canonical
 from loadstone.software.sql.local import OwnSqlServer, write_private
@@ -50,9 +51,11 @@ def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigVa
     """
     for name, value in settings.items():
         if canonical(name).removeprefix("loose_") in OURS:
-            raise ValueError(f"'{name}' is decided by loadstone; leave it out, or give a server of your own by URL")
+            raise ValueError(
+                said("'{name}' is decided by loadstone; leave it out, or give a server of your own by URL", name=name)
+            )
         if not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_-]*", name) or re.search(r"[\r\n\0#]", str(value)):
-            raise ValueError(f"'{name}: {value!r}' is not a line of a MariaDB option file")
+            raise ValueError(said("'{name}: {value!r}' is not a line of a MariaDB option file", name=name, value=value))
     return settings
 
 
@@ -71,7 +74,7 @@ class MariaDbSettings(ServerSettings):
     def server(self, name: str) -> "LocalMariaDb":
         """The server, not started."""
         if self.modules:
-            raise UserError(f"servers.{name}.modules: a MariaDB has none; leave the key out")
+            raise UserError(said("servers.{name}.modules: a MariaDB has none; leave the key out", name=name))
         return LocalMariaDb(name, self)
 
 
@@ -135,7 +138,7 @@ class LocalMariaDb(OwnSqlServer):
         if any(("port" in line and "already" in line) or "Address already in use" in line for line in errors):
             return PortTaken()
         reason = why_it_ended(lines, "free some, or set TMPDIR to another disk")
-        return UserError(f"server {self.name}: {reason}")
+        return UserError(said("server {name}: {reason}", name=self.name, reason=reason))
 
 
 def _own_user() -> str:

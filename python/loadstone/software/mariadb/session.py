@@ -15,6 +15,7 @@ from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import certificate_problem
 from loadstone.errors import AccessRefused, ServerGone, ServerRefused, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.mariadb.client import MariaDbClient, Untrusted
 from loadstone.software.mariadb.declared import MARIADB
@@ -191,14 +192,24 @@ class MariaDbSession(SqlSession):
             return UserError(f"{where}: {certificate_problem(cause, '?verify=no')}")
         if code == CR.CR_SSL_CONNECTION_ERROR:
             return UserError(
-                f"{where}: {text}; turn TLS on there, or add ?ssl=no to its URL: then anyone on the network path can "
-                "read the log-in and the data"
+                said(
+                    "{where}: {text}; turn TLS on there, or add ?ssl=no to its URL: then anyone on the network path "
+                    "can read the log-in and the data",
+                    where=where,
+                    text=text,
+                )
             )
         if code in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?ssl=yes"
-            return AccessRefused(f"{where}: {text}; check user, password and rights in its URL{tls}")
+            return AccessRefused(
+                said(
+                    "{where}: {text}; check user, password and rights in its URL{tls}", where=where, text=text, tls=tls
+                )
+            )
         if code in GONE or not isinstance(error, pymysql.Error):
-            return ServerGone(f"{where}: {text}; it no longer answers; its own log may give the reason")
+            return ServerGone(
+                said("{where}: {text}; it no longer answers; its own log may give the reason", where=where, text=text)
+            )
         return ServerRefused(f"{where}: {text}", str(code), text)
 
 

@@ -11,6 +11,7 @@ from loadstone.deploy.provider import ServerSettings
 from loadstone.deploy.transport import ca_file_of, is_loopback
 from loadstone.deploy.urls import TLS_OPTIONS, tls_of, truth_of, valid_by
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.sql.url import UsersSqlServer, jdbc_text, parse_sql_url, require_expressible
@@ -42,9 +43,18 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
     if "ssl-mode" in options:
         mode = MODES.get(options["ssl-mode"].upper())
         if mode is None:
-            raise UserError(f"url '{shown}': ssl-mode '{options['ssl-mode']}' is none of {', '.join(MODES)}")
+            raise UserError(
+                said(
+                    "url '{shown}': ssl-mode '{options}' is none of {modes}",
+                    shown=shown,
+                    options=options["ssl-mode"],
+                    modes=", ".join(MODES),
+                )
+            )
         if "ssl" in options or "verify" in options:
-            raise UserError(f"url '{shown}': ssl-mode sets the same as ssl and verify; leave these out")
+            raise UserError(
+                said("url '{shown}': ssl-mode sets the same as ssl and verify; leave these out", shown=shown)
+            )
         options = options | mode
     encrypted = any(name in options for name in TLS_OPTIONS)
     if "ssl" not in options:
@@ -52,7 +62,13 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
     if truth_of("ssl", options["ssl"], shown):
         return tls_of(options, shown)
     if encrypted:
-        raise UserError(f"url '{shown}': ssl={options['ssl']} forbids TLS, and other options require TLS")
+        raise UserError(
+            said(
+                "url '{shown}': ssl={options} forbids TLS, and other options require TLS",
+                shown=shown,
+                options=options["ssl"],
+            )
+        )
     return None
 
 

@@ -12,6 +12,7 @@ from loadstone.deploy.control import Rows, WriteRows
 from loadstone.deploy.ledger import Kind, Made, Outcome, Place, Traces, describe, place_of
 from loadstone.deploy.provider import ServerFacts
 from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
+from loadstone.language import said
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.operations import is_one_key
 from loadstone.plan.required import RequiredData
@@ -72,9 +73,17 @@ class MemcachedControl(MemcachedSession):
             answer, removed = odd.said or str(odd).partition(": ")[2], b""
         if answer.startswith("SERVER_ERROR"):
             problem = f"it takes no writes ({shortened(answer, 60)}); free some of its memory, or raise its limit (-m)"
-            raise ServerGone(f"server {self.endpoint.label}: {problem}")
+            raise ServerGone(
+                said("server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem)
+            )
         if answer != "HD" or removed != b"HD":
-            raise ServerGone(f"server {self.endpoint.label}: {TOO_OLD.format(said=shortened(answer, 60))}")
+            raise ServerGone(
+                said(
+                    "server {endpoint_label}: {format}",
+                    endpoint_label=self.endpoint.label,
+                    format=TOO_OLD.format(said=shortened(answer, 60)),
+                )
+            )
 
     def snapshot(self) -> MemcachedSnapshot:
         """All that is counted."""
@@ -85,7 +94,9 @@ class MemcachedControl(MemcachedSession):
 
     def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
         """None: keys are stored by operations."""
-        raise UserError(f"'{data.server}' is a memcached, which takes no rows; store its keys by workload.load")
+        raise UserError(
+            said("'{server}' is a memcached, which takes no rows; store its keys by workload.load", server=data.server)
+        )
 
     def is_full(self, error: BaseException) -> bool:
         """Whether it refuses writes because memory is full."""

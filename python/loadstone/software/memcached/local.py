@@ -18,6 +18,7 @@ from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.memcached.control import MemcachedControl
@@ -73,7 +74,7 @@ class MemcachedSettings(ServerSettings):
     def server(self, name: str) -> "LocalMemcached":
         """The server, not started."""
         if self.modules:
-            raise UserError(f"servers.{name}.modules: a memcached has none; leave the key out")
+            raise UserError(said("servers.{name}.modules: a memcached has none; leave the key out", name=name))
         return LocalMemcached(name, self)
 
 
@@ -105,7 +106,12 @@ class LocalMemcached(OwnServer):
         except OSError as error:
             self.stop()
             raise UserError(
-                f"server {self.name}: cannot be started ({error}); check {self._binary} and the free room"
+                said(
+                    "server {name}: cannot be started ({error}); check {binary} and the free room",
+                    name=self.name,
+                    error=error,
+                    binary=self._binary,
+                )
             ) from None
         except BaseException:
             self.stop()
@@ -116,12 +122,21 @@ class LocalMemcached(OwnServer):
         program = find(binary)
         if program is None:
             problem = f"binary '{binary}' is not an executable file" if binary else "no memcached on PATH"
-            raise UserError(f"server {self.name}: {problem}; {HOW_TO_GET}")
+            raise UserError(
+                said("server {name}: {problem}; {how_to_get}", name=self.name, problem=problem, how_to_get=HOW_TO_GET)
+            )
         version = version_of(program)
         if version is not None and is_too_old(version):
             least = ".".join(map(str, LEAST))
             problem = f"{program} is version {version}, whose meta commands are missing or others"
-            raise UserError(f"server {self.name}: {problem}; install {least} or newer, or name another with 'binary'")
+            raise UserError(
+                said(
+                    "server {name}: {problem}; install {least} or newer, or name another with 'binary'",
+                    name=self.name,
+                    problem=problem,
+                    least=least,
+                )
+            )
         return program.absolute()
 
     def _write_files(self, folder: Path) -> None:
@@ -151,7 +166,7 @@ class LocalMemcached(OwnServer):
     def _why_it_ended(self, lines: Sequence[str]) -> Exception:
         if any("Address already in use" in line for line in lines):
             return PortTaken()
-        return UserError(f"server {self.name}: {why_it_ended(lines)}")
+        return UserError(said("server {name}: {lines}", name=self.name, lines=why_it_ended(lines)))
 
 
 def _own_user() -> list[str]:

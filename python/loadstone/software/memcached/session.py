@@ -17,6 +17,7 @@ from loadstone.bounds.replies import bad_reply, read_as, shortened
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import error_text
 from loadstone.errors import ServerGone, ServerRefused, UserError
+from loadstone.language import said
 from loadstone.plan.drive_plan import numbered_key
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.memcached.declared import COUNTING, MEMCACHED
@@ -94,8 +95,12 @@ class MemcachedSession:
             answers = [self._reply(replies) for _ in commands]
         for reply in answers:
             if reply.startswith(ERRORS):
-                said = shortened(reply.decode(errors="replace"))
-                raise ServerRefused(f"server {self.endpoint.label}: {said}", said.split(" ")[0], said)
+                told = shortened(reply.decode(errors="replace"))
+                raise ServerRefused(
+                    said("server {endpoint_label}: {told}", endpoint_label=self.endpoint.label, told=told),
+                    told.split(" ")[0],
+                    told,
+                )
         return answers
 
     def stats(self, what: str = "") -> dict[str, str]:
@@ -112,7 +117,7 @@ class MemcachedSession:
                 if word != "STAT":
                     raise ValueError(shortened(line))
                 values[name] = value[0] if value else ""
-            raise ValueError("lines without end")
+            raise ValueError(said("lines without end"))
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         """The server's settings under the names that they are requested by; without those that it does not report."""
@@ -135,16 +140,20 @@ class MemcachedSession:
         """
         words = text.split()
         if len(words) < 2 or words[0].upper() not in COUNTING:
-            raise UserError(f"count '{text}': {MEMCACHED.how_to_count}")
+            raise UserError(said("count '{text}': {how_to_count}", text=text, how_to_count=MEMCACHED.how_to_count))
         try:
             if words[0].upper() == COUNTING[0]:
                 return self._whole(words[1])
             value = self.call("mg", words[1], "v")
             return 0 if value == b"EN" else int(value)
         except ValueError:
-            raise UserError(f"count '{text}': the answer is no number; name a key that holds one") from None
+            raise UserError(
+                said("count '{text}': the answer is no number; name a key that holds one", text=text)
+            ) from None
         except KeyError:
-            raise UserError(f"count '{text}': memcached reports no '{words[1]}'; name a line of stats") from None
+            raise UserError(
+                said("count '{text}': memcached reports no '{words}'; name a line of stats", text=text, words=words[1])
+            ) from None
 
     def remove_numbered(self, prefix: str, count: int) -> int:
         """Remove the keys of a plan, `prefix` and a 12-digit number below `count`; how many there were.
@@ -164,7 +173,7 @@ class MemcachedSession:
         for key in keys:
             if not key.startswith(OUR_PREFIX):
                 problem = f"only keys that begin with '{OUR_PREFIX}' are removed; use such a key"
-                raise UserError(f"key '{key}': {problem}")
+                raise UserError(said("key '{key}': {problem}", key=key, problem=problem))
         return sum(reply.startswith(b"HD") for reply in self.pipelined([("md", key) for key in keys])) if keys else 0
 
     def _whole(self, name: str) -> int:
@@ -182,8 +191,15 @@ class MemcachedSession:
             except BaseException as error:
                 self._drop()
                 if isinstance(error, OSError | EOFError):
-                    said = bound_that_ended(error) or error_text(error)
-                    raise ServerGone(f"server {self.endpoint.label}: {command}: {said}") from error
+                    told = bound_that_ended(error) or error_text(error)
+                    raise ServerGone(
+                        said(
+                            "server {endpoint_label}: {command}: {told}",
+                            endpoint_label=self.endpoint.label,
+                            command=command,
+                            told=told,
+                        )
+                    ) from error
                 raise
 
     def _begin(self) -> None:
@@ -202,26 +218,38 @@ class MemcachedSession:
         if line == UNAUTHENTICATED:
             self._log_in(replies)
         elif line == b"ERROR":
-            raise ServerRefused(f"server {self.endpoint.label}: {TOO_OLD.format(said='ERROR')}")
+            raise ServerRefused(
+                said(
+                    "server {endpoint_label}: {format}",
+                    endpoint_label=self.endpoint.label,
+                    format=TOO_OLD.format(said="ERROR"),
+                )
+            )
         elif line != b"MN":
-            said = shortened(line.decode(errors="replace"), 60)
-            problem = f"what listens there is not memcached (it said '{said}'); give the address of a memcached server"
-            raise ServerRefused(f"server {self.endpoint.label}: {problem}")
+            told = shortened(line.decode(errors="replace"), 60)
+            problem = f"what listens there is not memcached (it said '{told}'); give the address of a memcached server"
+            raise ServerRefused(
+                said("server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem)
+            )
         elif self.endpoint.password is not None:
             problem = "it requires no password, and one was given; leave it out"
-            raise ServerRefused(f"server {self.endpoint.label}: {problem}")
+            raise ServerRefused(
+                said("server {endpoint_label}: {problem}", endpoint_label=self.endpoint.label, problem=problem)
+            )
         return replies
 
     def _log_in(self, replies: BinaryIO) -> None:
         where, user = f"server {self.endpoint.label}", self.endpoint.username or ""
         if self.endpoint.password is None:
-            raise ServerRefused(f"{where}: it requires a password; give it as memcached://USER:PASSWORD@HOST:PORT")
+            raise ServerRefused(
+                said("{where}: it requires a password; give it as memcached://USER:PASSWORD@HOST:PORT", where=where)
+            )
         login = f"{user} {self.endpoint.password}".encode()
         self._send(b"set %sprobe:login 0 0 %d\r\n%s\r\n" % (OUR_PREFIX.encode(), len(login), login))
         line = self._line(replies)
         if line != b"STORED":
-            said = shortened(line.decode(errors="replace"), 60)
-            problem = f"it refuses the password of user '{user}' ({said}); check the name and the password"
+            told = shortened(line.decode(errors="replace"), 60)
+            problem = f"it refuses the password of user '{user}' ({told}); check the name and the password"
             raise ServerRefused(f"{where}: {problem}")
 
     def _drop(self) -> None:
@@ -251,7 +279,7 @@ class MemcachedSession:
         with read_as(self.endpoint.label, "mg", "the length of a value"):
             length = int(line.split()[1])
             if not 0 <= length <= VALUE_MAX_BYTES:
-                raise ValueError(f"{length} bytes")
+                raise ValueError(said("{length} bytes", length=length))
         value = replies.read(length + 2)
         if len(value) < length + 2:
             raise EOFError("it closed the connection within a value")
@@ -283,7 +311,9 @@ def _framed(command: Sequence[str | bytes]) -> bytes:
     data = words.pop(2) if words[0] == b"ms" else None
     for word in words:
         if not is_one_word(word):
-            raise UserError(f"'{shortened(word)}' is no word of memcached's protocol; write it without spaces")
+            raise UserError(
+                said("'{word}' is no word of memcached's protocol; write it without spaces", word=shortened(word))
+            )
     if data is None:
         return b" ".join(words) + b"\r\n"
     return b" ".join([*words[:2], b"%d" % len(data), *words[2:]]) + b"\r\n" + data + b"\r\n"

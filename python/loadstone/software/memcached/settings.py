@@ -8,6 +8,7 @@ from loadstone.bounds.numbers import whole_number
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
+from loadstone.language import said
 
 SPELLING = Spelling(
     true="yes",
@@ -68,9 +69,17 @@ def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigVa
         option = OPTIONS.get(name)
         if option is None:
             known = ", ".join(f"{known} ({option.letter})" for known, option in OPTIONS.items())
-            raise ValueError(f"'{name}' is no setting of memcached that is handed on; there are: {known}")
+            raise ValueError(
+                said(
+                    "'{name}' is no setting of memcached that is handed on; there are: {known}", name=name, known=known
+                )
+            )
         if not option.form.fullmatch(SPELLING.written(value)):
-            raise ValueError(f"'{name}: {SPELLING.written(value)[:40]}' must be {option.what}")
+            raise ValueError(
+                said(
+                    "'{name}: {value}' must be {what}", name=name, value=SPELLING.written(value)[:40], what=option.what
+                )
+            )
     return settings
 
 

@@ -12,6 +12,7 @@ from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import host_of, options_of, password_of, valid_by
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
 from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.text import hide_url
 from loadstone.software.memcached.control import MemcachedControl
@@ -33,9 +34,11 @@ def parse_memcached_url(url: str) -> Endpoint:
         parts = urlsplit(url)
         host, port = host_of(parts), parts.port
     except ValueError as error:
-        raise UserError(f"url '{shown}': {error}; write {MEMCACHED.url_form}") from None
+        raise UserError(
+            said("url '{shown}': {error}; write {url_form}", shown=shown, error=error, url_form=MEMCACHED.url_form)
+        ) from None
     if parts.scheme not in MEMCACHED.schemes or parts.path.strip("/") or parts.fragment:
-        raise UserError(f"url '{shown}': write {MEMCACHED.url_form}")
+        raise UserError(said("url '{shown}': write {url_form}", shown=shown, url_form=MEMCACHED.url_form))
     options = options_of(parts, OPTIONS, shown)
     try:
         return Endpoint(
@@ -45,7 +48,14 @@ def parse_memcached_url(url: str) -> Endpoint:
             password=password_of(parts, options, shown),
         )
     except ValidationError as error:
-        raise UserError(f"url '{shown}': {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
+        raise UserError(
+            said(
+                "url '{shown}': {errors}: {errors2}",
+                shown=shown,
+                errors=error.errors()[0]["loc"][0],
+                errors2=error.errors()[0]["msg"],
+            )
+        ) from None
 
 
 class MemcachedUrlSettings(ServerSettings):
@@ -59,7 +69,7 @@ class MemcachedUrlSettings(ServerSettings):
     def server(self, name: str) -> "MemcachedUrlServer":
         """The server, not queried yet."""
         if self.modules:
-            raise UserError(f"servers.{name}.modules: a memcached has none; leave the key out")
+            raise UserError(said("servers.{name}.modules: a memcached has none; leave the key out", name=name))
         return MemcachedUrlServer(name, self)
 
 

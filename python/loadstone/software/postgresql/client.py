@@ -22,6 +22,7 @@ from pg8000.exceptions import Error, InterfaceError
 
 from loadstone.bounds.conversation import received, step_s
 from loadstone.deploy.transport import certificate_problem, tls_context
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 
 MAINTENANCE = "postgres"
@@ -237,7 +238,7 @@ def _number(text: str) -> Decimal:
     """A number that may become an integer: of `1e999999999` that would take for ever. Raises ValueError."""
     value = Decimal(text)
     if value.is_finite() and value.adjusted() > DIGITS_MAX:
-        raise ValueError(f"more than {DIGITS_MAX} digits")
+        raise ValueError(said("more than {digits_max} digits", digits_max=DIGITS_MAX))
     return value
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.software.sql.confinement import (
     Reader,
     SqlProblem,
@@ -89,7 +90,7 @@ def tables_changed(text: str) -> frozenset[str]:
     before = ""
     for token in tokens:
         if token.word in NEVER and (before, token.word) not in ALLOWED_AFTER:
-            raise SqlProblem(f"'{token.word}' is not supported; {_REMEDY}")
+            raise SqlProblem(said("'{word}' is not supported; {remedy}", word=token.word, remedy=_REMEDY))
         before = token.word
     _of_our_schema(tokens)
     _calls(tokens)
@@ -138,11 +139,13 @@ def _of_our_schema(tokens: Sequence[Token]) -> None:
     for at, token in enumerate(tokens):
         if token.sign == ".":
             before = tokens[at - 1].text if at else ""
-            raise SqlProblem(f"'{before}.' names a schema or a table before a name; write the name alone")
+            raise SqlProblem(
+                said("'{before}.' names a schema or a table before a name; write the name alone", before=before)
+            )
         if token.is_name and (token.text.lower().startswith("pg_") or token.text.upper() in OBJECT_TYPES):
-            raise SqlProblem(f"'{token.text}' is the server's own")
+            raise SqlProblem(said("'{token_text}' is the server's own", token_text=token.text))
         if token.sign == "::" and (at + 1 == len(tokens) or tokens[at + 1].word not in TYPES):
-            raise SqlProblem("'::' must be followed by a supported type; leave it out")
+            raise SqlProblem(said("'::' must be followed by a supported type; leave it out"))
 
 
 def _calls(tokens: Sequence[Token]) -> None:
@@ -150,7 +153,7 @@ def _calls(tokens: Sequence[Token]) -> None:
     for at, token in called(tokens):
         is_named = at > 0 and token.is_name and tokens[at - 1].word in NAMING
         if not is_named and token.word not in TYPES | FUNCTIONS | CLAUSES:
-            raise SqlProblem(f"the function '{token.text}' is not known here; leave it out")
+            raise SqlProblem(said("the function '{token_text}' is not known here; leave it out", token_text=token.text))
 
 
 def _reads_no_table(tokens: Sequence[Token]) -> None:
@@ -160,7 +163,7 @@ def _reads_no_table(tokens: Sequence[Token]) -> None:
         depth += {"(": 1, ")": -1}.get(before.text, 0) if before.kind == "sign" else 0
         is_source = token.word == "FROM" and depth == 0 and before.word != "DISTINCT"
         if at > 1 and (token.word == "TABLE" or is_source):
-            raise SqlProblem(f"'{token.text}' reads another table; leave it out")
+            raise SqlProblem(said("'{token_text}' reads another table; leave it out", token_text=token.text))
 
 
 def _tables(tokens: Sequence[Token]) -> frozenset[str]:
@@ -189,7 +192,7 @@ def _tables(tokens: Sequence[Token]) -> frozenset[str]:
             changed = reader.name()
             reader.one_of(*after)
             return frozenset({changed})
-    raise SqlProblem(f"'{tokens[0].text}' is not supported; {_REMEDY}")
+    raise SqlProblem(said("'{text}' is not supported; {remedy}", text=tokens[0].text, remedy=_REMEDY))
 
 
 _NO_NAMES = ("ONLY",)

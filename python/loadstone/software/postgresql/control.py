@@ -11,6 +11,7 @@ from loadstone.deploy.capacity import disk_shortage, free_here, says_full
 from loadstone.deploy.control import Rows, Start, Tell
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import LoadstoneError, ServerRefused, UserError
+from loadstone.language import said
 from loadstone.plan.footprint import disk_of
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.postgresql.confinement import new_tables, require_counting, tables_changed
@@ -44,7 +45,12 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
         """Version and role. Raises UserError if it is no PostgreSQL."""
         reported = self.settings(("server_version", "server_version_num", "in_hot_standby"))
         if not reported.get("server_version_num", "").isdecimal():
-            raise UserError(f"server {self.endpoint.label}: it is no PostgreSQL; give the URL of a PostgreSQL")
+            raise UserError(
+                said(
+                    "server {endpoint_label}: it is no PostgreSQL; give the URL of a PostgreSQL",
+                    endpoint_label=self.endpoint.label,
+                )
+            )
         role = "replica" if reported.get("in_hot_standby", "off") == "on" else "primary"
         version = shortened(reported.get("server_version", "").partition(" ")[0], VERSION_MAX)
         return ServerFacts(POSTGRESQL.name, version, "standalone", role, details={"database": self.database})

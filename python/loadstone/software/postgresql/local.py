@@ -14,6 +14,7 @@ from loadstone.deploy.processes.local_server import PortTaken
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import LOOPBACK, ConfigValue, ServerSettings
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.programs import as_user, find, let_read, reached_by, server_user
 from loadstone.software.postgresql.session import SPELLING, canonical
@@ -47,9 +48,13 @@ def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigVa
     """
     for name, value in settings.items():
         if canonical(name) in OURS:
-            raise ValueError(f"'{name}' is decided by loadstone; leave it out, or give a server of your own by URL")
+            raise ValueError(
+                said("'{name}' is decided by loadstone; leave it out, or give a server of your own by URL", name=name)
+            )
         if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", name) or re.search(r"[\r\n\0]", str(value)):
-            raise ValueError(f"'{name}: {value!r}' is not a line of a PostgreSQL configuration")
+            raise ValueError(
+                said("'{name}: {value!r}' is not a line of a PostgreSQL configuration", name=name, value=value)
+            )
     return settings
 
 
@@ -68,7 +73,7 @@ class PostgresqlSettings(ServerSettings):
     def server(self, name: str) -> "LocalPostgresql":
         """The server, not started."""
         if self.modules:
-            raise UserError(f"servers.{name}.modules: a PostgreSQL has none; leave the key out")
+            raise UserError(said("servers.{name}.modules: a PostgreSQL has none; leave the key out", name=name))
         return LocalPostgresql(name, self)
 
 
@@ -140,15 +145,21 @@ class LocalPostgresql(OwnSqlServer):
             unclear = without_unit(requested, control.units())
             if unclear:
                 raise UserError(
-                    f"server {self.name}: settings: {unclear[0]}: {requested[unclear[0]]} has no unit; "
-                    f"write one, as {unclear[0]}: {requested[unclear[0]]}{_example(control, unclear[0])}"
+                    said(
+                        "server {name}: settings: {unclear}: {requested} has no unit; write one, as {unclear}: "
+                        "{requested}{control}",
+                        name=self.name,
+                        unclear=unclear[0],
+                        requested=requested[unclear[0]],
+                        control=_example(control, unclear[0]),
+                    )
                 )
         super()._read_back()
 
     def _why_it_ended(self, lines: Sequence[str]) -> Exception:
         if port_is_taken(lines):
             return PortTaken()
-        return UserError(f"server {self.name}: {why_it_ended(lines, MORE_ROOM)}")
+        return UserError(said("server {name}: {lines}", name=self.name, lines=why_it_ended(lines, MORE_ROOM)))
 
 
 def _example(control: PostgresqlControl, name: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loadstone.deploy.installed import Fact, output_of
 from loadstone.errors import UserError
+from loadstone.language import said
 
 PLACES = ("/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt")
 """Where systems keep one folder a version: Debian's `15/bin`, Homebrew's `postgresql@17/bin`."""
@@ -48,7 +49,12 @@ def server_user() -> pwd.struct_passwd | None:
             return pwd.getpwnam(name)
         except KeyError:
             continue
-    raise UserError(f"a PostgreSQL does not run as root, and there is no user {' or '.join(OTHER_USERS)}; add one")
+    raise UserError(
+        said(
+            "a PostgreSQL does not run as root, and there is no user {other_users}; add one",
+            other_users=" or ".join(OTHER_USERS),
+        )
+    )
 
 
 def reached_by(user: pwd.struct_passwd | None, folder: Path) -> str:
@@ -77,8 +83,10 @@ def as_user(user: pwd.struct_passwd | None, folder: Path, command: Sequence[str]
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         raise UserError(
-            "a PostgreSQL does not run as root, and there is no setpriv to change to another user; "
-            "install it (Debian: util-linux), or run loadstone as a user of your own"
+            said(
+                "a PostgreSQL does not run as root, and there is no setpriv to change to another user; install "
+                "it (Debian: util-linux), or run loadstone as a user of your own"
+            )
         )
     rights = ["--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs"]
     ids = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]

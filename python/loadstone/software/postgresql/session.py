@@ -12,6 +12,7 @@ from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import error_text
 from loadstone.errors import AccessRefused, ServerGone, ServerRefused, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.postgresql.client import MAINTENANCE, PostgresqlClient, Untrusted
 from loadstone.software.postgresql.declared import POSTGRESQL
@@ -155,10 +156,16 @@ class PostgresqlSession(SqlSession):
         if isinstance(error, Untrusted):
             return UserError(f"{where}: {text}")
         if not state:
-            return ServerGone(f"{where}: {text}; it no longer answers; its own log may give the reason")
+            return ServerGone(
+                said("{where}: {text}; it no longer answers; its own log may give the reason", where=where, text=text)
+            )
         if state in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?sslmode=verify-full"
-            return AccessRefused(f"{where}: {text}; check user, password and rights in its URL{tls}")
+            return AccessRefused(
+                said(
+                    "{where}: {text}; check user, password and rights in its URL{tls}", where=where, text=text, tls=tls
+                )
+            )
         return ServerRefused(f"{where}: {text}", state, text)
 
 
@@ -182,5 +189,5 @@ def _text(error: Exception) -> str:
 def literal(text: str) -> str:
     """A text as it stands in a statement that takes no parameters. Raises ValueError if it cannot."""
     if re.search(r"['\\\0]", text):
-        raise ValueError(f"{text!r} cannot stand in a statement")
+        raise ValueError(said("{text!r} cannot stand in a statement", text=text))
     return f"'{text}'"

@@ -11,6 +11,7 @@ from loadstone.deploy.provider import ServerSettings
 from loadstone.deploy.transport import ca_file_of, is_loopback
 from loadstone.deploy.urls import TLS_OPTIONS, tls_of, valid_by
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.sql.url import UsersSqlServer, jdbc_text, parse_sql_url, require_expressible
@@ -44,14 +45,18 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
         return tls_of(options, shown) if encrypted or not is_loopback(host) else None
     mode = options["sslmode"]
     if mode not in MODES:
-        raise UserError(f"url '{shown}': sslmode '{mode}' is none of {', '.join(MODES)}")
+        raise UserError(
+            said("url '{shown}': sslmode '{mode}' is none of {modes}", shown=shown, mode=mode, modes=", ".join(MODES))
+        )
     settings = MODES[mode]
     if settings is None:
         if encrypted:
-            raise UserError(f"url '{shown}': sslmode=disable forbids TLS, and other options require TLS")
+            raise UserError(
+                said("url '{shown}': sslmode=disable forbids TLS, and other options require TLS", shown=shown)
+            )
         return None
     if "verify" in options:
-        raise UserError(f"url '{shown}': sslmode and verify set the same; leave one out")
+        raise UserError(said("url '{shown}': sslmode and verify set the same; leave one out", shown=shown))
     return tls_of(options | settings, shown)
 
 

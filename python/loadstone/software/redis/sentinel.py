@@ -14,6 +14,7 @@ from loadstone.deploy.provider import DeployContext, Module, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.announced import Address, require_address, require_few, require_plausible
 from loadstone.software.redis.control import RedisControl
@@ -57,7 +58,14 @@ def ask(watched: Watched) -> Answer:
                 return _answer(session, watched)
         except ServerGone as gone:
             failures.append(_failure(gone))
-    raise UserError(f"{watched.label}: no Sentinel answers as one ({'; '.join(failures)}); {_remedy(failures)}")
+    raise UserError(
+        said(
+            "{watched_label}: no Sentinel answers as one ({failures}); {failures2}",
+            watched_label=watched.label,
+            failures="; ".join(failures),
+            failures2=_remedy(failures),
+        )
+    )
 
 
 def _answer(session: RedisSession, watched: Watched) -> Answer:
@@ -67,8 +75,12 @@ def _answer(session: RedisSession, watched: Watched) -> Answer:
         with read_as(where, "SENTINEL MASTERS", "the primaries that it watches"):
             known = [shortened(_fields(primary)["name"], 40) for primary in session.call(b"SENTINEL", "MASTERS")]
         raise UserError(
-            f"Sentinel {where}: it watches no '{name}'; it knows {', '.join(known) or 'none'}: write one of these "
-            "behind the address"
+            said(
+                "Sentinel {where}: it watches no '{name}'; it knows {known}: write one of these behind the address",
+                where=where,
+                name=name,
+                known=", ".join(known) or "none",
+            )
         )
     with read_as(where, "SENTINEL GET-MASTER-ADDR-BY-NAME", "a host and a port"):
         primary = _address(*reply)
@@ -276,8 +288,14 @@ class UsersPrimary:
         if answer.primary not in self._known:
             host, port = answer.primary
             raise UserError(
-                f"server {self.name} ({self._watched.label}): the primary is {host}:{port}, which was not there when "
-                "the run began and is not connected to; begin again"
+                said(
+                    "server {name} ({watched_label}): the primary is {host}:{port}, which was not there when the run "
+                    "began and is not connected to; begin again",
+                    name=self.name,
+                    watched_label=self._watched.label,
+                    host=host,
+                    port=port,
+                )
             )
         self._primary = self._at(answer.primary)
         return self._primary

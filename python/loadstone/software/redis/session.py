@@ -19,6 +19,7 @@ from loadstone.bounds.conversation import bound_that_ended
 from loadstone.bounds.replies import MISREAD, bad_reply, read_as, whole
 from loadstone.deploy.transport import error_text, tls_context
 from loadstone.errors import ServerGone, ServerRefused, UserError
+from loadstone.language import said
 from loadstone.plan.drive_plan import numbered_key
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.redis.connection import LastReply, connection_options, is_bad_reply, name_of
@@ -36,21 +37,21 @@ class LoginRefused(ServerGone):
 class Redirected(ServerRefused):
     """A node of a cluster answered that another one has the key."""
 
-    def __init__(self, message: str, code: str, said: str, node: tuple[str, int], slot: int | None) -> None:
+    def __init__(self, message: str, code: str, told: str, node: tuple[str, int], slot: int | None) -> None:
         """`node`: host and port of the other one. `slot`: what it has for good; None: it has this key alone."""
-        super().__init__(message, code, said)
+        super().__init__(message, code, told)
         self.node = node
         self.slot = slot
 
 
 def refused(server: str, error: redis.ResponseError) -> ServerRefused:
     """The error that a server answered, as one line for a person."""
-    said = error_text(error)
-    message, code = f"server {server}: {said}", said.split(" ")[0]
+    told = error_text(error)
+    message, code = f"server {server}: {told}", told.split(" ")[0]
     if isinstance(error, AskError):  # MOVED is a kind of ASK there
         slot = error.slot_id if isinstance(error, MovedError) else None
-        return Redirected(message, code, said, (error.host, error.port), slot)
-    return ServerRefused(message, code, said)
+        return Redirected(message, code, told, (error.host, error.port), slot)
+    return ServerRefused(message, code, told)
 
 
 class RedisSession:
@@ -134,7 +135,14 @@ class RedisSession:
         """The error as one line for a person."""
         ended = bound_that_ended(error)
         if ended is not None:
-            return ServerGone(f"server {self.endpoint.label}: {command}: {ended}")
+            return ServerGone(
+                said(
+                    "server {endpoint_label}: {command}: {ended}",
+                    endpoint_label=self.endpoint.label,
+                    command=command,
+                    ended=ended,
+                )
+            )
         if is_bad_reply(error):
             return bad_reply(
                 self.endpoint.label, command, "a reply of the Redis protocol to it", self._last.came(error)
@@ -142,12 +150,26 @@ class RedisSession:
         if isinstance(error, redis.ResponseError):
             return refused(self.endpoint.label, error)
         if isinstance(error, redis.AuthenticationError):
-            return LoginRefused(f"server {self.endpoint.label}: {error_text(error)}", error_text(error))
+            return LoginRefused(
+                said("server {endpoint_label}: {error}", endpoint_label=self.endpoint.label, error=error_text(error)),
+                error_text(error),
+            )
         if isinstance(error, redis.TimeoutError) and str(error).startswith("Timeout reading"):
-            said = f"it has not answered for {self._timeout_s:.1f} s"  # it stands still, or the network does
-            said = f"{said}{hint.replace('; it no longer answers', '')}"
-            return ServerGone(f"server {self.endpoint.label}: {said}", error_text(error))
-        return ServerGone(f"server {self.endpoint.label}: {error_text(error)}{hint}", error_text(error))
+            told = f"it has not answered for {self._timeout_s:.1f} s"  # it stands still, or the network does
+            told = f"{told}{hint.replace('; it no longer answers', '')}"
+            return ServerGone(
+                said("server {endpoint_label}: {told}", endpoint_label=self.endpoint.label, told=told),
+                error_text(error),
+            )
+        return ServerGone(
+            said(
+                "server {endpoint_label}: {error}{hint}",
+                endpoint_label=self.endpoint.label,
+                error=error_text(error),
+                hint=hint,
+            ),
+            error_text(error),
+        )
 
     def present(self, keys: Sequence[str]) -> list[bool]:
         """Whether the server holds each of these keys."""
@@ -201,7 +223,7 @@ class RedisSession:
                 raise TypeError("keys that are no texts")
             following = str(int(next_cursor))
             if following == cursor != "0":  # it only grows, bits reversed, whatever happens to the table meanwhile
-                raise ValueError(f"the cursor {cursor} once more")
+                raise ValueError(said("the cursor {cursor} once more", cursor=cursor))
             return following, list(keys)
 
     def keys(self) -> int:
@@ -217,16 +239,22 @@ class RedisSession:
         try:
             arguments = shlex.split(text)
         except ValueError as error:
-            raise UserError(f"count '{text}': {str(error).lower()}; write it as in a shell") from None
+            raise UserError(
+                said("count '{text}': {error}; write it as in a shell", text=text, error=str(error).lower())
+            ) from None
         if not arguments or arguments[0].upper() not in COUNTING:
-            raise UserError(f"count '{text}': begin it with one of {', '.join(COUNTING)}")
+            raise UserError(
+                said("count '{text}': begin it with one of {counting}", text=text, counting=", ".join(COUNTING))
+            )
         try:
             reply = self.call(*arguments)
             return int(reply) if reply is not None else 0  # a counter that nothing has counted yet
         except ServerRefused as refused:
-            raise UserError(f"count '{text}': {refused}") from None
+            raise UserError(said("count '{text}': {refused}", text=text, refused=refused)) from None
         except ValueError:
-            raise UserError(f"count '{text}': the answer is no number; name a key that holds one") from None
+            raise UserError(
+                said("count '{text}': the answer is no number; name a key that holds one", text=text)
+            ) from None
 
     def remove_beginning(self, prefix: str) -> int:
         """Remove every key that begins with `prefix`; how many there were. Looks at every key's name.
@@ -241,7 +269,7 @@ class RedisSession:
             cursor, keys = self.scan(cursor, "MATCH", pattern, "COUNT", BATCH)
             with read_as(self.endpoint.label, "SCAN", "keys of ours"):
                 if not all(key.startswith(prefix.encode()) for key in keys):
-                    raise ValueError("keys that do not begin as they must")
+                    raise ValueError(said("keys that do not begin as they must"))
             if keys:
                 removed += self.number("UNLINK", *keys)
             if cursor == "0":
@@ -278,4 +306,10 @@ def _shown(command: Sequence[Any]) -> str:
 
 def _require_ours(prefix: str) -> None:
     if not prefix.startswith(OUR_PREFIX):
-        raise UserError(f"prefix '{prefix}': only keys that begin with '{OUR_PREFIX}' are removed; use such a prefix")
+        raise UserError(
+            said(
+                "prefix '{prefix}': only keys that begin with '{our_prefix}' are removed; use such a prefix",
+                prefix=prefix,
+                our_prefix=OUR_PREFIX,
+            )
+        )

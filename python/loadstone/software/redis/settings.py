@@ -8,6 +8,7 @@ from pydantic import AfterValidator
 
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
+from loadstone.language import said
 
 SPELLING = Spelling(
     true="yes",
@@ -53,9 +54,11 @@ def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigVa
     """
     for name, value in settings.items():
         if name.lower() in OURS:
-            raise ValueError(f"'{name}' is decided by loadstone; leave it out, or give a server of your own by URL")
+            raise ValueError(
+                said("'{name}' is decided by loadstone; leave it out, or give a server of your own by URL", name=name)
+            )
         if not re.fullmatch(r"[a-zA-Z0-9_.-]+", name) or re.search(r"[\r\n\0]", str(value)):
-            raise ValueError(f"'{name}: {value!r}' is not a line of a Redis configuration")
+            raise ValueError(said("'{name}: {value!r}' is not a line of a Redis configuration", name=name, value=value))
     return settings
 
 

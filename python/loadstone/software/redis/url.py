@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from loadstone.deploy.ledger import Place, place_of
 from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, host_of, options_of, password_of, tls_of, truth_of
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.text import hide_url
 from loadstone.software.redis.announced import ANYWHERE, HOSTS, Allowed, allowed_hosts
@@ -45,18 +46,20 @@ def parse_url(url: str) -> Endpoint:
     """
     shown = hide_url(url)
     if is_sentinel_url(url):
-        raise UserError(f"url '{shown}': it names Sentinels, and an address of the server itself is needed here")
+        raise UserError(
+            said("url '{shown}': it names Sentinels, and an address of the server itself is needed here", shown=shown)
+        )
     try:
         parts = urlsplit(url)
         host, port = host_of(parts), parts.port
     except ValueError as error:
-        raise UserError(f"url '{shown}': {error}; write redis://HOST:PORT") from None
+        raise UserError(said("url '{shown}': {error}; write redis://HOST:PORT", shown=shown, error=error)) from None
     if parts.scheme not in REDIS.schemes:
         known = ", ".join(f"{scheme}://" for scheme in REDIS.schemes)
-        raise UserError(f"url '{shown}': begins with none of {known}")
+        raise UserError(said("url '{shown}': begins with none of {known}", shown=shown, known=known))
     options, path = options_of(parts, OPTIONS, shown), parts.path.strip("/")
     for name in (name for name in TLS_OPTIONS if name in options and parts.scheme not in TLS_SCHEMES):
-        raise UserError(f"url '{shown}': '{name}' is for TLS only; write rediss://")
+        raise UserError(said("url '{shown}': '{name}' is for TLS only; write rediss://", shown=shown, name=name))
     try:
         login = {
             "username": unquote(parts.username) if parts.username else None,
@@ -68,14 +71,26 @@ def parse_url(url: str) -> Endpoint:
         allowed_hosts(options, shown)
         if parts.scheme == "unix":
             if READ_FROM in options:
-                raise UserError(f"url '{shown}': replicas are reached by TCP; write redis://HOST:PORT of their primary")
+                raise UserError(
+                    said(
+                        "url '{shown}': replicas are reached by TCP; write redis://HOST:PORT of their primary",
+                        shown=shown,
+                    )
+                )
             if not parts.path:
-                raise UserError(f"url '{shown}': names no socket; write unix:///path/to/redis.sock")
+                raise UserError(said("url '{shown}': names no socket; write unix:///path/to/redis.sock", shown=shown))
             return Endpoint(unix_path=unquote(parts.path), **login)
         tls = tls_of(options, shown) if parts.scheme in TLS_SCHEMES else None
         return Endpoint(host=host or "127.0.0.1", port=6379 if port is None else port, tls=tls, **login)
     except ValidationError as error:
-        raise UserError(f"url '{shown}': {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
+        raise UserError(
+            said(
+                "url '{shown}': {errors}: {errors2}",
+                shown=shown,
+                errors=error.errors()[0]["loc"][0],
+                errors2=error.errors()[0]["msg"],
+            )
+        ) from None
 
 
 def names_cluster(url: str) -> bool:
@@ -139,14 +154,29 @@ def parse_sentinel_url(url: str) -> Watched:
         hosts = [urlsplit(f"//{host}") for host in parts.netloc.rpartition("@")[2].split(",")]
         places = [(host_of(host), host.port or SENTINEL_PORT) for host in hosts]
     except ValueError as error:
-        raise UserError(f"url '{shown}': {error}; {SENTINEL_FORM}") from None
+        raise UserError(
+            said("url '{shown}': {error}; {sentinel_form}", shown=shown, error=error, sentinel_form=SENTINEL_FORM)
+        ) from None
     options = options_of(parts, SENTINEL_OPTIONS, shown)
     _require_read_from(options, shown)
     for option in (option for option in TLS_OPTIONS if option in options and parts.scheme not in TLS_SCHEMES):
-        raise UserError(f"url '{shown}': '{option}' is for TLS only; write {SENTINEL_SCHEMES[1]}://")
+        raise UserError(
+            said(
+                "url '{shown}': '{option}' is for TLS only; write {sentinel_schemes}://",
+                shown=shown,
+                option=option,
+                sentinel_schemes=SENTINEL_SCHEMES[1],
+            )
+        )
     name, _, database = unquote(parts.path.strip("/")).partition("/")
     if not PRIMARY_NAME.fullmatch(name) or not all(host for host, _ in places):
-        raise UserError(f"url '{shown}': names no primary, or no Sentinel; {SENTINEL_FORM}")
+        raise UserError(
+            said(
+                "url '{shown}': names no primary, or no Sentinel; {sentinel_form}",
+                shown=shown,
+                sentinel_form=SENTINEL_FORM,
+            )
+        )
     number = _database(database, f"write .../{name}/0", shown)
     tls = tls_of(options, shown) if parts.scheme in TLS_SCHEMES else None
     theirs = {"password_env": options["sentinel_password_env"]} if "sentinel_password_env" in options else {}
@@ -164,7 +194,14 @@ def parse_sentinel_url(url: str) -> Watched:
             sentinel_of=name,
         )
     except ValidationError as error:
-        raise UserError(f"url '{shown}': {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
+        raise UserError(
+            said(
+                "url '{shown}': {errors}: {errors2}",
+                shown=shown,
+                errors=error.errors()[0]["loc"][0],
+                errors2=error.errors()[0]["msg"],
+            )
+        ) from None
     sentinels = (sentinel.model_copy(update={"host": host, "port": port}) for host, port in places)
     return Watched(name, tuple(sentinels), login, allowed_hosts(options, shown))
 
@@ -188,19 +225,42 @@ def _require_cluster(options: Mapping[str, str], parts: SplitResult, database: o
     if CLUSTER not in options or not truth_of(CLUSTER, options[CLUSTER], shown):
         return
     if parts.scheme == "unix":
-        raise UserError(f"url '{shown}': a cluster's nodes are reached by TCP; write redis://HOST:PORT of one of them")
+        raise UserError(
+            said(
+                "url '{shown}': a cluster's nodes are reached by TCP; write redis://HOST:PORT of one of them",
+                shown=shown,
+            )
+        )
     if database:
-        raise UserError(f"url '{shown}': a cluster has database 0 alone; leave the {database} out")
+        raise UserError(
+            said(
+                "url '{shown}': a cluster has database 0 alone; leave the {database} out",
+                shown=shown,
+                database=database,
+            )
+        )
 
 
 def _require_read_from(options: Mapping[str, str], shown: str) -> None:
     """Raises UserError where the option names none of the choices."""
     chosen = options.get(READ_FROM, "primary")
     if chosen not in CHOICES:
-        raise UserError(f"url '{shown}': {READ_FROM} '{chosen[:40]}' is none of {', '.join(CHOICES)}")
+        raise UserError(
+            said(
+                "url '{shown}': {read_from} '{chosen}' is none of {choices}",
+                shown=shown,
+                read_from=READ_FROM,
+                chosen=chosen[:40],
+                choices=", ".join(CHOICES),
+            )
+        )
 
 
 def _database(text: str, remedy: str, shown: str) -> int:
     if text and not _DATABASE.fullmatch(text):
-        raise UserError(f"url '{shown}': database '{text[:40]}' is not a number; {remedy}")
+        raise UserError(
+            said(
+                "url '{shown}': database '{text}' is not a number; {remedy}", shown=shown, text=text[:40], remedy=remedy
+            )
+        )
     return int(text or 0)

@@ -16,6 +16,7 @@ from loadstone.deploy.provider import DeployContext, Module, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import BadReply, ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import SLOTS, Endpoint
 from loadstone.software.redis.announced import (
     ANYWHERE,
@@ -53,7 +54,7 @@ class ClusterNode:
         """Raises ValueError if it is no address that can be connected to and printed."""
         require_address(self.host, self.port)
         if not all(0 <= first <= last < SLOTS for first, last in self.slots):
-            raise ValueError("slots that no cluster has")
+            raise ValueError(said("slots that no cluster has"))
 
     @property
     def address(self) -> Address:
@@ -188,8 +189,11 @@ def _require_state(where: str, state: Mapping[str, str]) -> None:
         if name in state
     )
     raise UserError(
-        f"server {where}: its cluster does not serve ({shown or 'no state'}); repair it first: "
-        f"redis-cli --cluster check {where}"
+        said(
+            "server {where}: its cluster does not serve ({shown}); repair it first: redis-cli --cluster check {where}",
+            where=where,
+            shown=shown or "no state",
+        )
     )
 
 
@@ -201,8 +205,12 @@ def _require_covered(where: str, ranges: Sequence[tuple[int, int]]) -> None:
         following = max(following, last + 1)
     if following < SLOTS:
         raise UserError(
-            f"server {where}: no node of its cluster has slot {following}; give it to one: "
-            f"redis-cli --cluster fix {where}"
+            said(
+                "server {where}: no node of its cluster has slot {following}; give it to one: redis-cli "
+                "--cluster fix {where}",
+                where=where,
+                following=following,
+            )
         )
 
 
@@ -307,8 +315,13 @@ class UsersCluster:
         joined = next((node for node in nodes if node.slots and node.address not in self._known), None)
         if joined is not None:
             raise UserError(
-                f"server {self.name} ({self._named.label}): {joined.label} has slots and was no node of the cluster "
-                "when the run began, and is not connected to; begin again"
+                said(
+                    "server {name} ({named_label}): {joined_label} has slots and was no node of the cluster when the "
+                    "run began, and is not connected to; begin again",
+                    name=self.name,
+                    named_label=self._named.label,
+                    joined_label=joined.label,
+                )
             )
         self._nodes = tuple(node for node in nodes if node.address in self._known)
 
@@ -319,8 +332,12 @@ class UsersCluster:
                 session.ping()
                 if str(session.info("cluster").get("cluster_enabled", "")) != "1":
                     raise UserError(
-                        f"server {self.name} ({self._named.label}): it is no node of a cluster; leave out --cluster, "
-                        "or cluster=yes of its URL"
+                        said(
+                            "server {name} ({named_label}): it is no node of a cluster; "
+                            "leave out --cluster, or cluster=yes of its URL",
+                            name=self.name,
+                            named_label=self._named.label,
+                        )
                     )
                 return read_topology(session, self._allowed)
             except BadReply as bad:
@@ -338,13 +355,27 @@ class UsersCluster:
         try:
             probe(endpoint)
         except UserError as error:
-            raise UserError(f"{announced}, which cannot be used ({error}); {remedy}") from None
+            raise UserError(
+                said(
+                    "{announced}, which cannot be used ({error}); {remedy}",
+                    announced=announced,
+                    error=error,
+                    remedy=remedy,
+                )
+            ) from None
         with RedisSession(endpoint) as session:
             try:
                 own_id = session.call(b"CLUSTER", "MYID")
             except ServerGone as gone:
                 raise UserError(explain(session, gone)) from None
         if not isinstance(own_id, bytes) or own_id.decode(errors="replace") != node.id:
-            raise UserError(f"{announced}, and another one answers there; {remedy}")
+            raise UserError(
+                said("{announced}, and another one answers there; {remedy}", announced=announced, remedy=remedy)
+            )
         if not node.is_primary and not follows(endpoint):
-            raise UserError(f"{announced}, a replica whose link to its primary is down; wait until it is in sync")
+            raise UserError(
+                said(
+                    "{announced}, a replica whose link to its primary is down; wait until it is in sync",
+                    announced=announced,
+                )
+            )

@@ -12,6 +12,7 @@ from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import valid_by
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.announced import allowed_by
 from loadstone.software.redis.control import RedisControl
@@ -91,7 +92,14 @@ class UrlServer:
         remark_on_exposure(context, self.name, self._endpoint)
         self.facts = inspect_server(self._endpoint, self._settings.modules)
         if self.facts.mode == "cluster":
-            raise UserError(f"server {self.name} ({self._endpoint.label}): {NODE_OF_A_CLUSTER}")
+            raise UserError(
+                said(
+                    "server {name} ({endpoint_label}): {node_of_a_cluster}",
+                    name=self.name,
+                    endpoint_label=self._endpoint.label,
+                    node_of_a_cluster=NODE_OF_A_CLUSTER,
+                )
+            )
         if self._read_from != "primary":
             self._find_replicas()
         try:

@@ -13,6 +13,7 @@ from typing import Literal
 
 from loadstone.deploy.control import Refusal
 from loadstone.errors import UserError
+from loadstone.language import said
 
 Kind = Literal["text", "quoted", "number", "word", "sign"]
 BLANK = " \t\r\n\f"
@@ -57,7 +58,7 @@ def cut(statement: str, pattern: re.Pattern[str]) -> list[Token]:
     while at < len(text):
         match = pattern.match(text, at)
         if match is None:
-            raise SqlProblem(f"'{' '.join(text[at : at + 20].split())}' is not supported there")
+            raise SqlProblem(said("'{split}' is not supported there", split=" ".join(text[at : at + 20].split())))
         at = match.end()
         tokens += [Token(kind, match[kind]) for kind in KINDS if match[kind] is not None]
     return tokens
@@ -92,14 +93,14 @@ def require_select(
         SqlProblem: it is another statement.
     """
     if not tokens or tokens[0].word != "SELECT":
-        raise SqlProblem("it is no SELECT")
+        raise SqlProblem(said("it is no SELECT"))
     for token in tokens:
         if token.word in never:
-            raise SqlProblem(f"'{token.text}' is not for counting")
+            raise SqlProblem(said("'{token_text}' is not for counting", token_text=token.text))
     require_own(tokens)
     for _, token in called(tokens):
         if token.word not in before_parenthesis:
-            raise SqlProblem(f"the function '{token.text}' is not for counting")
+            raise SqlProblem(said("the function '{token_text}' is not for counting", token_text=token.text))
 
 
 def tables_referred_to(tokens: Sequence[Token]) -> frozenset[str]:
@@ -110,8 +111,13 @@ def tables_referred_to(tokens: Sequence[Token]) -> frozenset[str]:
 def was_there(where: str, statement: str, table: str) -> UserError:
     """The error for a statement of a script that would change a table of the user's; it begins with `where`."""
     return UserError(
-        f"{where}: '{statement}': table '{table}' was there before and is not touched; "
-        "remove it, or name another database in the server's URL"
+        said(
+            "{where}: '{statement}': table '{table}' was there before and is not touched; remove it, or name "
+            "another database in the server's URL",
+            where=where,
+            statement=statement,
+            table=table,
+        )
     )
 
 
@@ -135,7 +141,7 @@ class Reader:
         """The name that stands next, in small letters. Raises SqlProblem."""
         token = self._tokens[self._at] if self._at < len(self._tokens) else None
         if token is None or not token.is_name or token.word in self._no_names:
-            raise SqlProblem("the name of a table is missing")
+            raise SqlProblem(said("the name of a table is missing"))
         self._at += 1
         return token.text.lower()
 
@@ -145,7 +151,7 @@ class Reader:
         is_value = token is not None and not token.word and not token.sign
         next_text = "" if token is None else token.word or token.text
         if is_value or next_text not in texts:
-            raise SqlProblem(f"'{next_text}' is not supported there")
+            raise SqlProblem(said("'{next_text}' is not supported there", next_text=next_text))
 
     def names(self) -> frozenset[str]:
         """Names with commas between, up to the end, in small letters. Raises SqlProblem."""

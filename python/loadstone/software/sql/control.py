@@ -9,6 +9,7 @@ from loadstone.deploy.control import Rows, Tell, WriteRows
 from loadstone.deploy.ledger import Kind, Made, Outcome, Place, Traces
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.required import RequiredData
 from loadstone.software.sql import traces as sql_traces
 from loadstone.software.sql.confinement import ConfinedSql, Grammar
@@ -58,15 +59,25 @@ class SqlControl(SqlSession):
         """What makes the table hold exactly these rows, and no rows of the user's in their place."""
         table = data.table
         if table is None:
-            raise UserError(f"'{data.server}' is {self.declared.one}: name a 'table', and leave 'commands' out")
+            raise UserError(
+                said(
+                    "'{server}' is {one}: name a 'table', and leave 'commands' out",
+                    server=data.server,
+                    one=self.declared.one,
+                )
+            )
 
         def claim(there: int) -> None:
             if ours or traces.filled_table(table) or traces.made_table(table):
                 return
             if there:
                 raise UserError(
-                    f"table '{table}' was there before and holds {there:,} other rows, which are not touched; "
-                    "empty or remove it, or name another database in the server's URL"
+                    said(
+                        "table '{table}' was there before and holds {there:,} other rows, which are not touched; empty "
+                        "or remove it, or name another database in the server's URL",
+                        table=table,
+                        there=there,
+                    )
                 )
             sql_traces.note_tables(self, traces, [Made("table_filled", table)])
 
@@ -92,8 +103,13 @@ class SqlControl(SqlSession):
             written = writer.count_rows(table)
             if written != rows.count:
                 raise UserError(
-                    f"table '{table}' holds {written:,} rows of {rows.count:,} that were written; "
-                    "make the values of its unique columns differ, e.g. with {number}"
+                    said(
+                        "table '{table}' holds {written:,} rows of {count:,} that were written; make the values of its "
+                        "unique columns differ, e.g. with {{number}}",
+                        table=table,
+                        written=written,
+                        count=rows.count,
+                    )
                 )
         return True
 
@@ -132,8 +148,13 @@ class SqlControl(SqlSession):
         """See `deploy.control.TableStore.prepare_tables`."""
         if not self.is_our_database():
             raise UserError(
-                f"{where}: its tables are made in a database of loadstone's only, not in '{self.database}'; "
-                f"leave the database out of the server's URL, or name one that begins with '{DATABASE}_'"
+                said(
+                    "{where}: its tables are made in a database of loadstone's only, not in '{database}'; leave the "
+                    "database out of the server's URL, or name one that begins with '{database2}_'",
+                    where=where,
+                    database=self.database,
+                    database2=DATABASE,
+                )
             )
         if not ours:
             theirs = [table for table in self.tables() if not traces.made_table(table)]

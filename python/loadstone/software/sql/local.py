@@ -12,6 +12,7 @@ from loadstone.deploy.processes.local_server import OwnServer, PortTaken
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.language import said
 from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
@@ -84,7 +85,12 @@ class OwnSqlServer(OwnServer):
         except OSError as error:
             self.stop()
             raise UserError(
-                f"server {self.name}: cannot be started ({error}); check {binary} and the free room"
+                said(
+                    "server {name}: cannot be started ({error}); check {binary} and the free room",
+                    name=self.name,
+                    error=error,
+                    binary=binary,
+                )
             ) from None
         except BaseException:
             self.stop()
@@ -95,7 +101,15 @@ class OwnSqlServer(OwnServer):
         path = self._find(program, folder)
         if path is None:
             where = f"in {folder}" if folder else "on PATH"
-            raise UserError(f"server {self.name}: no {program} {where}; {self.how_to_get}")
+            raise UserError(
+                said(
+                    "server {name}: no {program} {where}; {how_to_get}",
+                    name=self.name,
+                    program=program,
+                    where=where,
+                    how_to_get=self.how_to_get,
+                )
+            )
         return path.absolute()
 
     def _run_to_its_end(self, process: GuardedProcess) -> None:
@@ -105,7 +119,13 @@ class OwnSqlServer(OwnServer):
         while process.alive():
             self._context.raise_if_stopped()
             if time.monotonic() > deadline:
-                raise UserError(f"server {self.name}: its data folder was not made within {READY_S:g} s; see its log")
+                raise UserError(
+                    said(
+                        "server {name}: its data folder was not made within {ready_s:g} s; see its log",
+                        name=self.name,
+                        ready_s=READY_S,
+                    )
+                )
             time.sleep(POLL_S)
 
     def _read_back(self) -> None:
@@ -130,7 +150,14 @@ class OwnSqlServer(OwnServer):
                     if isinstance(error, UserError) and process.alive():
                         raise PortTaken from None  # another server answers, and does not know our user
                     if time.monotonic() > deadline:
-                        raise UserError(f"server {self.name}: not ready within {READY_S:g} s ({error})") from None
+                        raise UserError(
+                            said(
+                                "server {name}: not ready within {ready_s:g} s ({error})",
+                                name=self.name,
+                                ready_s=READY_S,
+                                error=error,
+                            )
+                        ) from None
                     time.sleep(POLL_S)
                 else:
                     return

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.errors import ServerGone, ServerRefused, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.software import Software
 
@@ -115,7 +116,14 @@ class SqlSession(ABC):
             raise self._odd_answer(statement) from None
 
     def _odd_answer(self, statement: str) -> ServerGone:
-        return ServerGone(f"server {self.endpoint.label}: it answers '{statement}' as no {self.declared.title} does")
+        return ServerGone(
+            said(
+                "server {endpoint_label}: it answers '{statement}' as no {title} does",
+                endpoint_label=self.endpoint.label,
+                statement=statement,
+                title=self.declared.title,
+            )
+        )
 
     def by_way_of(self, endpoint: Endpoint) -> Self:
         """See `deploy.control.Questions`."""
@@ -152,14 +160,25 @@ class SqlSession(ABC):
         """Returns if a database that is missing may be made. Raises UserError if its name is not ours."""
         if not self.is_our_database():
             raise UserError(
-                f"server {self.endpoint.label}: it has no database '{self.database}'; create it, "
-                f"or name none, and '{DATABASE}' is created"
+                said(
+                    "server {endpoint_label}: it has no database '{database}'; create it, or name none, and "
+                    "'{database2}' is created",
+                    endpoint_label=self.endpoint.label,
+                    database=self.database,
+                    database2=DATABASE,
+                )
             )
 
     def drop_database(self) -> None:
         """Remove our database with all its tables; only for one that `create_database` made."""
         if not self.is_our_database():
-            raise UserError(f"database '{self.database}': only databases that begin with '{DATABASE}' are removed")
+            raise UserError(
+                said(
+                    "database '{database}': only databases that begin with '{database2}' are removed",
+                    database=self.database,
+                    database2=DATABASE,
+                )
+            )
         self._drop_database()
         self.close()
 
@@ -180,17 +199,21 @@ class SqlSession(ABC):
         """
         words = re.findall(r"\w+", text.upper())
         if words[:1] != ["SELECT"] or {"INTO", "UPDATE"} & set(words):
-            raise UserError(f"count '{text}': it must be a SELECT that only reads, as SELECT COUNT(*) FROM post")
+            raise UserError(
+                said("count '{text}': it must be a SELECT that only reads, as SELECT COUNT(*) FROM post", text=text)
+            )
         with self.patient() as patient:
             if self.READ_ONLY:
                 patient.query(self.READ_ONLY)
             try:
                 answer = patient.query(text)
             except ServerRefused as refused:
-                raise UserError(f"count '{text}': {refused}") from None
+                raise UserError(said("count '{text}': {refused}", text=text, refused=refused)) from None
         value = answer[0][0] if len(answer) == 1 and len(answer[0]) == 1 else None
         if value is None or not _is_whole(value):
-            raise UserError(f"count '{text}': it does not answer one whole number; write SELECT COUNT(*) FROM ...")
+            raise UserError(
+                said("count '{text}': it does not answer one whole number; write SELECT COUNT(*) FROM ...", text=text)
+            )
         return int(value)
 
     def count_rows(self, table: str) -> int:
@@ -224,8 +247,13 @@ class SqlSession(ABC):
         self.quoted(table)
         if not self.is_our_database() and not OURS.fullmatch(table):
             raise UserError(
-                f"table '{self.database}.{table}': only tables of the database '{DATABASE}', or that begin with "
-                f"'{DATABASE}_', are written to and emptied; use such a name"
+                said(
+                    "table '{database}.{table}': only tables of the database '{database2}', or that begin with "
+                    "'{database2}_', are written to and emptied; use such a name",
+                    database=self.database,
+                    table=table,
+                    database2=DATABASE,
+                )
             )
 
     @classmethod
@@ -237,7 +265,7 @@ class SqlSession(ABC):
     def require_name(cls, name: str) -> None:
         """Returns if `name` may stand in a statement. Raises UserError if not."""
         if not cls.is_name(name):
-            raise UserError(f"'{name}' is not a name of a table or setting: letters, digits and _ only")
+            raise UserError(said("'{name}' is not a name of a table or setting: letters, digits and _ only", name=name))
 
     @classmethod
     def quoted(cls, name: str) -> str:

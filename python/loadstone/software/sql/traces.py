@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from loadstone.deploy.ledger import TABLES, Kind, Made, Outcome, Place, Traces, describe, place_of
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.software import Software
 from loadstone.software.sql.session import SqlSession
@@ -76,8 +77,11 @@ def remove_database(control: SqlSession, run_id: str) -> bool:
         return True
     if control.has_database():
         raise UserError(
-            f"database '{control.database}' is not marked as made by this run, and is left; "
-            "if nothing in it is needed, drop it yourself"
+            said(
+                "database '{database}' is not marked as made by this run, and is left; if nothing in it is "
+                "needed, drop it yourself",
+                database=control.database,
+            )
         )
     return False
 

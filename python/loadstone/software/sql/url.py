@@ -15,6 +15,7 @@ from loadstone.deploy.transport import ca_file_of, remark_on_exposure
 from loadstone.deploy.urls import host_of, options_of, password_of
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
 from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
 from loadstone.software.sql.control import SqlControl
@@ -48,13 +49,21 @@ def parse_sql_url(
         parts = urlsplit(url)
         host, given_port = host_of(parts), parts.port
     except ValueError as error:
-        raise UserError(f"url '{shown}': {error}; write {software.url_form}") from None
+        raise UserError(
+            said("url '{shown}': {error}; write {url_form}", shown=shown, error=error, url_form=software.url_form)
+        ) from None
     if parts.scheme not in software.schemes or parts.fragment:
-        raise UserError(f"url '{shown}': write {software.url_form}")
+        raise UserError(said("url '{shown}': write {url_form}", shown=shown, url_form=software.url_form))
     options = options_of(parts, known, shown)
     database = unquote(parts.path.strip("/")) or DATABASE
     if not control.is_name(database):
-        raise UserError(f"url '{shown}': database '{database}' may hold letters, digits and _ only")
+        raise UserError(
+            said(
+                "url '{shown}': database '{database}' may hold letters, digits and _ only",
+                shown=shown,
+                database=database,
+            )
+        )
     endpoint = Endpoint(
         host=host or LOOPBACK,
         port=given_port or port,
@@ -148,9 +157,14 @@ class UsersSqlServer(ABC):
         owner = owner_of(control)
         if owner is not None and owner.run_id != ledger.run_id:
             raise UserError(
-                f"server {self.name}: database '{self._database}' was made by the run {owner.run_name}, which goes on "
-                f"or was killed; wait for its end, or remove what it left by: loadstone clean {owner.run_name} "
-                "(where that run was started), or name another database in the URL"
+                said(
+                    "server {name}: database '{database}' was made by the run {run_name}, which goes on or was "
+                    "killed; wait for its end, or remove what it left by: loadstone clean {run_name} (where that run "
+                    "was started), or name another database in the URL",
+                    name=self.name,
+                    database=self._database,
+                    run_name=owner.run_name,
+                )
             )
         place, database = self._noted
         if owner is not None and database in ledger.take_earlier(place, (database.kind,)):
@@ -180,6 +194,11 @@ def require_expressible(host: str, port: str, tls: Tls) -> None:
     }
     for option in (option for option, given in unknown.items() if given):
         raise UserError(
-            f"server {host}:{port}: {option}: the application connects by JDBC, where this cannot be said; "
-            "leave it out, or start the application yourself and name it by --subject"
+            said(
+                "server {host}:{port}: {option}: the application connects by JDBC, where this cannot be said; "
+                "leave it out, or start the application yourself and name it by --subject",
+                host=host,
+                port=port,
+                option=option,
+            )
         )
