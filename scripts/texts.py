@@ -9,6 +9,7 @@ import ast
 import io
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from babel.messages import Catalog
@@ -18,7 +19,7 @@ from jinja2.ext import babel_extract
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "loadstone"
 LOCALES = ("ko",)
-ONE = {"_", "said", "marked", "translated"}
+ONE = {"_", "said", "said_as", "marked", "translated"}
 HEADER = "# The sentences of loadstone. `scripts/texts` collects them; translate what stands behind msgstr.\n"
 DATES = ("POT-Creation-Date", "PO-Revision-Date", "Generated-By", "Last-Translator", "Language-Team", "Report-Msgid")
 Text = tuple[str, str | tuple[str, str]]
@@ -36,26 +37,46 @@ def texts() -> list[Text]:
     return sorted(seen.values(), key=lambda one: one[0])
 
 
+@cache
+def calls() -> list[tuple[Path, ast.Call, str]]:
+    """Where the code marks a text: the call and the name of what it calls."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.name == "language.py" or {"subjects", "clients"} & {*path.relative_to(PACKAGE).parts}:
+            continue
+        source = path.read_text()
+        if "loadstone.language" not in source and "tip(" not in source:
+            continue
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Call):
+                name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                if name in (*ONE, "several", "tip"):
+                    found.append((path, node, name))
+    return found
+
+
 def in_python() -> Iterator[Text]:
     """Literals that are marked in the code. Raises ValueError for one that cannot be translated."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name == "language.py" or any(
-            part in ("subjects", "clients") for part in path.relative_to(PACKAGE).parts
-        ):
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Call):
-                continue
-            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-            literals = [one.value if isinstance(one, ast.Constant) else None for one in node.args]
-            if name in ONE and literals and isinstance(literals[0], str):
-                yield _place(path), literals[0]
-            elif name in ONE and node.args and isinstance(node.args[0], ast.JoinedStr):
-                raise ValueError(f"{path}:{node.lineno}: {name}(f'...') cannot be translated; name its figures")
-            elif name == "tip":  # the names of its lines
-                yield from ((_place(path), one.arg) for one in node.keywords if one.arg)
-            elif name == "several" and len(literals) >= 3 and isinstance(literals[1], str):
-                yield _place(path), (literals[1], str(literals[2]))
+    for path, node, name in calls():
+        literals = [one.value if isinstance(one, ast.Constant) else None for one in node.args]
+        if name in ONE and literals and isinstance(literals[0], str):
+            yield _place(path), literals[0]
+        elif name in ONE and node.args and isinstance(node.args[0], ast.JoinedStr):
+            raise ValueError(f"{path}:{node.lineno}: {name}(f'...') cannot be translated; name its figures")
+        elif name == "tip":  # the names of its lines
+            yield from ((_place(path), one.arg) for one in node.keywords if one.arg)
+        elif name == "several" and len(literals) >= 3 and isinstance(literals[1], str):
+            yield _place(path), (literals[1], str(literals[2]))
+
+
+def of_errors() -> set[str]:
+    """Those that are only said by errors."""
+    found: dict[str, set[bool]] = {}
+    for _path, node, name in calls():
+        first = node.args[0] if node.args else None
+        if name in ONE and isinstance(first, ast.Constant) and isinstance(first.value, str):
+            found.setdefault(first.value, set()).add(name in ("said", "said_as"))
+    return {text for text, kinds in found.items() if kinds == {True}}
 
 
 def in_templates() -> Iterator[Text]:

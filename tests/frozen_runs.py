@@ -26,6 +26,7 @@ from loadstone.analyse.objectives import missed, parse_objective
 from loadstone.compare import CompareOptions, compare
 from loadstone.console import SafeConsole
 from loadstone.errors import UserError
+from loadstone.language import speaking
 from loadstone.report.charts import chart, pen
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.formats import FORMATS
@@ -33,9 +34,11 @@ from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.terminal_report import show
 from loadstone.report.write import REPORTERS
 
+IN_KOREAN = ("jedis-vs-lettuce", "redis-against")
+"""These are made in Korean, too."""
 FROZEN = Path(__file__).parent / "examples" / "frozen"
 RUN, RESULTS = "run.tar.xz", "results.tar.xz"
-READ_AS_IT_IS = ("report.md", "tables.csv", "terminal.txt")
+READ_AS_IT_IS = ("report.md", "tables.csv", "terminal.txt", "terminal.ko.txt", "report.ko.md")
 """Beside the archive, so that a change of them is seen where changes are reviewed."""
 OTHER = {"redis-rate-again": "redis-rate", "resumed": "json-documents"}
 """Run -> another of the same study, with which `loadstone compare` compares it."""
@@ -91,6 +94,10 @@ def made(run: Path, other: Path | None = None) -> Files:
     }
     if other is not None:
         files["compared-runs.txt"] = _compared(CompareOptions((other, run), across=True, fail_if=RATIOS))
+    if run.name in IN_KOREAN:
+        with speaking("ko"), _nothing_drawn():
+            files["terminal.ko.txt"] = _on_terminal(analysis, run)
+            files["report.ko.md"] = REPORTERS["md"](analysis)["report.md"]
     with _nothing_drawn():
         for name in (name for name in FORMATS if name not in ("svg", "png")):
             files |= REPORTERS[name](analysis)
@@ -108,7 +115,7 @@ def frozen(name: str) -> Files:
 def freeze(name: str, files: Files) -> None:
     """Keep these as what is made of it."""
     folder = FROZEN / name
-    for one in READ_AS_IT_IS:
+    for one in {*READ_AS_IT_IS} & {*files}:
         (folder / one).write_bytes(files[one])
     archive(folder / RESULTS, {one: content for one, content in files.items() if one not in READ_AS_IT_IS})
 

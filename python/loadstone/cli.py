@@ -25,6 +25,7 @@ from loadstone.commands.capacity_command import capacity_command
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.commands.command import WHOLE, Takes, command, usage_error
 from loadstone.commands.fleet_command import fleet_app
+from loadstone.commands.help import in_readers_language
 from loadstone.commands.http_command import HTTP_PEERS, http_command
 from loadstone.commands.redis_command import REDIS_PEERS, redis_command
 from loadstone.commands.saturate_command import saturate_app
@@ -323,7 +324,7 @@ def main() -> None:
         _choose_language()
         if not sys.argv[1:]:
             _help()
-        status = app(prog_name="loadstone", standalone_mode=False)
+        status = in_readers_language(app)(prog_name="loadstone", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         _exit(130, "interrupted")
     except TyperException as error:
@@ -365,7 +366,7 @@ def _choose_language() -> None:
 
 def _help() -> NoReturn:
     """A command line without a command: what there is, line by line as `--help` has it, and status 2."""
-    status = app(["--help"], prog_name="loadstone", standalone_mode=False)
+    status = in_readers_language(app)(["--help"], prog_name="loadstone", standalone_mode=False)
     assert not status
     terminal.finish()
     sys.exit(UserError.exit_status)
@@ -384,7 +385,7 @@ def _go_on(folder: Path | None, *, trust: bool) -> None:
         terminal.remark(f"--resume {folder}: {option} is not taken from there; give it again to have it written")
     # Last, so that `latest` is not looked for again, where the command's own `--out` or another folder would answer.
     words = [*command_of(folder, given), *given, "--resume", str(folder)]
-    status = app(words, prog_name="loadstone", standalone_mode=False)
+    status = in_readers_language(app)(words, prog_name="loadstone", standalone_mode=False)
     if isinstance(status, int) and status:
         raise typer.Exit(status)
 

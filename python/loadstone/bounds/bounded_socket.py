@@ -98,7 +98,11 @@ class BoundedSocket:
         self._left_bytes -= count
         if self._left_bytes < 0:
             size = self._largest_bytes / MEBIBYTE
-            raise TooMuch(f"more than {size:,.0f} MiB" if size >= 1 else f"more than {self._largest_bytes:,} bytes")
+            raise TooMuch(
+                said("more than {size:,.0f} MiB", size=size)
+                if size >= 1
+                else said("more than {largest_bytes:,} bytes", largest_bytes=self._largest_bytes)
+            )
 
 
 class _Received(io.RawIOBase):

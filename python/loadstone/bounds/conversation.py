@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
+from loadstone.language import said
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 MEBIBYTE = 1024**2
 
@@ -122,7 +124,7 @@ def step_s(most_s: float) -> float:
         each_s = each.left_s()
         if each_s <= 0:
             late = f"its answers took longer than {each.within_s:,.0f} s in all"
-            raise TooSlow(f"{late}; it or the network is overloaded, or it is no such server")
+            raise TooSlow(said("{late}; it or the network is overloaded, or it is no such server", late=late))
         left_s = min(left_s, each_s)
     return left_s
 
@@ -147,7 +149,9 @@ def received(count: int) -> None:
     for each in _open():
         each.received_bytes += count
         if each.received_bytes > each.purpose.largest_bytes:
-            raise TooMuch(f"more than {each.purpose.largest_bytes / MEBIBYTE:,.0f} MiB in all")
+            raise TooMuch(
+                said("more than {largest_bytes:,.0f} MiB in all", largest_bytes=each.purpose.largest_bytes / MEBIBYTE)
+            )
 
 
 def bound_that_ended(error: BaseException | None) -> str | None:

@@ -8,6 +8,8 @@ import contextlib
 import sys
 from collections.abc import Iterator
 
+from loadstone.language import said
+
 _REFUSED = frozenset(
     {
         *("socket.connect", "socket.sendto", "socket.sendmsg"),
@@ -41,4 +43,4 @@ def describing() -> Iterator[None]:
 
 def _refuse(event: str, _: tuple[object, ...]) -> None:
     if _Guard.depth and event in _REFUSED:
-        raise Connected(f"a command that only describes tried to connect ({event})")
+        raise Connected(said("a command that only describes tried to connect ({event})", event=event))

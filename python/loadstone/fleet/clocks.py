@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from loadstone.fleet.seam import AgentFailed, AgentLost, ClockOffset, Cluster, Member
+from loadstone.language import said
 
 EXCHANGES = 30
 AGAIN_S = 10.0
@@ -111,7 +112,7 @@ class ClocksOfMembers:
         with self._lock:
             known = [measured.at(at) for measured in self._measured.get(member.name, ())]
         if not known:
-            raise AgentLost(member.name, "its clock was never compared")
+            raise AgentLost(member.name, said("its clock was never compared"))
         return min(known, key=lambda offset: offset.bound_ns)
 
     def history(self, member: Member) -> tuple[Measured, ...]:

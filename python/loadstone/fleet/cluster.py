@@ -34,6 +34,7 @@ from loadstone.fleet.launching import (
 from loadstone.fleet.seam import AgentFailed, AgentLost, Heard, Member
 from loadstone.fleet.serving import CLAIM_S, let_go, ping, run_here
 from loadstone.fleet.spec import FleetSpec
+from loadstone.language import said as said_as
 
 T = TypeVar("T")
 JOIN_S = 10.0
@@ -168,9 +169,11 @@ class DaskCluster:
             answer = asked.result(timeout_s)
         except concurrent.futures.TimeoutError:
             asked.cancel()
-            raise AgentLost(member.name, f"it did not answer within {timeout_s:g} s") from None
+            raise AgentLost(
+                member.name, said_as("it did not answer within {timeout_s:g} s", timeout_s=timeout_s)
+            ) from None
         except concurrent.futures.CancelledError:
-            raise AgentLost(member.name, "the fleet was closed") from None
+            raise AgentLost(member.name, said_as("the fleet was closed")) from None
         if isinstance(answer, Exception):
             raise AgentLost(member.name, self._why_unreached(member.name, answer))
         if "failed" in answer:
@@ -314,8 +317,13 @@ class DaskCluster:
             if time.monotonic() > deadline:
                 named = "" if self._agents is None else f" of {self._agents}"
                 raise UserError(
-                    f"--fleet {self.address}: {agents}{named} agents are there; start more: "
-                    f"loadstone fleet agent {self.address}"
+                    said_as(
+                        "--fleet {address}: {agents}{named} agents are there; start more: loadstone fleet agent "
+                        "{address}",
+                        address=self.address,
+                        agents=agents,
+                        named=named,
+                    )
                 )
             await asyncio.sleep(0.1)
         known = {str(info["name"]): self._identified(str(info["name"]), info) for info in workers.values()}
@@ -333,8 +341,12 @@ class DaskCluster:
             self.identities[name] = Identity.model_validate(info.get(KEY))
         except ValidationError:
             raise UserError(
-                f"--fleet {self.address}: {name} does not say which loadstone it is; start it by "
-                "`loadstone fleet agent`, in the version that runs here"
+                said_as(
+                    "--fleet {address}: {name} does not say which loadstone it is; start it by `loadstone "
+                    "fleet agent`, in the version that runs here",
+                    address=self.address,
+                    name=name,
+                )
             ) from None
         return self.identities[name]
 
@@ -501,16 +513,18 @@ class DaskCluster:
             if len(built) > 1 and machine != ours.machine:
                 wrong.append(f"on {machine} there are unlike engines: {'; '.join(map(', '.join, built.values()))}")
         if wrong:
-            raise UserError(f"--fleet: {'. '.join(wrong[:5])}. Install the same loadstone everywhere")
+            raise UserError(
+                said_as("--fleet: {wrong}. Install the same loadstone everywhere", wrong=". ".join(wrong[:5]))
+            )
 
     def _claim(self) -> None:
         asked = {member: self._ask(member, ping, []) for member in self._members}
         concurrent.futures.wait(asked.values(), CONNECT_S)
         for member, answer in asked.items():
             if not answer.done() or isinstance(answer.result(), Exception):
-                raise DriveFailed(f"agent {member.name}: it does not answer")
+                raise DriveFailed(said_as("agent {name}: it does not answer", name=member.name))
             if "failed" in answer.result():
-                raise UserError(f"agent {member.name}: {answer.result()['failed']}")
+                raise UserError(said_as("agent {name}: {result}", name=member.name, result=answer.result()["failed"]))
 
     def _renew_claims(self) -> None:
         """And have those that were started know that this command is there."""

@@ -17,13 +17,20 @@ from pathlib import Path
 from loadstone.errors import UserError
 from loadstone.fleet import certificates
 from loadstone.fleet.certificates import Credential
+from loadstone.language import said
 
 try:
     import dask.config
     from distributed import Client, Scheduler, Worker
     from distributed.security import Security
 except ImportError as error:
-    raise UserError(f"--fleet: Dask is not installed ({error}); {certificates.MISSING_EXTRA}") from None
+    raise UserError(
+        said(
+            "--fleet: Dask is not installed ({error}); {missing_extra}",
+            error=error,
+            missing_extra=certificates.MISSING_EXTRA,
+        )
+    ) from None
 
 __all__ = ["CONNECT_S", "KEY", "Client", "FleetScheduler", "FleetWorker", "bracketed", "reason", "security", "set_up"]
 CONNECT_S = 10.0

@@ -28,6 +28,7 @@ from loadstone.fleet import tls_files
 from loadstone.fleet.seam import AgentFailed, AgentLost, ClockOffset, Cluster, Member
 from loadstone.fleet.shares import shares_of
 from loadstone.fleet.spec import LostAgent
+from loadstone.language import said as said_as
 from loadstone.machine import steady_clock
 from loadstone.plan.drive_plan import Plan
 
@@ -141,7 +142,7 @@ class FleetDriver:
         """
         if rounds is not None and any(rounds.paused):
             raise DriveFailed(
-                "fleet: applications cannot stand still while others have their turn; set rounds to never"
+                said_as("fleet: applications cannot stand still while others have their turn; set rounds to never")
             )
         members = self._ready()
         plans = shares_of(shares, len(members), one_machine=self._one_machine)
@@ -212,8 +213,11 @@ class FleetDriver:
         if moved_ns:
             raise AgentFailed(
                 member.name,
-                f"its monotonic clock moved by {moved_ns / 1e6:.3g} ms in this trial: "
-                "its machine was suspended, or its clock is slewed faster than NTP does",
+                said_as(
+                    "its monotonic clock moved by {moved_ns:.3g} ms in this trial: its machine was "
+                    "suspended, or its clock is slewed faster than NTP does",
+                    moved_ns=moved_ns / 1e6,
+                ),
             )
 
     def _hear(self, name: str, message: object) -> None:
@@ -248,13 +252,17 @@ class FleetDriver:
                 self._left_out[name] = why
         if self._left_out and self._lost_agent == "end":
             name, why = next(iter(self._left_out.items()))
-            raise FleetGone(f"fleet: agent {name} was lost ({why}), and --lost-agent end ends the run then")
+            raise FleetGone(
+                said_as(
+                    "fleet: agent {name} was lost ({why}), and --lost-agent end ends the run then", name=name, why=why
+                )
+            )
         if self._left_out and self._lost_agent == "wait":
             self._await_lost()
         ready = [member for member in self._agents if member.name not in self._left_out]
         if not ready:
             whys = "; ".join(sorted(set(self._left_out.values()))) or "it has no agents"
-            raise FleetGone(f"fleet: no agent is left ({whys}); start them again")
+            raise FleetGone(said_as("fleet: no agent is left ({whys}); start them again", whys=whys))
         return ready
 
     def _await_lost(self) -> None:
@@ -269,12 +277,14 @@ class FleetDriver:
                 except (AgentLost, AgentFailed) as problem:
                     if time.monotonic() > until_s:
                         why = f"{problem.why}; it was waited for {WAITED_S:g} s"
-                        raise FleetGone(f"fleet: agent {member.name} does not answer again ({why})") from None
+                        raise FleetGone(
+                            said_as("fleet: agent {name} does not answer again ({why})", name=member.name, why=why)
+                        ) from None
                     self._pause(RENEWED_EVERY_S)
 
     def _pause(self, seconds: float) -> None:
         if seconds > 0 and self._stopped.wait(seconds):
-            raise Interrupted("interrupted; what was finished is kept")
+            raise Interrupted(said_as("interrupted; what was finished is kept"))
 
 
 @dataclass
@@ -547,7 +557,7 @@ class _Drive:
     def _own(self, share: _Share, number: int) -> DriveRecord:
         """A share's record of a plan; what ended because another agent's had is no reason of its own."""
         if share.records is None or len(share.records) != len(self._merged):
-            raise AgentLost(share.member.name, "it did not report its records")
+            raise AgentLost(share.member.name, said_as("it did not report its records"))
         record = share.records[number]
         return (
             record.model_copy(update={"stopped": None}) if self._stopped_by not in ("", share.member.name) else record

@@ -27,6 +27,7 @@ from loadstone.errors import DriveFailed, Interrupted
 from loadstone.fleet.certificates import Credential, Part
 from loadstone.fleet.seam import Role
 from loadstone.fleet.spec import SshHost
+from loadstone.language import said
 from loadstone.machine.local_ports import free_port
 from loadstone.terminal import plain
 
@@ -64,7 +65,7 @@ class Launched:
             os.write(self._orders, json.dumps(order).encode() + b"\n")
         except OSError as error:
             self.close()
-            raise DriveFailed(f"{what}: cannot be started: {error}") from None
+            raise DriveFailed(said("{what}: cannot be started: {error}", what=what, error=error)) from None
         finally:
             os.close(reads)
             os.close(writes)
@@ -89,8 +90,17 @@ class Launched:
                 if "ready" in answer:
                     return answer
         if self._ended_within(END_S if closed else 0.0):
-            raise DriveFailed(f"{self.what}: it ended while it started{self._last_words()}")
-        raise DriveFailed(f"{self.what}: not ready within {READY_S:g} s{self._last_words()}")
+            raise DriveFailed(
+                said("{what}: it ended while it started{last_words}", what=self.what, last_words=self._last_words())
+            )
+        raise DriveFailed(
+            said(
+                "{what}: not ready within {ready_s:g} s{last_words}",
+                what=self.what,
+                ready_s=READY_S,
+                last_words=self._last_words(),
+            )
+        )
 
     def _ended_within(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds

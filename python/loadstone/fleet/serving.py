@@ -23,6 +23,7 @@ from loadstone.fleet.certificates import Credential
 from loadstone.fleet.dask_library import CONNECT_S, KEY, FleetScheduler, FleetWorker, bracketed
 from loadstone.fleet.identity import own_identity
 from loadstone.fleet.seam import Role
+from loadstone.language import said
 
 CLAIM_S = 15.0
 """How long agents stay a command's that is not heard of any more."""
@@ -134,7 +135,14 @@ def serve_scheduler(
             await scheduler
         except (OSError, ValueError, RuntimeError) as error:  # Dask makes any error of a start a RuntimeError
             why = dask_library.reason(error)
-            raise UserError(f"fleet scheduler {listen[0]}:{listen[1]}: cannot listen there: {why}") from None
+            raise UserError(
+                said(
+                    "fleet scheduler {listen}:{listen2}: cannot listen there: {why}",
+                    listen=listen[0],
+                    listen2=listen[1],
+                    why=why,
+                )
+            ) from None
         ready(str(scheduler.address))
         await _either(ended, scheduler.finished())
         await scheduler.close(reason="it was told to end")
@@ -185,7 +193,7 @@ def serve_member(
             if ended.is_set():
                 return
             if once:
-                raise DriveFailed(f"agent {name}: {why}")
+                raise DriveFailed(said("agent {name}: {why}", name=name, why=why))
             if not told:
                 remark(f"agent {name}: {why}; it tries again until it is ended")
             told = True

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from loadstone.errors import UserError
+from loadstone.language import said
 
 AGENTS_MAX = 1024
 """More than one command follows; see docs/scale.md."""
@@ -56,12 +57,19 @@ def read_fleet(text: str, option: str = "--fleet") -> FleetSpec:
     if colon and kind == "local":
         agents = int(rest) if rest.isascii() and rest.isdecimal() and len(rest) < 6 else 0
         if not 1 <= agents <= AGENTS_MAX:
-            raise UserError(f"{option} {text}: write a number of agents from 1 to {AGENTS_MAX}, e.g. local:4")
+            raise UserError(
+                said(
+                    "{option} {text}: write a number of agents from 1 to {agents_max}, e.g. local:4",
+                    option=option,
+                    text=text,
+                    agents_max=AGENTS_MAX,
+                )
+            )
         return FleetSpec(text, "local", agents=agents)
     if colon and kind == "ssh" and not rest.startswith("//"):
         hosts = _of_file(rest[1:], f"{option} {text}") if rest.startswith("@") else _listed(rest, f"{option} {text}")
         return FleetSpec(text, "ssh", agents=len(hosts), hosts=hosts)
-    raise UserError(f"{option} {text}: not a fleet; write {FORMS}")
+    raise UserError(said("{option} {text}: not a fleet; write {forms}", option=option, text=text, forms=FORMS))
 
 
 def _agents(text: str, option: str) -> int:
@@ -69,21 +77,29 @@ def _agents(text: str, option: str) -> int:
     name, _, number = text.partition("=")
     agents = int(number) if number.isascii() and number.isdecimal() and len(number) < 6 else 0
     if name != "agents" or not 1 <= agents <= AGENTS_MAX:
-        raise UserError(f"{option}: write a number of agents from 1 to {AGENTS_MAX}, e.g. tls://HOST:PORT?agents=4")
+        raise UserError(
+            said(
+                "{option}: write a number of agents from 1 to {agents_max}, e.g. tls://HOST:PORT?agents=4",
+                option=option,
+                agents_max=AGENTS_MAX,
+            )
+        )
     return agents
 
 
 def _address(text: str, option: str) -> tuple[str, int]:
     read = _HOST.fullmatch(text)
     if read is None or read["user"] is not None:
-        raise UserError(f"{option}: not the address of a scheduler; write tls://HOST:PORT")
+        raise UserError(said("{option}: not the address of a scheduler; write tls://HOST:PORT", option=option))
     return read["host"].strip("[]"), PORT if read["port"] is None else _port(read["port"], option)
 
 
 def _port(text: str, option: str) -> int:
     port = int(text) if len(text) < 6 else 0
     if not 1 <= port <= 65535:
-        raise UserError(f"{option}: {text} is not a port; write a number from 1 to 65535")
+        raise UserError(
+            said("{option}: {text} is not a port; write a number from 1 to 65535", option=option, text=text)
+        )
     return port
 
 
@@ -95,11 +111,18 @@ def _of_file(name: str, option: str) -> tuple[SshHost, ...]:
         why = error.strerror if isinstance(error, OSError) else "not text"
         if isinstance(error, RuntimeError):
             why = "no such user's home"
-        raise UserError(f"{option}: {name} cannot be read ({why}); name a file with a host on each line") from None
+        raise UserError(
+            said(
+                "{option}: {name} cannot be read ({why}); name a file with a host on each line",
+                option=option,
+                name=name,
+                why=why,
+            )
+        ) from None
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]
     named = [line for line in lines if line]
     if not named:
-        raise UserError(f"{option}: {name} names no host; write one on each line")
+        raise UserError(said("{option}: {name} names no host; write one on each line", option=option, name=name))
     return _hosts(named, option)
 
 
@@ -109,12 +132,25 @@ def _listed(text: str, option: str) -> tuple[SshHost, ...]:
 
 def _hosts(words: list[str], option: str) -> tuple[SshHost, ...]:
     if len(words) > AGENTS_MAX:
-        raise UserError(f"{option}: {len(words)} hosts; name at most {AGENTS_MAX}")
+        raise UserError(
+            said(
+                "{option}: {words} hosts; name at most {agents_max}",
+                option=option,
+                words=len(words),
+                agents_max=AGENTS_MAX,
+            )
+        )
     hosts = []
     for word in words:
         read = _HOST.fullmatch(word)
         if read is None:
-            raise UserError(f"{option}: '{word[:80]}' is not a host; write HOST, USER@HOST or USER@HOST:PORT")
+            raise UserError(
+                said(
+                    "{option}: '{word}' is not a host; write HOST, USER@HOST or USER@HOST:PORT",
+                    option=option,
+                    word=word[:80],
+                )
+            )
         port = None if read["port"] is None else _port(read["port"], option)
         hosts.append(SshHost(read["host"].strip("[]"), read["user"], port))
     return tuple(hosts)

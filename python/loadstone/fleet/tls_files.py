@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.errors import DriveFailed
+from loadstone.language import said
 from loadstone.plan.drive_plan import Plan
 
 FILES = ("ca_file", "cert_file", "key_file")
@@ -25,7 +26,9 @@ def read(plans: Sequence[Plan]) -> dict[str, str]:
                 try:
                     found[name] = Path(name).read_bytes().decode("latin-1")
                 except OSError as error:
-                    raise DriveFailed(f"{name}: cannot be read ({error.strerror})") from None
+                    raise DriveFailed(
+                        said("{name}: cannot be read ({strerror})", name=name, strerror=error.strerror)
+                    ) from None
     return found
 
 

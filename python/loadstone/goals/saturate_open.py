@@ -21,6 +21,7 @@ from loadstone.judge.statistics.saturation_open import (
     locate,
     trial_length_s,
 )
+from loadstone.language import said
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.run_plan import PlannedTrial
@@ -67,7 +68,7 @@ def rate_search(
     """The next trial, or what the finished ones say. `capacity_per_s`: what the closed search brought at most."""
     required = settings.required
     if required is None:
-        raise ValueError("the open model needs an objective")
+        raise ValueError(said("the open model needs an objective"))
     first = rate_steps(trials, "locate", required, histogram)
     located = replayed(locate(LOW * capacity_per_s, HIGH * capacity_per_s), first)
     if not located.done:

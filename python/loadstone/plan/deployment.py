@@ -77,7 +77,7 @@ class DeploymentPlanner:
         """The rows of a data set, which a word at `path` of the workload names. Raises FieldError."""
         if name not in self._experiment.data:
             known = ", ".join(self._experiment.data) or "none"
-            raise FieldError(path, f"'{name}' is no data set; data sets are: {known}")
+            raise FieldError(path, said("'{name}' is no data set; data sets are: {known}", name=name, known=known))
         return self._rows(name, condition)
 
     def _filled(self, value: Any, condition: Condition) -> Any:
@@ -142,7 +142,10 @@ class DeploymentPlanner:
         """What makes the load. It must be there."""
         written, path = self._filled(self._experiment.workload.driver, condition), ("workload", "driver")
         if not isinstance(written, str) or not written:
-            raise self._experiment.source.error(path, f"'{written}' is not a name; write {NATIVE} or that of a driver")
+            raise self._experiment.source.error(
+                path,
+                said("'{written}' is not a name; write {native} or that of a driver", written=written, native=NATIVE),
+            )
         try:
             return resolved(written, self._experiment.source.folder)
         except ValueError as problem:
@@ -155,7 +158,9 @@ class DeploymentPlanner:
         written = self._filled(self._experiment.workload.target, condition)
         path: FieldPath = ("workload", "target")
         if written is not None and not isinstance(written, str):
-            raise self._experiment.source.error(path, f"'{written}' is not a name; write that of a subject or a server")
+            raise self._experiment.source.error(
+                path, said("'{written}' is not a name; write that of a subject or a server", written=written)
+            )
         parts = [*subjects, *servers]
         if written and written not in parts:
             known = ", ".join(parts) or "nothing"
@@ -173,7 +178,7 @@ class DeploymentPlanner:
             if software.takes_load:
                 continue
             problem = f"'{name}' is {software.one} and takes no load itself ({condition_text(condition)})"
-            raise self._experiment.source.error(path, f"{problem}; name another")
+            raise self._experiment.source.error(path, said("{problem}; name another", problem=problem))
         return written or None
 
 
@@ -226,7 +231,7 @@ def _limits(experiment: Experiment, at: FieldPath, values: Mapping[str, Any]) ->
     for key, value in values.items():
         path: FieldPath = (*at, "limits", key)
         if key not in ("cpu", "memory"):
-            raise experiment.source.error(path, "unknown key; known here: cpu, memory")
+            raise experiment.source.error(path, said("unknown key; known here: cpu, memory"))
         if value != "":
             limits[key] = _cpu(experiment, path, value) if key == "cpu" else _memory(experiment, path, value)
     return limits
@@ -234,7 +239,9 @@ def _limits(experiment: Experiment, at: FieldPath, values: Mapping[str, Any]) ->
 
 def _cpu(experiment: Experiment, path: FieldPath, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value < CPU_MIN:
-        raise experiment.source.error(path, f"'{value}' is not a number of CPUs; write for example 0.5")
+        raise experiment.source.error(
+            path, said("'{value}' is not a number of CPUs; write for example 0.5", value=value)
+        )
     return float(value)
 
 
@@ -244,14 +251,18 @@ def _memory(experiment: Experiment, path: FieldPath, value: Any) -> int:
     except ValueError as problem:
         raise experiment.source.error(path, str(problem)) from None
     if isinstance(size, bool) or not isinstance(size, int) or size < MEMORY_MIN_BYTES:
-        raise experiment.source.error(path, f"'{value}' is too little or no size; write for example 512 MB")
+        raise experiment.source.error(
+            path, said("'{value}' is too little or no size; write for example 512 MB", value=value)
+        )
     return size
 
 
 def _environment(experiment: Experiment, at: FieldPath, values: Mapping[str, Any]) -> dict[str, str]:
     for key, value in values.items():
         if not isinstance(value, str | bool | int | float):
-            raise experiment.source.error((*at, "environment", key), f"'{value}' is not a text; put it in quotes")
+            raise experiment.source.error(
+                (*at, "environment", key), said("'{value}' is not a text; put it in quotes", value=value)
+            )
     return {key: level_text(value) for key, value in values.items()}
 
 

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from loadstone import registry
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
 from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
@@ -192,12 +193,17 @@ class WorkloadPlanner:
         ]
         if len(operations) != 1:
             problem = f"'{load.operation}' means {len(operations)} operations for {condition_text(condition)}"
-            raise source.error(("workload", "load", index, "operation"), f"{problem}; it must mean one")
+            raise source.error(
+                ("workload", "load", index, "operation"), said("{problem}; it must mean one", problem=problem)
+            )
         operation = self._one_operation(operations[0], condition)
         if bool(operation.requests) != PROTOCOLS[plan.protocol].is_http:
             has = f"'{load.operation}' has {'requests' if operation.requests else 'commands'}"
             problem = f"{has}, and the protocol is {plan.protocol} for {condition_text(condition)}"
-            raise source.error(("workload", "load", index, "operation"), f"{problem}; load by an operation of its kind")
+            raise source.error(
+                ("workload", "load", index, "operation"),
+                said("{problem}; load by an operation of its kind", problem=problem),
+            )
         return _load_plan(plan, operation)
 
     def _one_operation(self, numbered: tuple[int, OperationSpec], condition: Condition) -> Operation:
@@ -229,7 +235,9 @@ class WorkloadPlanner:
             if operation.name in names[:place]:
                 problem = f"'{operation.name}' is used twice for {condition_text(condition)}"
                 path: FieldPath = ("workload", "operations", number, "name")
-                raise self._experiment.source.error(path, f"{problem}; rename one or narrow its `when`")
+                raise self._experiment.source.error(
+                    path, said("{problem}; rename one or narrow its `when`", problem=problem)
+                )
         return chosen
 
     def _error(

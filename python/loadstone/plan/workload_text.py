@@ -11,6 +11,7 @@ from typing import Any
 
 from loadstone import registry
 from loadstone.bounds.replies import shortened
+from loadstone.language import said
 from loadstone.plan.drive_plan import Documents
 from loadstone.plan.operations import as_arguments, as_text
 from loadstone.plan.protocols import for_requests
@@ -72,7 +73,7 @@ def finish_workload(fields: dict[str, Any], mode: Mode, prefix: str, replicas: i
     """Documents, keys, users and pool of a plan, at the mode's scale and for so many replicas. Raises FieldError."""
     scaled = fields.pop("scaled")
     if not isinstance(scaled, bool):
-        raise FieldError(("scaled",), f"'{scaled}' is not true or false; write true or false")
+        raise FieldError(("scaled",), said("'{scaled}' is not true or false; write true or false", scaled=scaled))
     _documents(fields["documents"])
     _keys(fields["keys"], prefix)
     if scaled:
@@ -134,10 +135,10 @@ def _documents(documents: dict[str, Any]) -> None:
     path: FieldPath = ("documents", "field_share")
     if "field_bytes" in documents:
         if given:
-            raise FieldError(path, "the field's size is given twice; remove field_share or field_bytes")
+            raise FieldError(path, said("the field's size is given twice; remove field_share or field_bytes"))
         return
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
-        raise FieldError(path, f"'{share}' is no share between 0 and 100 %; write for example 10 %")
+        raise FieldError(path, said("'{share}' is no share between 0 and 100 %; write for example 10 %", share=share))
     payload = documents.get("payload_bytes", Documents().payload_bytes)
     if isinstance(payload, int):
         documents["field_bytes"] = max(1, round(payload * share))
@@ -223,14 +224,24 @@ def _is_placeholder(text: str) -> bool:
 
 def _repeat(times: Any, path: FieldPath) -> int:
     if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= REPEAT_MAX:
-        raise FieldError(path, f"'{times}' is not how often; write a whole number from 1 to {REPEAT_MAX}")
+        raise FieldError(
+            path,
+            said(
+                "'{times}' is not how often; write a whole number from 1 to {repeat_max}",
+                times=times,
+                repeat_max=REPEAT_MAX,
+            ),
+        )
     return times
 
 
 def _placeholders(text: object, path: FieldPath, known: re.Pattern[str], remedy: str) -> None:
     for placeholder in _BRACES.finditer(text if isinstance(text, str) else ""):
         if placeholder[0] not in ("{{", "}}") and not (placeholder[1] and known.fullmatch(placeholder[1])):
-            raise FieldError(path, f"'{shortened(placeholder[0])}' is no placeholder; {remedy}")
+            raise FieldError(
+                path,
+                said("'{shortened}' is no placeholder; {remedy}", shortened=shortened(placeholder[0]), remedy=remedy),
+            )
 
 
 _PREPARED: dict[str, RecordedLoad] = {}

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from loadstone.language import LANGUAGES
+from loadstone.language import LANGUAGES, said
 from loadstone.serve.access import LANGUAGE_COOKIE, Refused
 
 
@@ -12,7 +12,7 @@ async def choose(request: Request) -> Response:
     """Keep a language for a year; `to` is the page to go back to, one of ours. Raises Refused."""
     name, to = request.path_params["name"], request.query_params.get("to", "/")
     if name not in LANGUAGES:
-        raise Refused(404, "loadstone does not speak this language")
+        raise Refused(404, said("loadstone does not speak this language"))
     own = to.startswith("/") and not to.startswith(("//", "/\\")) and to.isprintable()
     answer = RedirectResponse(to if own else "/", 303)
     answer.set_cookie(LANGUAGE_COOKIE, name, max_age=365 * 86400, httponly=True, samesite="strict", path="/")

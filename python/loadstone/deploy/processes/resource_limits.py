@@ -19,6 +19,7 @@ from loadstone.deploy.limit_in_force import LimitInForce, LimitName, limit_in_fo
 from loadstone.deploy.processes.clearing import group_name, note_group, remove_noted_groups
 from loadstone.deploy.processes.endings import oom_kills_of_group
 from loadstone.deploy.processes.workspace import Workspace
+from loadstone.language import said
 from loadstone.spec.units import BYTES, parse
 
 PERIOD_US = 100_000
@@ -102,7 +103,7 @@ def limit(limits: Limits, workspace: Workspace) -> Limited:
 
 def _limited(limits: Limits, workspace: Workspace) -> Limited:
     if not MOUNTS.exists():
-        raise LimitUnavailable("this system has no control groups (they are Linux's)")
+        raise LimitUnavailable(said("this system has no control groups (they are Linux's)"))
     controllers = [name for name, value in (("cpu", limits.cpu), ("memory", limits.memory)) if value is not None]
     mounts = _mounts()
     try:
@@ -111,7 +112,9 @@ def _limited(limits: Limits, workspace: Workspace) -> Limited:
         elif "" in mounts:
             groups = [_make(_parent(mounts[""], controllers), workspace)]
         else:
-            raise LimitUnavailable(f"no control group is mounted for {' and '.join(controllers)}")
+            raise LimitUnavailable(
+                said("no control group is mounted for {controllers}", controllers=" and ".join(controllers))
+            )
         if limits.cpu is not None:
             _write_cpu(groups[0], round(limits.cpu * PERIOD_US))
         if limits.memory is not None:
@@ -120,7 +123,12 @@ def _limited(limits: Limits, workspace: Workspace) -> Limited:
     except OSError as error:
         remove_noted_groups(str(workspace.path))
         raise LimitUnavailable(
-            f"a control group cannot be made or set ({error.strerror}: {error.filename}); {REMEDY}"
+            said(
+                "a control group cannot be made or set ({strerror}: {filename}); {remedy}",
+                strerror=error.strerror,
+                filename=error.filename,
+                remedy=REMEDY,
+            )
         ) from None
     stat = groups[0] / "cpu.stat" if limits.cpu is not None else None
     memory = groups[-1] if limits.memory is not None else None
@@ -162,7 +170,9 @@ def _parent(mount: Path, controllers: list[str]) -> Path:
     """The nearest group of version 2, from our own upwards, that can have groups with these controllers."""
     missing = [name for name in controllers if name not in (mount / "cgroup.controllers").read_text().split()]
     if missing:
-        raise LimitUnavailable(f"the kernel gives no control over {' and '.join(missing)} in {mount}")
+        raise LimitUnavailable(
+            said("the kernel gives no control over {missing} in {mount}", missing=" and ".join(missing), mount=mount)
+        )
     own = _own(mount, "")
     for parent in (own, *own.parents):
         with contextlib.suppress(OSError):
@@ -173,7 +183,7 @@ def _parent(mount: Path, controllers: list[str]) -> Path:
                 return parent
         if parent == mount:
             break
-    raise LimitUnavailable(f"no control group that we may write to; {REMEDY}")
+    raise LimitUnavailable(said("no control group that we may write to; {remedy}", remedy=REMEDY))
 
 
 def _write_cpu(group: Path, quota_us: int) -> None:

@@ -7,6 +7,7 @@ memcached cannot list its keys without looking at all of them, so only keys can 
 from collections.abc import Sequence
 
 from loadstone.deploy.control import Refusal
+from loadstone.language import said
 from loadstone.plan.operations import is_one_key
 from loadstone.software.memcached.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX
@@ -28,32 +29,41 @@ class ConfinedMeta:
         if name == "mn":
             return
         if name not in WITH_KEY:
-            raise Refusal("it is no meta command", "use mg, ms, md, ma or mn")
+            raise Refusal(said("it is no meta command"), said("use mg, ms, md, ma or mn"))
         if not prefix.startswith(OUR_PREFIX):
-            raise Refusal(f"{{key}} begins with '{prefix}'", f"let it begin with '{OUR_PREFIX}'")
+            raise Refusal(
+                said("{{key}} begins with '{prefix}'", prefix=prefix),
+                said("let it begin with '{our_prefix}'", our_prefix=OUR_PREFIX),
+            )
         key = arguments[0] if arguments else ""
         if not is_one_key(key) and (not key.startswith(OUR_PREFIX) or set(key) & set("{} \t\r\n")):
-            raise Refusal(f"its key '{key}' is not {{key}}, and not one of loadstone's that can be removed", OTHER_KEY)
+            raise Refusal(
+                said("its key '{key}' is not {{key}}, and not one of loadstone's that can be removed", key=key),
+                OTHER_KEY,
+            )
         for flag in arguments[2 if name == "ms" else 1 :]:
             if flag[:1] in REFUSED_FLAGS:
-                raise Refusal(f"flag '{flag}': {REFUSED_FLAGS[flag[:1]]}", "leave it out")
+                raise Refusal(
+                    said("flag '{flag}': {refused_flags}", flag=flag, refused_flags=REFUSED_FLAGS[flag[:1]]),
+                    said("leave it out"),
+                )
             if set(flag) & set(" \t\r\n"):
-                raise Refusal(f"flag '{flag}' holds a space or a line end", "write it without")
+                raise Refusal(said("flag '{flag}' holds a space or a line end", flag=flag), said("write it without"))
 
     def row_command(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
         """It takes no rows."""
-        raise Refusal("memcached takes no rows of data", "store its keys by an operation (workload.load)")
+        raise Refusal(said("memcached takes no rows of data"), said("store its keys by an operation (workload.load)"))
 
     def count(self, text: str, *, of_application: bool) -> None:
         """A figure of `stats`, or a key of ours; of an application any key."""
         words = text.split()
         if len(words) < 2 or words[0].upper() not in COUNTING:
-            raise Refusal("it counts nothing", "write 'stats curr_items', or 'mg KEY v'")
+            raise Refusal(said("it counts nothing"), said("write 'stats curr_items', or 'mg KEY v'"))
         if words[0].upper() == COUNTING[0]:
             return
         if not of_application and not words[1].startswith(OUR_PREFIX):
-            raise Refusal(f"its key '{words[1]}' is not loadstone's", OTHER_KEY)
+            raise Refusal(said("its key '{words}' is not loadstone's", words=words[1]), OTHER_KEY)
 
     def statement(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
         """It has no tables."""
-        raise Refusal("it accepts no statements", "leave it out")
+        raise Refusal(said("it accepts no statements"), said("leave it out"))

@@ -62,14 +62,19 @@ class _File:
         """So many bytes. Raises InterfaceError."""
         self._received_bytes += size + READ_BYTES
         if size < 0 or self._received_bytes > REPLY_BYTES_MAX:
-            raise Untrusted(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, more than loadstone requests")
+            raise Untrusted(
+                said(
+                    "its reply has more than {reply_bytes_max:,} bytes, more than loadstone requests",
+                    reply_bytes_max=REPLY_BYTES_MAX,
+                )
+            )
         data = bytearray()
         while len(data) < size:
             self._require_time()
             self._sock.settimeout(step_s(self._timeout_s))
             more = self._file.read1(min(size - len(data), 1024**2))
             if not more:
-                raise InterfaceError("it closed the connection")
+                raise InterfaceError(said("it closed the connection"))
             received(len(more))
             data += more
         return bytes(data)
@@ -80,7 +85,9 @@ class _File:
 
     def _require_time(self) -> None:
         if time.monotonic() > self._deadline_s:
-            raise Untrusted(f"its reply comes in drops, and is not whole within {2 * self._timeout_s:g} s")
+            raise Untrusted(
+                said("its reply comes in drops, and is not whole within {timeout_s:g} s", timeout_s=2 * self._timeout_s)
+            )
 
     def write(self, data: bytes) -> None:
         """Send later, by `flush`."""
@@ -175,19 +182,24 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
     def handle_AUTHENTICATION_REQUEST(self, data: bytes, context: Any) -> None:  # noqa: N802
         if data[:4] == struct.pack("!i", CLEARTEXT) and not self._knows_server:
             raise Untrusted(
-                "it asks for the password in a form that it can read, which is given to a server with a verified "
-                "certificate only; set scram-sha-256 in its pg_hba.conf, or add ?sslmode=verify-full"
+                said(
+                    "it asks for the password in a form that it can read, which is given to a server with a "
+                    "verified certificate only; set scram-sha-256 in its pg_hba.conf, or add "
+                    "?sslmode=verify-full"
+                )
             )
         if data[:4] == struct.pack("!i", SASL_CONTINUE):
             rounds = re.search(rb",i=([0-9]{1,19})(?:,|$)", data)
             if rounds is None or int(rounds[1]) > ROUNDS_MAX:
-                raise Untrusted(f"it requires the password to be hashed more than {ROUNDS_MAX:,} times")
+                raise Untrusted(
+                    said("it requires the password to be hashed more than {rounds_max:,} times", rounds_max=ROUNDS_MAX)
+                )
         super().handle_AUTHENTICATION_REQUEST(data, context)
 
     def handle_PARAMETER_STATUS(self, data: bytes, context: Any) -> None:  # noqa: ARG002, N802
         """None is kept; in another encoding than the one that was requested, texts could be made to mean anything."""
         if data.startswith(b"client_encoding\0") and data != b"client_encoding\0UTF8\0":
-            raise Untrusted("it changes the encoding of texts")
+            raise Untrusted(said("it changes the encoding of texts"))
 
     def handle_NOTICE_RESPONSE(self, data: bytes, context: Any) -> None:  # noqa: N802
         """None is kept."""
@@ -219,12 +231,14 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
         except (Error, OSError):
             raise
         except Exception as error:
-            raise Untrusted(f"its reply is not of PostgreSQL's protocol ({type(error).__name__})") from error
+            raise Untrusted(
+                said("its reply is not of PostgreSQL's protocol ({name})", name=type(error).__name__)
+            ) from error
 
 
 def _require_copy(context: Any) -> None:
     if context.stream is None:
-        raise Untrusted("it begins a COPY that no statement requested; nothing was sent")
+        raise Untrusted(said("it begins a COPY that no statement requested; nothing was sent"))
 
 
 class _Taker:
@@ -275,7 +289,8 @@ def _require_tls(sock: socket.socket) -> None:
     sock.sendall(SSL_REQUEST)
     if sock.recv(1) != b"S":
         raise Untrusted(
-            "it does not support TLS; turn TLS on there, or add ?sslmode=disable to its URL: then anyone on the "
-            "network path "
-            "can read the log-in and the data"
+            said(
+                "it does not support TLS; turn TLS on there, or add ?sslmode=disable to its URL: then "
+                "anyone on the network path can read the log-in and the data"
+            )
         )

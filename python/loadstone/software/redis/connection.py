@@ -12,6 +12,7 @@ from redis.retry import Retry
 from loadstone.bounds.bounded_socket import BoundedSocket
 from loadstone.bounds.conversation import TooMuch, bound_that_ended, require_time
 from loadstone.bounds.replies import MISREAD, came, shortened
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 
 REPLY_TIMES = 12.0
@@ -90,7 +91,7 @@ class BoundedParser(_RESP2Parser):
     def _read_response(self, *args: Any, **kwargs: Any) -> Any:
         self._values += 1
         if self._values > REPLY_MAX_VALUES:
-            raise TooMuch(f"more than {REPLY_MAX_VALUES:,} values")
+            raise TooMuch(said("more than {reply_max_values:,} values", reply_max_values=REPLY_MAX_VALUES))
         return super()._read_response(*args, **kwargs)
 
 

@@ -8,6 +8,7 @@ whose keys are in one slot.
 import re
 from collections.abc import Sequence
 
+from loadstone.language import said
 from loadstone.software.redis.commands.arguments import Argument
 from loadstone.software.redis.commands.table import BLOCKING, DATA, KEYLESS, REFUSED, SUBCOMMANDS, Unclear, placed
 
@@ -49,13 +50,13 @@ def keys_of_command(name: str, arguments: Sequence[bytes]) -> Sequence[int]:
         return ()
     if name in SUBCOMMANDS:
         if not arguments or arguments[0].decode(errors="replace").upper() not in SUBCOMMANDS[name]:
-            raise LeftOut("it does not work on a key")
+            raise LeftOut(said("it does not work on a key"))
         return (1,) if len(arguments) > 1 else ()
     if name not in DATA:
         raise LeftOut(NOT_KNOWN)
     places = _places(name, arguments)
     if not places:
-        raise LeftOut("it names no key")
+        raise LeftOut(said("it names no key"))
     return places
 
 

@@ -9,7 +9,7 @@ from loadstone.percents import up_to_percent
 _LIMITS = {"cpu": marked("cpu limit"), "memory": marked("memory limit")}
 _ERRORS = {"never_answered": marked("never answered")}
 """Kinds of errors whose names are no plain text."""
-_OTHER_PROGRAMS = "other programs"
+_OTHER_PROGRAMS = marked("other programs")
 """As the monitor of what runs beside a condition calls all of them together."""
 
 
@@ -119,7 +119,7 @@ def _others(programs: Mapping[str, float], stolen: float, single: Mapping[str, f
             cpu,
             _(
                 "{name} {cpu:.2f} CPU{rest}",
-                name=name,
+                name=translated(name) if name == _OTHER_PROGRAMS else name,
                 cpu=cpu,
                 rest=f" ({names})" if names and name == _OTHER_PROGRAMS else "",
             ),
@@ -128,7 +128,7 @@ def _others(programs: Mapping[str, float], stolen: float, single: Mapping[str, f
     ]
     if stolen:
         found.append((stolen, _("other machines on this host {stolen:.2f}", stolen=stolen)))
-    return ", ".join(program for _, program in sorted(found, reverse=True)) or "Other programs"
+    return ", ".join(program for _, program in sorted(found, reverse=True)) or _("Other programs")
 
 
 def _not_loaded(percent: float, all: bool) -> str:

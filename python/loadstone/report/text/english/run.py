@@ -8,8 +8,14 @@ from loadstone.report.text.english.figures import cost_figure, listed, metric_te
 
 
 def _figures(place: str, figures: Sequence[str], metric: str, suspect: bool, quick: bool) -> str:
-    at = _("At {place}: ", place=place) if place else ""
-    return f"{at}{listed(figures)} {metric_text(metric)}{_remarks(quick, suspect=suspect)}."
+    said = {
+        "figures": listed(figures),
+        "metric": metric_text(metric),
+        "remarks": _remarks(quick, suspect=suspect),
+    }
+    if place:
+        return _("At {place}: {figures} {metric}{remarks}.", place=place, **said)
+    return _("{figures} {metric}{remarks}.", **said)
 
 
 def _without_interval(

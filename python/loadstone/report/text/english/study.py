@@ -211,7 +211,7 @@ def _check(check: str, valid: int, suspect: int, invalid: int, unknown: int, wor
     others = {"suspect": suspect, "invalid": invalid, "unknown": unknown}
     counted = [
         _("valid in {valid}", valid=several(valid, "{n} trial", "{n} trials")),
-        *(_("{name} in {n}", name=name, n=n) for name, n in others.items() if n),
+        *(_("{name} in {n}", name=translated(name), n=n) for name, n in others.items() if n),
     ]
     figure = _("; the worst figure is {worst}", worst=worst) if worst else ""
     refused = _(" Invalid trials give no figure.") if invalid else ""

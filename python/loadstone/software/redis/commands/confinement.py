@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from loadstone.deploy.control import Refusal
+from loadstone.language import said
 from loadstone.plan.operations import is_one_key
 from loadstone.software.redis.commands.arguments import Argument, argument_of
 from loadstone.software.redis.commands.info import UNKNOWN, CommandInfo, ServerCommands
@@ -60,7 +61,7 @@ class ConfinedCommands:
 
     def statement(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
         """It has no tables."""
-        raise Refusal("it accepts no statements", "leave it out")
+        raise Refusal(said("it accepts no statements"), said("leave it out"))
 
 
 def require_confined(
@@ -83,10 +84,13 @@ def require_confined(
         ServerGone: the server does not answer any more.
     """
     if prefix is not None and not prefix.startswith(OUR_PREFIX):
-        raise Refusal(f"{{key}} begins with '{prefix}'", f"let it begin with '{OUR_PREFIX}'")
+        raise Refusal(
+            said("{{key}} begins with '{prefix}'", prefix=prefix),
+            said("let it begin with '{our_prefix}'", our_prefix=OUR_PREFIX),
+        )
     name, *arguments = (argument_of(text, prefix) for text in command)
     if not name.is_certain:
-        raise Refusal("its name is not always the same", "write the name without placeholders")
+        raise Refusal(said("its name is not always the same"), said("write the name without placeholders"))
     info = None if server is None else server.info(name.example)
     known = _known_keys(name.example.upper(), arguments)
     if info is not None and info is not UNKNOWN and info.name != name.example.upper():
@@ -100,10 +104,10 @@ def require_confined(
     _require_harmless(info, arguments, is_known=known is not None)
     keys = server.keys([word.example for word in (name, *arguments)]) or []
     if known is None and not keys:
-        raise Refusal("the server finds no key in it", OTHER_COMMAND)
+        raise Refusal(said("the server finds no key in it"), OTHER_COMMAND)
     for text in [] if reads_any_key else keys:
         if not text.startswith(OUR_PREFIX.encode()):
-            raise Refusal(f"its key '{text.decode(errors='replace')}' is not loadstone's", OTHER_KEY)
+            raise Refusal(said("its key '{text}' is not loadstone's", text=text.decode(errors="replace")), OTHER_KEY)
 
 
 def keys_made(commands: Iterable[Sequence[str]], prefix: str) -> tuple[set[str], set[str]]:
@@ -139,22 +143,27 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
         part = arguments[0] if arguments else None
         if part is None or not part.is_certain or part.example.upper() not in SUBCOMMANDS[name]:
             known = ", ".join(f"{name} {own}" for own in sorted(SUBCOMMANDS[name]))
-            raise Refusal("it does not work on a key", f"of {name} use one of: {known}")
+            raise Refusal(
+                said("it does not work on a key"), said("of {name} use one of: {known}", name=name, known=known)
+            )
         return list(arguments[1:2])
     if name not in DATA:
         return None
     try:
         return DATA[name](arguments)
     except Unclear as unclear:
-        raise Refusal("which keys it reaches is not known", str(unclear)) from None
+        raise Refusal(said("which keys it reaches is not known"), str(unclear)) from None
 
 
 def _require_ours(key: Argument, prefix: str | None) -> None:
     if not key.is_ours:
-        raise Refusal(f"its key '{key.written}' is not loadstone's", OF_ROWS if prefix is None else OTHER_KEY)
+        raise Refusal(
+            said("its key '{written}' is not loadstone's", written=key.written),
+            OF_ROWS if prefix is None else OTHER_KEY,
+        )
     if not key.is_certain and not NAMED.match(key.beginning):
         why = f"keys are removed by their beginning, and that of '{key.written}' may belong to another run"
-        raise Refusal(why, f"write '{OUR_PREFIX}NAME:' before what differs")
+        raise Refusal(why, said("write '{our_prefix}NAME:' before what differs", our_prefix=OUR_PREFIX))
 
 
 def _with_part(
@@ -175,15 +184,15 @@ def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *
             raise Refusal(why, OTHER_COMMAND)
         return
     if bad := [mark for mark in NEVER if mark in info.marks]:
-        raise Refusal(f"the server marks it as {bad[0]}", OTHER_COMMAND)
+        raise Refusal(said("the server marks it as {bad}", bad=bad[0]), OTHER_COMMAND)
     if is_known:
         return
     if info.marks & NEVER_UNLESS_KNOWN or not info.marks & DATA_CATEGORIES:
-        raise Refusal("the server does not mark it as a command on data", OTHER_COMMAND)
+        raise Refusal(said("the server does not mark it as a command on data"), OTHER_COMMAND)
     loose = next((argument for argument in arguments if not argument.is_certain and not argument.is_ours), None)
     if "movablekeys" in info.marks and loose is not None:
         why = f"the positions of its keys depend on its arguments, and '{loose.written}' is not always the same"
-        raise Refusal(why, "write a text without placeholders")
+        raise Refusal(why, said("write a text without placeholders"))
 
 
 def reaches_out(command: Sequence[str]) -> bool:
@@ -200,7 +209,7 @@ def _split(text: str) -> list[str]:
     try:
         parts = shlex.split(text)
     except ValueError:
-        raise Refusal("its quotes are not closed", "write it as in a shell") from None
+        raise Refusal(said("its quotes are not closed"), said("write it as in a shell")) from None
     if not parts:
-        raise Refusal("it is empty", "write a command")
+        raise Refusal(said("it is empty"), said("write a command"))
     return parts

@@ -9,6 +9,7 @@ from functools import partial
 
 from loadstone.bounds.numbers import whole_number
 from loadstone.bounds.replies import shortened
+from loadstone.language import said
 from loadstone.software.redis.commands.arguments import Argument
 
 Arguments = Sequence[Argument]
@@ -33,7 +34,7 @@ def _counted(place: int, before: int, arguments: Arguments) -> list[Argument]:
     count = whole_number(number.example) if number is not None and number.is_certain else None
     if count is None:
         written = "nothing" if number is None else f"'{shortened(number.written, 40)}'"
-        raise Unclear(f"the number of its keys is {written}; write a whole number")
+        raise Unclear(said("the number of its keys is {written}; write a whole number", written=written))
     return [*arguments[:before], *arguments[place : place + count]]
 
 
@@ -44,12 +45,14 @@ def _streams(arguments: Arguments) -> list[Argument]:
     while at < len(arguments):
         word = arguments[at].example.upper()
         if not arguments[at].is_certain or word not in {*skipped, "STREAMS"}:
-            raise Unclear(f"'{arguments[at].written}' is given where an option or STREAMS is expected")
+            raise Unclear(
+                said("'{written}' is given where an option or STREAMS is expected", written=arguments[at].written)
+            )
         if word == "STREAMS":
             behind = arguments[at + 1 :]
             return list(behind[: (len(behind) + 1) // 2])
         at += skipped[word]
-    raise Unclear("it has no STREAMS")
+    raise Unclear(said("it has no STREAMS"))
 
 
 def _stored_radius(options: int, arguments: Arguments) -> list[Argument]:
@@ -59,7 +62,9 @@ def _stored_radius(options: int, arguments: Arguments) -> list[Argument]:
         if not arguments[at].may_be("STORE") and not arguments[at].may_be("STOREDIST"):
             continue
         if not arguments[at].is_certain:
-            raise Unclear(f"'{arguments[at].written}' may become STORE; write a text without placeholders")
+            raise Unclear(
+                said("'{written}' may become STORE; write a text without placeholders", written=arguments[at].written)
+            )
         keys += arguments[at + 1 : at + 2]
     return keys
 
@@ -68,7 +73,12 @@ def _copied(arguments: Arguments) -> list[Argument]:
     """COPY: two keys, of this database alone."""
     for option in arguments[2:]:
         if option.may_be("DB"):
-            raise Unclear(f"'{option.written}' names another database, which loadstone does not use; leave it out")
+            raise Unclear(
+                said(
+                    "'{written}' names another database, which loadstone does not use; leave it out",
+                    written=option.written,
+                )
+            )
     return list(arguments[:2])
 
 
