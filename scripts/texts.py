@@ -28,7 +28,7 @@ Text = tuple[str, str | tuple[str, str]]
 
 def texts() -> list[Text]:
     """Every sentence once, by file and place."""
-    found = dict.fromkeys((*in_catalogue(), *in_tables(), *in_python(), *in_templates(), *in_help()))
+    found = dict.fromkeys((*in_catalogue(), *in_tables(), *in_python(), *in_templates(), *in_help(), *in_experiments()))
     seen: dict[str, Text] = {}
     for file, text in found:
         key = text if isinstance(text, str) else text[0]
@@ -125,6 +125,20 @@ def in_tables() -> Iterator[Text]:
         yield "python/loadstone/report/tables/columns.py", word
     for check in CHECKS:
         yield "python/loadstone/report/summary.py", check.name.replace("_", " ")
+
+
+def in_experiments() -> Iterator[Text]:
+    """Questions and titles of the built-in experiments."""
+    from ruamel.yaml import YAML
+
+    def of(value: object) -> Iterator[str]:
+        if isinstance(value, dict):
+            yield from (value[name] for name in ("question", "title") if isinstance(value.get(name), str))
+        for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            yield from of(inner)
+
+    for path in sorted((ROOT / "experiments").glob("*.yaml")):
+        yield from ((_place(path), text) for text in of(YAML(typ="safe").load(path)) if "{" not in text)
 
 
 def in_help() -> Iterator[Text]:

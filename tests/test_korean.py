@@ -17,11 +17,12 @@ from babel.messages.pofile import read_po
 from loadstone.language import po_file
 
 ROOT = Path(__file__).parents[1]
-ERRORS_WITHOUT = 713
+ERRORS_WITHOUT = 400
 """So many messages of errors have no Korean yet, and are said in English; may only fall."""
 KNOWN = frozenset(
     word
     for line in (
+        "check control cryptography driver end export fleet group init install min null pip saturate sweeps up where",
         "ab accept acl al aof append as at avg b backlog bi bit block bo boot buff byte cache cgroup ci cpu cs csv",
         "ctrl dask debug docker drop epoll et eviction failover fifo file fork free fsync gc get goodput half hash",
         "heap hikari hit hits html http https huge hz id in io jit json jvm kernel key keys kill kneedle lag latency",

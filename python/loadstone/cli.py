@@ -31,7 +31,7 @@ from loadstone.commands.redis_command import REDIS_PEERS, redis_command
 from loadstone.commands.saturate_command import saturate_app
 from loadstone.commands.serve_command import serve_command
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.language import in_language, said
+from loadstone.language import in_language, said, translated
 from loadstone.options import MEASURES, RESULTS, CompareOptions, Option, Quiet, Results, RunOptions, SecretFiles, Trust
 from loadstone.own_command import own_command
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
@@ -99,7 +99,7 @@ def list_command() -> None:
     """List the built-in experiments, a line each."""
     from loadstone.spec.built_in import questions
 
-    _print([f"{name:<20} {question}" for name, question in questions()])
+    _print([f"{name:<20} {translated(question)}" for name, question in questions()])
     if sys.stdout.isatty():  # a program that reads the list gets a line an experiment
         _print([f"try one: {own_command()} run NAME --quick"])
 

@@ -193,6 +193,8 @@ class Command(TyperCommand):
         head = _HEAD.match(str(error))
         if head is not None:
             renamed = ", ".join(typed.get(name, name) for name in head[0].split(", "))
+            if renamed == head[0]:
+                return  # as it is, so that it can be said in any language
             error.args = (f"{renamed}{str(error)[head.end() :]}", *error.args[1:])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

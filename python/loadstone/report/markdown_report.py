@@ -48,7 +48,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 
 def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     anchors = Anchors(analysis)
-    yield from (f"# {text(analysis.question)}", "", f"**{sentence(analysis.answer)}**", "")
+    yield from (f"# {text(translated(analysis.question))}", "", f"**{sentence(analysis.answer)}**", "")
     if scaled := summary.scaled(analysis):
         yield from (f"*{scaled}*", "")
     badges = [badge for badge, _ in summary.badges(analysis)]
@@ -100,7 +100,7 @@ def _is_of_effects(chart: Chart, name: str) -> bool:
 
 
 def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
-    yield from (f"### {text(family.question)}", "", sentence(family.answer), "")
+    yield from (f"### {text(translated(family.question))}", "", sentence(family.answer), "")
     yield from (text(f"{verdicts.margin_text(family)} {family.note}"), "")
     for chart in charts:
         if chart.kind == "forest":
@@ -112,7 +112,7 @@ def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[s
 
 
 def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
-    yield from (f"### {text(table.title)}", "")
+    yield from (f"### {text(translated(table.title))}", "")
     if table.note:
         yield from (text(table.note), "")
     for chart in charts:
@@ -198,7 +198,7 @@ def _observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
 
 def _observed(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
     part = ["part"] if table.of_parts else []
-    yield from (f"#### {text(table.title)}", "")
+    yield from (f"#### {text(translated(table.title))}", "")
     yield f"| {' | '.join(['condition', *part, *(text(translated(column.header)) for column in table.columns)])} |"
     yield f"|{'---|' * (1 + len(part))}{'---:|' * len(table.columns)}"
     for line in table.lines:
@@ -213,7 +213,7 @@ def _section(section: Section) -> Iterator[str]:
     yield from (line for alarm in section.alarms for line in (f"**{sentence(alarm)}**", ""))
     for table in section.tables:
         if table.title:
-            yield from (f"### {text(table.title)}", "")
+            yield from (f"### {text(translated(table.title))}", "")
         if table.note:
             yield from (text(table.note), "")
         yield f"| {' | '.join(sentence(column.head) for column in table.columns)} |"
@@ -271,7 +271,7 @@ def _levels(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[s
 
 def _effect_tables(answer: EffectsAnswer) -> Iterator[str]:
     """The question, the answer, both tables."""
-    yield from (f"### {text(answer.question)}", "", sentence(answer.answer), "")
+    yield from (f"### {text(translated(answer.question))}", "", sentence(answer.answer), "")
     yield from (_("| | effect | against each other | ratio | what it says | from |"), "|---|---|---|---|---|---|")
     for line in effect_lines.lines(answer):
         cells = (line.mark, line.kind, line.name, line.ratio, line.said, line.rounds)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from loadstone.analyse.model import Analysis, Comparison, EffectsAnswer, Family, ResultTable, Row
 from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.verdict import Side, Verdict
-from loadstone.language import _, several
+from loadstone.language import _, several, translated
 from loadstone.record.trial import CheckResult
 from loadstone.report import effect_lines, summary, verdicts
 from loadstone.report import format as fmt
@@ -164,11 +164,11 @@ def _bar(row: Row, rate: float | None, best: float) -> float | None:
 
 def verdicts_picture(analysis: Analysis, charts: list[Chart]) -> dict[str, Any] | None:
     """The picture that opens the page: the forests of all families, one below the other; None without a pair."""
-    questions = {family.name: fmt.plain(family.question) for family in analysis.families}
+    questions = {family.name: fmt.plain(translated(family.question)) for family in analysis.families}
     forests = [chart for chart in charts if chart.kind == "forest"]
     if not forests:
         return None
-    alone = len(forests) == 1 and questions[forests[0].family] == fmt.plain(analysis.question)
+    alone = len(forests) == 1 and questions[forests[0].family] == fmt.plain(translated(analysis.question))
     parts = [{"heading": "" if alone else questions[chart.family], "figure": figure(chart)} for chart in forests]
     sentences = dict.fromkeys(one for chart in forests for one in chart.caption.rstrip(".").split(". "))
     return {"parts": parts, "caption": f"{'. '.join(sentences)}."}
@@ -278,7 +278,7 @@ def effects_view(answer: EffectsAnswer, charts: list[Chart]) -> dict[str, Any]:
     """A line an effect, the picture of the combinations, and a line a combination."""
     chart = next((one for one in charts if one.kind == "effects" and one.family == answer.name), None)
     return {
-        "question": fmt.plain(answer.question),
+        "question": fmt.plain(translated(answer.question)),
         "note": fmt.plain(answer.note),
         "basis": effect_lines.basis(answer),
         "factors": answer.factors,

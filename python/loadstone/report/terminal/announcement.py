@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
+from loadstone.language import translated
 from loadstone.message import Message, message
 from loadstone.plan.outline import ComparisonOutline, Outline
 from loadstone.report.text.sentences import text
@@ -24,13 +25,13 @@ def description(outline: Outline, experiment: Experiment, prospects: Mapping[str
 
 def announcement(experiment: Experiment, extent: Sequence[Message], shortcomings: Sequence[Message]) -> list[str]:
     """The question, how much is measured in what time, and which comparisons may get no verdict."""
-    lines = [experiment.question, *map(text, extent), *map(text, shortcomings)]
+    lines = [translated(experiment.question), *map(text, extent), *map(text, shortcomings)]
     return [part for line in lines for part in wrapped(line, then=2)]
 
 
 def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Message]) -> Iterator[str]:
     yield experiment.name
-    yield from wrapped(experiment.question, 2)
+    yield from wrapped(translated(experiment.question), 2)
     yield from wrapped(experiment.description, 2)
     yield from ("", text(message("plan_factors")))
     width = max((len(name) for name in experiment.factors), default=0)
@@ -76,7 +77,7 @@ def _off_by_default(name: str, factor: Factor) -> str:
 
 
 def _comparison(comparison: ComparisonOutline, prospect: Message | None) -> Iterator[str]:
-    yield from wrapped(f"{comparison.name}: {comparison.question}", 2, 4)
+    yield from wrapped(f"{comparison.name}: {translated(comparison.question)}", 2, 4)
     for line in (text(comparison.pairs), text(comparison.rules), text(prospect), comparison.note):
         yield from wrapped(line, 4)
 
