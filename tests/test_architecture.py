@@ -76,7 +76,7 @@ READ_CAUSES = {
 """What looks for an error of the system behind that of a library. What a server did has types: `ServerRefused`."""
 JOINERS = {"cli", "conduct", "run"}
 """What joins stages: no stage knows of it."""
-GOALS_MAY = {"errors", "figures", "goals", "judge", "message", "plan", "spec"}
+GOALS_MAY = {"errors", "figures", "goals", "judge", "language", "message", "plan", "spec"}
 GOALS_MAY_OF_RECORD = {"record.crash", "record.histogram", "record.look", "record.plan_summary", "record.reading"}
 GOALS_MAY_OF_RECORD |= {"record.trial"}
 """What a goal may know: what is planned, what was measured, and how it is judged."""

@@ -22,7 +22,7 @@ ERRORS_WITHOUT = 400
 KNOWN = frozenset(
     word
     for line in (
-        "check control cryptography driver end export fleet group init install min null pip saturate sweeps up where",
+        "check control cryptography driver end export fleet group init install min null pip saturate sweeps up where everysec",
         "ab accept acl al aof append as at avg b backlog bi bit block bo boot buff byte cache cgroup ci cpu cs csv",
         "ctrl dask debug docker drop epoll et eviction failover fifo file fork free fsync gc get goodput half hash",
         "heap hikari hit hits html http https huge hz id in io jit json jvm kernel key keys kill kneedle lag latency",

@@ -23,9 +23,10 @@ _COLUMN_MAX = 30
 
 def in_readers_language(app: typer.Typer) -> Any:
     """The command of an app, whose help speaks the language of now."""
+    if language() == ENGLISH:
+        return app
     command = typer.main.get_command(app)
-    if language() != ENGLISH:
-        _speak(command)
+    _speak(command)
     return command
 
 

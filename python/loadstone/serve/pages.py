@@ -65,7 +65,8 @@ def templates() -> jinja2.Environment:
     speak_in_templates(environment)
     environment.globals |= {"static": address_of, "shown_url": lambda url: without_secrets(url)[0]}
     environment.filters |= {
-        "plain": fmt.plain, "said": translated, "cell": fmt.cell, "sentence": fmt.sentence, "count": fmt.count, "rate": fmt.rate,
+        "said": translated,
+        "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "count": fmt.count, "rate": fmt.rate,
         "duration": fmt.duration, "percent": fmt.percent, "seconds": fmt.seconds, "size": fmt.size,
         "share": narrowing.share, "log1p": math.log1p, "number": fmt.number, "check_title": summary.check_title,
     }  # fmt: skip
