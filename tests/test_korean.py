@@ -22,14 +22,16 @@ ERRORS_WITHOUT = 400
 KNOWN = frozenset(
     word
     for line in (
-        "check control cryptography driver end export fleet group init install min null pip saturate sweeps up where everysec",
+        "check control cryptography driver end export fleet group init",
+        "install min null pip saturate sweeps up where everysec",
         "ab accept acl al aof append as at avg b backlog bi bit block bo boot buff byte cache cgroup ci cpu cs csv",
         "ctrl dask debug docker drop epoll et eviction failover fifo file fork free fsync gc get goodput half hash",
         "heap hikari hit hits html http https huge hz id in io jit json jvm kernel key keys kill kneedle lag latency",
         "list log loglevel loop lua maven maxmemory md memory miss mix ms mtt nfs node none notice ns offset ok on",
         "oom open os overcommit p page pages pem per ping png pool ps queue r ram rate rb read redo replica resp",
         "retry rps run seccomp seed sentinel set sets si sigterm sla slow so sock sql ssl st stderr stdin stdout",
-        "steal stream svg swpd sy system tcp tls tomcat tps trace ttl tty udp uri url us user utf val vmstat vu vuser",
+        "steal stream svg swpd sy system tcp tls tomcat tps trace",
+        "ttl tty udp uri url us user utf val vmstat vu vuser",
         "vusers wa wait wal worker workers write wrk yaml zipf",
     )
     for word in line.split()
