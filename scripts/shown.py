@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 from tests import frozen_runs  # noqa: E402
 
-PAGES = ("README.md", "README.ko.md", "docs/tutorial.md")
+PAGES = ("README.md", "README.ko.md", "docs/tutorial.md", "docs/ko/tutorial.md")
 PICTURES = {
     "docs/pictures/json-documents.svg": ("json-documents", "charts/by-concurrency-rps.svg"),
     "docs/pictures/cpu-a-request.svg": ("jedis-vs-lettuce", "charts/cost.svg"),
@@ -50,7 +50,7 @@ SHOWN = re.compile(
 )
 COLUMNS = 100
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
-FRESH = re.compile(r"(?<=\(seed )\d+(?=\))")
+FRESH = re.compile(r"(?:(?<=\(seed )|(?<=\(시드 ))\d+(?=\))")
 """What is another one each time."""
 COMMENT = re.compile(r"(^|[ ]+)#.*")
 DRAWN = re.compile(r' d="(M[^"]*L[^"]*)"|>([^<]+)<')

@@ -27,7 +27,7 @@ MUST_TOUCH = {
 """Where each part is entered: a list without these leaves its reader with a part that nobody uses."""
 LINES = 120
 FOLDERS = ("python", "engine", "docs", "scripts", "experiments", "subjects", "tests", "bench", "fuzz")
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 MADE_BY_A_RUN = {"report.md"}
 
 
