@@ -17,14 +17,14 @@ from babel.messages.pofile import read_po
 from loadstone.language import po_file
 
 ROOT = Path(__file__).parents[1]
-ERRORS_WITHOUT = 99
+ERRORS_WITHOUT = 0
 """So many messages of errors have no Korean yet, and are said in English; may only fall."""
 KNOWN = frozenset(
     word
     for line in (
         "alias auto chmod clean count embedded exponential fix folder head host ip link lowercase manifest mapping",
         "messages number output post prefix ramp random replicas root scheme setpriv sslmode stats uniform unique",
-        "unshare verify",
+        "unshare verify true false rounds meta mg me ma cpus never mn environment port loopback",
         "check control cryptography driver end export fleet group init",
         "install min null pip saturate sweeps up where everysec",
         "ab accept acl al aof append as at avg b backlog bi bit block bo boot buff byte cache cgroup ci cpu cs csv",
