@@ -21,7 +21,7 @@ from loadstone.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "README.ko.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")])
-GUIDES = [ROOT / "README.md", ROOT / "README.ko.md", ROOT / "docs" / "tutorial.md", ROOT / "docs" / "ko" / "tutorial.md"]
+GUIDES = [ROOT / name for name in ("README.md", "README.ko.md", "docs/tutorial.md", "docs/ko/tutorial.md")]
 OURS = re.compile(r"(\.venv/bin/)?loadstone ")
 OTHERS = ("make ", "tail -f ")
 """What else is typed in the guides."""

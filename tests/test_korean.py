@@ -24,7 +24,7 @@ KNOWN = frozenset(
     for line in (
         "alias auto chmod clean count embedded exponential fix folder head host ip link lowercase manifest mapping",
         "messages number output post prefix ramp random replicas root scheme setpriv sslmode stats uniform unique",
-        "unshare verify true false rounds meta mg me ma cpus never mn environment port loopback",
+        "unshare verify true false rounds meta mg me ma cpus never mn monotonic environment port loopback",
         "check control cryptography driver end export fleet group init",
         "install min null pip saturate sweeps up where everysec",
         "ab accept acl al aof append as at avg b backlog bi bit block bo boot buff byte cache cgroup ci cpu cs csv",
