@@ -165,7 +165,9 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
     said = [f"{trust_text(analysis)}."]
     if analysis.answers:
         counted = Counter(answer.verdict for answer in analysis.answers).most_common()
-        verdicts_counted = ", ".join(f"{number} {answer_verdict(verdict)}" for verdict, number in counted)
+        verdicts_counted = ", ".join(
+            _("{number} {verdict}", number=number, verdict=answer_verdict(verdict)) for verdict, number in counted
+        )
         said.append(_("The author's conclusions: {verdicts_counted}.", verdicts_counted=verdicts_counted))
     still: list[RenderableType] = [Text(line) for line in stall_lines(analysis, most=1)]
     parts: list[RenderableType] = [Text(), *still, Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
@@ -312,10 +314,10 @@ def _telling(analysis: Analysis, rows: Sequence[Row], space: int) -> list[Row]:
 def _grid(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:
     """These rows; columns for which there is no room are left out, those that say least first."""
     longest = max(cell_len(fmt.plain(row.label)) for row in rows)
-    label = max(len("condition"), min(_LABEL_MAX, longest, width // 2))
+    label = max(cell_len(_("condition")), min(_LABEL_MAX, longest, width // 2))
     kept = fitting(columns, rows, width - label - len("✓ "), 2)
     grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    first, *others = headers("  condition", kept)
+    first, *others = headers(f"  {_('condition')}", kept)
     grid.add_column(first, no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
     for header in others:
         grid.add_column(header, justify="right", no_wrap=True)

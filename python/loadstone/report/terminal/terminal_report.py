@@ -120,7 +120,7 @@ def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
     A long label is cut, unless several rows would then be called the same.
     """
     longest = max((cell_len(fmt.plain(row.label)) for row in rows), default=0)
-    label = max(len("condition"), min(_LABEL_MAX, longest, max(8, width // 3)))
+    label = max(cell_len(_("condition")), min(_LABEL_MAX, longest, max(8, width // 3)))
     room = width - len("✓ ") - label
     every = columns_for(table)
     gap, columns = 2, fitting(every, table.rows, room, 2)
@@ -128,7 +128,7 @@ def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
         gap, columns = 1, fitting(every, table.rows, room, 1)
     grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
     labels = _distinct([fmt.plain(row.label) for row in rows], label)
-    first, *others = headers("  condition", columns)
+    first, *others = headers(f"  {_('condition')}", columns)
     grid.add_column(first, no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
     for header in others:
         grid.add_column(header, justify="right", no_wrap=True)
