@@ -130,7 +130,7 @@ def test_its_own_tests(tmp_path: Path) -> None:
     (tmp_path / "servers").mkdir()
     with started_servers(tmp_path / "servers") as servers:
         environment = resolved(read_manifest(NEST)[0].environment, servers.addresses, (), "nest")
-        environment |= {"PORT": "1", "WORKER_PORTS": ""}
+        environment |= {"HOST": "127.0.0.1", "PORT": "1", "WORKER_PORTS": ""}
         for command in ("npm ci --include=dev --prefer-offline --no-audit --no-fund", "npm run lint", "npm test"):
             ran = subprocess.run(
                 command.split(),

@@ -40,7 +40,9 @@ public record Plan(
 
   public record RampUp(int initialUsers, int stepUsers, double stepEveryS) {}
 
-  public record Closed(int users, double thinkTimeMs, ThinkTime thinkTime, RampUp rampUp, Long operationsPerUser)
+  /** {@code spinUs} is the engine's: here a user waits as its library does. */
+  public record Closed(
+      int users, double thinkTimeMs, ThinkTime thinkTime, RampUp rampUp, Long operationsPerUser, Double spinUs)
       implements Model {}
 
   public enum ArrivalsKind { CONSTANT, POISSON }
