@@ -78,7 +78,8 @@ def addresses(tmp_path: Path) -> Iterator[dict[str, Address]]:
 def test_its_own_tests(addresses: dict[str, Address], tmp_path: Path) -> None:
     work = tmp_path / "spring"
     shutil.copytree(SPRING, work, ignore=shutil.ignore_patterns("target"))
-    environment = resolved(read_manifest(SPRING)[0].environment, addresses, (), "spring") | {"SERVER_PORT": "0"}
+    here = {"SERVER_ADDRESS": "127.0.0.1", "SERVER_PORT": "0"}
+    environment = resolved(read_manifest(SPRING)[0].environment, addresses, (), "spring") | here
     ran = subprocess.run(
         ["mvn", "-q", "-B", "test"], cwd=work, env={**os.environ, **environment}, capture_output=True, text=True
     )
