@@ -20,8 +20,8 @@ from loadstone.deploy.containers import container_engine, container_guard
 from loadstone.deploy.containers.container import ContainerServer, ContainerSettings
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
+from loadstone.machine.local_ports import free_port
 from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.redis import local
 from loadstone.software.redis.control import RedisControl
 
 IMAGE = "localhost/redis:8"
@@ -301,7 +301,7 @@ def test_a_port_that_another_took_is_left_to_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ports = iter([taken.getsockname()[1], local.free_port()])
+        ports = iter([taken.getsockname()[1], free_port()])
         monkeypatch.setattr("loadstone.deploy.containers.container.free_port", lambda: next(ports))
         server = ContainerSettings(image=IMAGE).server("redis")
         assert server.start(context).port != taken.getsockname()[1]
