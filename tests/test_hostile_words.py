@@ -17,7 +17,7 @@ import pytest
 import typer
 
 from loadstone import check_driver, cli, overview, run
-from loadstone.fleet import certificates, cluster
+from loadstone.fleet import certificates, cluster, serving
 from tests.tiny_experiment import TINY
 
 RUN = Path(__file__).parent / "examples" / "runs" / "before-app"
@@ -112,8 +112,9 @@ def nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "run", _stop)
     monkeypatch.setattr(check_driver, "check_driver", _stop)
     monkeypatch.setattr(overview, "examine", _stop)
-    for name in ("open_cluster", "serve_scheduler", "serve_member"):
-        monkeypatch.setattr(cluster, name, _stop)
+    monkeypatch.setattr(cluster, "open_cluster", _stop)
+    for name in ("serve_scheduler", "serve_member"):
+        monkeypatch.setattr(serving, name, _stop)
     certificates.write(tmp_path / "fleet", CREDENTIALS)
     monkeypatch.setenv(certificates.FOLDER_VARIABLE, str(tmp_path / "fleet"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

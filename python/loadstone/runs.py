@@ -9,15 +9,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadstone.bounds.beneath import NotOfFolder, open_file
 from loadstone.bounds.files import is_there, read_json
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.record.run_files import ENVIRONMENT, EXPERIMENT, PLAN, began_at, require_run, run_folders
-from loadstone.record.tags import Tags, read_tags, write_tags
 from loadstone.secrecy.text import HIDDEN
+
+if TYPE_CHECKING:
+    from loadstone.record.tags import Tags
 
 RUNS = Path("runs")
 """Where runs are, unless `--out` says otherwise."""
@@ -143,8 +145,10 @@ def run_lines(runs: Sequence[RunEntry], width: int | None = None) -> list[str]:
     return [line if width is None or len(line) <= width else f"{line[: width - 1]}…" for line in lines]
 
 
-def change_tags(folder: Path, add: Sequence[str], remove: Sequence[str], note: str | None) -> Tags:
+def change_tags(folder: Path, add: Sequence[str], remove: Sequence[str], note: str | None) -> "Tags":
     """Add and remove tags of a run, and replace its note unless that is None. Raises UserError."""
+    from loadstone.record.tags import read_tags, write_tags  # with what reads a model: only now
+
     before = read_tags(folder)
     if gone := [tag for tag in remove if tag not in before.tags]:
         there = ", ".join(before.tags) or "none"

@@ -44,7 +44,7 @@ def test_the_example_is_right(app: str) -> None:
             "manifest: spring #",
             "warmup: 3 s #",
             "69: subjects.app.warmup: unknown key; did you mean 'warm_up'? known here: manifest, url, when, replicas, "
-            "limits, environment, warm_up",
+            "host, limits, environment, warm_up",
         ),
         ("  app:\n", "  redis:\n", "68: subjects.redis: 'redis' is a server, too; give each part its own name"),
         (

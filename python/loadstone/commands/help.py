@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import typer
-from rich.cells import cell_len
 from typer._click.core import Context
 from typer._click.formatting import HelpFormatter
 
@@ -19,6 +18,13 @@ _OF_TYPER = {
 }
 """What typer says of itself."""
 _COLUMN_MAX = 30
+
+
+def _width(text: str) -> int:
+    """Of a text in columns; English ones, and what is not spoken to anyone, load nothing for it."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def in_readers_language(app: typer.Typer) -> Any:
@@ -60,14 +66,14 @@ class _Formatter(HelpFormatter):
 
     def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = _COLUMN_MAX, col_spacing: int = 2) -> None:
         """See click."""
-        first = min(max(cell_len(name) for name, _text in rows), col_max) + col_spacing
+        first = min(max(_width(name) for name, _text in rows), col_max) + col_spacing
         for name, text in rows:
             lines = list(_wrapped(_own(text), max(self.width - first - self.current_indent, 10))) or [""]
             indent = " " * self.current_indent
-            if cell_len(name) > first - col_spacing:
+            if _width(name) > first - col_spacing:
                 self.write(f"{indent}{name}\n{indent}{' ' * first}{lines[0]}\n")
             else:
-                self.write(f"{indent}{name}{' ' * (first - cell_len(name))}{lines[0]}\n")
+                self.write(f"{indent}{name}{' ' * (first - _width(name))}{lines[0]}\n")
             for line in lines[1:]:
                 self.write(f"{indent}{' ' * first}{line}\n")
 
@@ -89,7 +95,7 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
             yield ""
         line = ""
         for word in paragraph.split():
-            if line and cell_len(line) + 1 + cell_len(word) > width:
+            if line and _width(line) + 1 + _width(word) > width:
                 yield line
                 line = word
             else:
