@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ValidationError
 
 from loadstone.errors import UserError
 from loadstone.language import said
@@ -43,6 +43,12 @@ def host_of(parts: SplitResult) -> str | None:
     if not host.isprintable() or " " in host:
         raise ValueError(said("its host holds a space or a control character"))
     return host
+
+
+def unfit(shown: str, error: ValidationError) -> UserError:
+    """What of a URL makes no endpoint: the field, and why."""
+    first = error.errors()[0]
+    return UserError(said("url '{shown}': {field}: {why}", shown=shown, field=first["loc"][0], why=first["msg"]))
 
 
 def options_of(parts: SplitResult, known: Sequence[str], shown: str) -> dict[str, str]:

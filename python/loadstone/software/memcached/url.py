@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import remark_on_exposure
-from loadstone.deploy.urls import host_of, options_of, password_of, valid_by
+from loadstone.deploy.urls import host_of, options_of, password_of, unfit, valid_by
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.language import said
@@ -48,14 +48,7 @@ def parse_memcached_url(url: str) -> Endpoint:
             password=password_of(parts, options, shown),
         )
     except ValidationError as error:
-        raise UserError(
-            said(
-                "url '{shown}': {errors}: {errors2}",
-                shown=shown,
-                errors=error.errors()[0]["loc"][0],
-                errors2=error.errors()[0]["msg"],
-            )
-        ) from None
+        raise unfit(shown, error) from None
 
 
 class MemcachedUrlSettings(ServerSettings):

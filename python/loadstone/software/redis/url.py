@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from pydantic import ValidationError
 
 from loadstone.deploy.ledger import Place, place_of
-from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, host_of, options_of, password_of, tls_of, truth_of
+from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, host_of, options_of, password_of, tls_of, truth_of, unfit
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
@@ -83,14 +83,7 @@ def parse_url(url: str) -> Endpoint:
         tls = tls_of(options, shown) if parts.scheme in TLS_SCHEMES else None
         return Endpoint(host=host or "127.0.0.1", port=6379 if port is None else port, tls=tls, **login)
     except ValidationError as error:
-        raise UserError(
-            said(
-                "url '{shown}': {errors}: {errors2}",
-                shown=shown,
-                errors=error.errors()[0]["loc"][0],
-                errors2=error.errors()[0]["msg"],
-            )
-        ) from None
+        raise unfit(shown, error) from None
 
 
 def names_cluster(url: str) -> bool:
@@ -194,14 +187,7 @@ def parse_sentinel_url(url: str) -> Watched:
             sentinel_of=name,
         )
     except ValidationError as error:
-        raise UserError(
-            said(
-                "url '{shown}': {errors}: {errors2}",
-                shown=shown,
-                errors=error.errors()[0]["loc"][0],
-                errors2=error.errors()[0]["msg"],
-            )
-        ) from None
+        raise unfit(shown, error) from None
     sentinels = (sentinel.model_copy(update={"host": host, "port": port}) for host, port in places)
     return Watched(name, tuple(sentinels), login, allowed_hosts(options, shown))
 
