@@ -34,6 +34,7 @@ BASES: dict[str, list[str]] = {
     "http": ["http://127.0.0.1:1/"],
     "saturate http": ["http://127.0.0.1:1/"],
     "report": ["a-run"],
+    "tag": ["a-run"],
     "compare": ["a-run"],
     "capacity": ["a-run"],
     "check driver": ["redis-py"],
@@ -52,6 +53,8 @@ BESIDE: dict[str, list[str]] = {
     "--slice": ["redis://127.0.0.1:1", "--against", "redis://127.0.0.1:2"],
     "--key-stddev": ["--key-pattern", "G:G"],
     **{name: ["redis://127.0.0.1:1", "--tls"] for name in ("--cacert", "--cert", "--key", "--sni")},
+    "serve --cert": [],
+    "serve --key": [],
     "http --slice": ["--against", "http://127.0.0.1:2"],
     "--a": ["--b", "operation=get"],
     "--b": ["--a", "operation=get"],
@@ -81,6 +84,7 @@ COMMANDS = dict(_commands(typer.main.get_command(cli.app)))
 
 def _cases(path: str, command: Any) -> Iterator[tuple[list[str], set[str]]]:
     """Each command line, and what its error may call the value by."""
+    before: list[str] = []
     for parameter in command.params:
         if getattr(parameter, "is_flag", False) or parameter.name == "help":
             continue
@@ -93,11 +97,13 @@ def _cases(path: str, command: Any) -> Iterator[tuple[list[str], set[str]]]:
         for value in VALUES:
             if parameter.param_type_name == "argument":
                 shown = value.strip()[:20] if "\udcff" not in value else "is not text in UTF-8"
-                yield [*path.split(), "--", value], {*names, *path.split(), shown}
+                yield [*path.split(), *before, "--", value], {*names, *path.split(), shown}
             else:
                 option = next((name for name in parameter.opts if name in BESIDE), "")
                 beside = BESIDE.get(f"{path} {option}", BESIDE.get(option, []))
                 yield [*path.split(), *BASES.get(path, []), *beside, parameter.opts[-1], value], names
+        if parameter.param_type_name == "argument":
+            before = BASES.get(path, [])
 
 
 @pytest.fixture(autouse=True)
@@ -115,6 +121,7 @@ def nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "open_cluster", _stop)
     for name in ("serve_scheduler", "serve_member"):
         monkeypatch.setattr(serving, name, _stop)
+    monkeypatch.setattr("loadstone.serve.server.serve", _stop)
     certificates.write(tmp_path / "fleet", CREDENTIALS)
     monkeypatch.setenv(certificates.FOLDER_VARIABLE, str(tmp_path / "fleet"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -137,7 +137,8 @@ func (l *load) onTheirWay() int64 {
 	return sum
 }
 
-// begins counts an operation that is picked up now; false after the end of the load.
+// begins counts an operation that is picked up now, and waits for a connection from here on; false after the end of
+// the load.
 func (l *load) begins(s *shard, one *begun, intended, now int64) bool {
 	one.member = l.timeline.phaseOf(intended)
 	slot := l.slot(one.operation, one.member)
@@ -146,6 +147,7 @@ func (l *load) begins(s *shard, one *begun, intended, now int64) bool {
 		slot.begun.Add(-1)
 		return false
 	}
+	l.waiting.Add(1)
 	return true
 }
 
@@ -270,6 +272,9 @@ func (l *load) arrive() {
 			return
 		}
 		picked := l.clock.now()
+		if l.waiting.Load() >= l.plan.Model.BacklogMax {
+			runtime.Gosched() // of many that came at once, some may find a free connection
+		}
 		if l.waiting.Load() >= l.plan.Model.BacklogMax {
 			l.work.giveUp(&one)
 			w.shard.droppedArrival(picked, one.operation, l.timeline.phaseOf(intended), picked-intended)

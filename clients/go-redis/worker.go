@@ -56,7 +56,6 @@ func (w *worker) execute(one *begun, intended int64) (int64, string) {
 	l := w.load
 	operation := &l.work.operations[one.operation]
 	run := &running{load: l, slot: l.slot(one.operation, one.member), intended: intended}
-	l.waiting.Add(1)
 	fill := filling{texts: l.work.texts, key: one.key, version: one.version, seq: one.seq, others: one.others}
 	verdict, replied := correct, false
 	var completed int64

@@ -85,7 +85,7 @@ while True:
     threading.Thread(target=serve, args=(listening.accept()[0],), daemon=True).start()
 """
 """A thread a connection, and one lock that each request holds for 2 ms, asleep."""
-SYNCED = LOCKED.replace("time.sleep(0.002)", "os.pwrite(file, bytes(100_000), 0); os.fsync(file)").replace(
+SYNCED = LOCKED.replace("time.sleep(0.002)", "os.pwrite(file, bytes(1_000_000), 0); os.fsync(file)").replace(
     "import socket", "import os, tempfile; kept = tempfile.TemporaryFile(); file = kept.fileno()\nimport socket"
 )
 """The same with an fsync under the lock: a disk in front of which threads wait."""

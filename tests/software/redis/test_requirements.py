@@ -10,10 +10,10 @@ from tests.servers import Certificates, Scripted, UserRedis, wait_until
 
 from loadstone.deploy.provider import ServerFacts
 from loadstone.errors import ServerGone, UserError
+from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis import probe
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.local import free_port
 from loadstone.software.redis.requirements import inspect_server
 from loadstone.software.redis.url import parse_url
 
