@@ -18,7 +18,7 @@ MUST_TOUCH = {
     "a study": {"docs/studies.md", "README.md", "README.ko.md"},
     "a server": {"registry.py", "software/x/", "docs/containers.md", "tests/contract/test_metrics.py"},
     "a monitor": {"software/x/monitor.py", "software/x/metrics.py", "tests/contract/test_metrics.py"},
-    "a metric": {"software/x/metrics.py", "docs/metrics.md"},
+    "a metric": {"software/x/metrics.py", "docs/metrics.csv"},
     "a check": {"judge/validity/checks.py", "report/text/english/checks.py", "tests/examples/frozen/"},
     "a goal": {"goals/x.py", "goals/registry.py"},
     "a wire protocol": {"engine/src/wire.rs", "engine/src/fuzzing.rs", "plan/protocols.py"},

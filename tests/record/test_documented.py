@@ -1,5 +1,6 @@
 """`docs/run-folder.md` and its schema are made from the models, and name every key that is written."""
 
+import csv
 import json
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +17,7 @@ from loadstone.record.ledger import RunLedger
 from loadstone.record.look import Reason
 
 ROOT = Path(__file__).parents[2]
-METRICS = ROOT / "docs" / "metrics.md"
+METRICS = ROOT / "docs" / "metrics.csv"
 TEXT = (ROOT / "docs" / "run-folder.md").read_text()
 SCHEMA = json.loads((ROOT / "docs" / "run-folder.schema.json").read_text())
 
@@ -34,11 +35,9 @@ def path(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return synthetic.write_run(tmp_path_factory.mktemp("runs"), until=1)
 
 
-@pytest.mark.parametrize("name", ["trials.jsonl", "intervals.jsonl", "samples.jsonl", "plan.json"])
+@pytest.mark.parametrize("name", ["trials.jsonl", "intervals.jsonl", "samples.jsonl"])
 def test_keys_of_files(path: Path, name: str) -> None:
-    first = json.loads(
-        (path / name).read_text() if name.endswith("json") else (path / name).read_text().splitlines()[0]
-    )
+    first = json.loads((path / name).read_text().splitlines()[0])
     assert [key for key in first if not documented(key) and key != "format"] == []
 
 
@@ -91,9 +90,10 @@ def test_every_reason_of_a_look_is_named() -> None:
 
 
 def test_what_monitors_report() -> None:
-    text = METRICS.read_text()
-    assert [metric for metric in registry.METRICS if f"- `{metric}`: " not in text] == []
-    assert "(metrics.md)" in TEXT
+    with METRICS.open(newline="") as file:
+        listed = [line["metric"] for line in csv.DictReader(file)]
+    assert listed == sorted(registry.METRICS, key=listed.index)
+    assert "(metrics.csv)" in TEXT
 
 
 def test_machine_and_kernel() -> None:

@@ -9,7 +9,7 @@ from loadstone.errors import UserError
 from loadstone.language import said
 
 AGENTS_MAX = 1024
-"""More than one command follows; see docs/scale.md."""
+"""More than one command follows; see docs/fleet.md."""
 PORT = 8786
 """Of the scheduler, where none is named."""
 LostAgent = Literal["go-on", "wait", "end"]

@@ -1,6 +1,6 @@
 """What a metric is. The room of each software declares each of its metrics once, in its `metrics.py`, as data alone.
 
-Samples, the averages of a trial, the tables of the report, its CSV, the names for Prometheus and `docs/metrics.md`
+Samples, the averages of a trial, the tables of the report, its CSV, the names for Prometheus and `docs/metrics.csv`
 follow from the declarations, which `registry.METRICS` collects.
 """
 
