@@ -250,7 +250,6 @@ def test_doctor_reaches_nothing_beyond_this_machine(tmp_path: Path) -> None:
     assert [one for one in reached if one[0] in ("socket.connect", "socket.getaddrinfo")] == []
 
 
-@pytest.mark.fault("a describing command tries to connect", "it fails before anything is sent", area="foreign")
 def test_what_connects_while_describing_is_a_defect(listening: Listening) -> None:
     """The guard behind the rule: also where a library's connection or look-up slips in."""
     with describing(), pytest.raises(Connected, match=r"socket\.connect"):

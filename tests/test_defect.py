@@ -68,7 +68,6 @@ def test_any_other_error_is_70_one_line_and_a_file(
     assert "Traceback" in file.read_text() or isinstance(error, Unspeakable)
 
 
-@pytest.mark.fault("no memory is left", "reported", area="input")
 def test_no_memory_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert ended_by(MemoryError(), monkeypatch) == 70
     assert "the memory that loadstone may use is used up" in capsys.readouterr().err

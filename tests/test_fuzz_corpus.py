@@ -17,7 +17,6 @@ def targets(load_module: Callable[[Path], ModuleType]) -> ModuleType:
     return load_module(FUZZ / "targets.py")
 
 
-@pytest.mark.fault("inputs that fuzzing found", "one typed line, bounded time and memory", area="replies")
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_an_input_that_was_found_once(targets: ModuleType, path: Path) -> None:
     targets.run(targets.TARGETS[path.parent.name], path.read_bytes())

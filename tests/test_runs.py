@@ -86,7 +86,6 @@ def test_a_password_is_requested_again(tmp_path: Path) -> None:
     assert command_of(path, ["--server", "redis=redis://:secret@host:1/0"]) == ["run", "tiny", "--quick"]
 
 
-@pytest.mark.fault("resuming a command whose `--set` held a secret", "the missing option is named", area="interrupted")
 def test_a_setting_that_is_not_kept_is_requested_by_its_own_option(tmp_path: Path) -> None:
     for number, option in enumerate(("--set a.environment.PW=***", "--set=a.environment.PW=***")):
         path = run(tmp_path, str(number), f"loadstone run tiny {option} --quick")

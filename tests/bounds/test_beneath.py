@@ -167,7 +167,6 @@ def test_no_file_descriptor_stays_open(folder: Path) -> None:
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 
-@pytest.mark.fault("a directory in the place of a file", "named with the remedy", area="disk")
 def test_a_folder_in_the_place_of_a_file_is_named_with_what_helps(folder: Path) -> None:
     says = "logs: it is a folder, and a file is expected there; move it away"
     for attempt in (lambda: opened(folder / "logs", os.O_RDONLY), lambda: replace_file(folder / "logs", b"")):

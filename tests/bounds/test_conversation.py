@@ -190,7 +190,6 @@ def test_a_monitor_does_not_hold_up_the_others() -> None:
     assert [(one.metric, one.value) for one in delivered[0]] == [("answers", 0.0)]
 
 
-@pytest.mark.fault("`SCAN` never ends or stands still", "it is left, and what stays is named", area="replies")
 def test_a_search_for_keys_that_never_ends_is_left() -> None:
     cursors = iter(range(1, 10**9))
 

@@ -10,16 +10,6 @@ UNTIMED = [pytest.param(part, id=name) for name, part in PARTS if name not in TI
 
 
 @pytest.mark.fault(
-    "a client library gets nested lists, lists of 2^31 or negative lengths",
-    "errors of their operations",
-    area="replies",
-)
-@pytest.mark.fault(
-    "a server leaves a client library waiting, or refuses it with 1 MB",
-    "one line within the connect timeout",
-    area="replies",
-)
-@pytest.mark.fault(
     "a server redirects a client library to another host", "the library stays; no password goes there", area="replies"
 )
 @pytest.mark.parametrize("part", UNTIMED)

@@ -152,7 +152,6 @@ def test_a_server_with_cpus_of_its_own_shares_the_generators(nest_run: Path, mon
     assert "nest" not in shared["remote"]["redis"]
 
 
-@pytest.mark.fault("a file to write is a device or a record", "refused", area="disk")
 def test_what_is_no_file_and_what_the_run_consists_of_is_not_replaced(
     redis_run: Path, tmp_path: Path, monkeypatch: Patch, capsys: Print
 ) -> None:

@@ -100,7 +100,6 @@ def test_what_is_too_large_is_refused(redis: Redis, tmp_path: Path, monkeypatch:
         redis("--documents", str(file))
 
 
-@pytest.mark.fault("documents in UTF-16, half characters, 20,000 levels", "refused before any is sent", area="input")
 @pytest.mark.parametrize(
     ("content", "says"),
     [

@@ -50,7 +50,6 @@ def plan_on(url: str, experiment: str | Path, **changes: object) -> RunPlan:
     return requested_plan(requested_experiment(options), options)
 
 
-@pytest.mark.fault("the built-in experiments on your server", "all pass", area="commands")
 @pytest.mark.parametrize("mode", [{}, {"quick": True}, {"as_published": True}])
 @pytest.mark.parametrize("name", names())
 def test_the_built_in_experiments_pass(users_url: str, name: str, mode: dict[str, bool]) -> None:

@@ -117,7 +117,6 @@ def test_a_process_that_has_the_number_now_is_no_run(place: Path, sleeper: subpr
     assert enter() == []
 
 
-@pytest.mark.fault("a run in a container shares the lock's folder", "its note stays", area="users")
 def test_a_note_of_a_container_that_shares_the_folder_stays(place: Path) -> None:
     space = machine_lock._process_space() + 1
     theirs = write_note(place, 2**22 + 1, started=1, space=space)

@@ -163,7 +163,6 @@ def test_the_line_names_server_command_and_what_came(bad: str, came: str, serve:
     assert caught.value.exit_status == 3
 
 
-@pytest.mark.fault("`SCAN` never ends or stands still")
 def test_a_scan_that_stands_still_is_left() -> None:
     control, left = RedisControl(Endpoint()), [[b"7", []]] * 5
     control.call = lambda *_: left.pop()  # type: ignore[method-assign]

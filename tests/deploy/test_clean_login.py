@@ -37,7 +37,6 @@ def cleaned(folder: Path, url: str, **options: tuple[str, ...]) -> tuple[int, st
     return status, "\n".join(lines)
 
 
-@pytest.mark.fault("`clean` with `${env:NAME}` or `--secret-file`", "it logs in and prints no secret", area="secrets")
 def test_a_variable_gives_the_password(left: tuple[Path, UserRedis], monkeypatch: pytest.MonkeyPatch) -> None:
     folder, theirs = left
     monkeypatch.setenv("SHOP_LOGIN", PASSWORD)

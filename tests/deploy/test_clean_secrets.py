@@ -33,7 +33,6 @@ def folder(theirs: UserRedis, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.fault("`clean` with `${env:NAME}` or `--secret-file`")
 @pytest.mark.parametrize("reference", ["${env:CLEAN_IT}", "${secret:CLEAN_IT}"])
 def test_a_secret_is_given_as_a_reference(
     reference: str, theirs: UserRedis, folder: Path, monkeypatch: pytest.MonkeyPatch

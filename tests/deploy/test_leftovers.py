@@ -409,9 +409,6 @@ def test_nothing_is_made_that_cannot_be_noted(theirs: UserRedis, run_folder: Pat
 HALVES = ("loadstone:00000001:\ud800", "loadstone:\udfff", "\ud800")
 
 
-@pytest.mark.fault(
-    "a ledger name holds half a character", "that line is left; later lines are removed", area="leftovers"
-)
 @pytest.mark.parametrize("name", HALVES)
 def test_half_a_character_in_a_name_stops_no_removal_behind_it(name: str, user_redis: Callable[..., UserRedis]) -> None:
     theirs = user_redis()
@@ -428,7 +425,6 @@ def test_half_a_character_in_a_name_stops_no_removal_behind_it(name: str, user_r
     assert theirs.client().keys() == []
 
 
-@pytest.mark.fault("a ledger name holds half a character")
 @pytest.mark.parametrize(("field", "value"), [("address", "redis://\ud800:1/0"), ("server", "\udfff")])
 def test_half_a_character_in_an_address_sends_nothing(field: str, value: str, run_folder: Path) -> None:
     path = plant(run_folder, Place("redis", "redis://127.0.0.1:1/0", False), [Made("key", "loadstone:1")])

@@ -88,7 +88,6 @@ def test_rows_are_made_once_and_forgotten_when_no_one_uses_them(tmp_path: Path) 
     assert (part.parent.parent / "0123456789abcdef.making").exists(), "another run may be at it"
 
 
-@pytest.mark.fault("the cache's checksum of rows is damaged, a link or a pipe", "the rows are made again", area="disk")
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"rows": 5}', "link", "pipe"])
 def test_rows_whose_sum_is_damaged_are_made_again(damage: str, tmp_path: Path) -> None:
     data = required()

@@ -34,9 +34,6 @@ def test_hosts_that_are_this_machine(host: str) -> None:
     assert is_loopback(host)
 
 
-@pytest.mark.fault(
-    "a host imitates a loopback address (`127.0.0.1%2e.example.org`)", "it counts as another host", area="transport"
-)
 @pytest.mark.parametrize(
     "host",
     [
@@ -229,7 +226,6 @@ def test_an_application_connects_as_safely_as_loadstone() -> None:
             options(tls)
 
 
-@pytest.mark.fault("an application is not given its server's TLS")
 def test_the_spring_application_is_given_tls() -> None:
     manifest, _ = read_manifest(Path(__file__).parents[2] / "subjects" / "spring")
     servers = {
@@ -247,7 +243,6 @@ def test_the_spring_application_is_given_tls() -> None:
 BEHIND_LINE = {"db": Address("127.0.0.1", "4", encryption=Tls(server_name="db.example"), behind_line=True)}
 
 
-@pytest.mark.fault("an application would verify the link's address", "refused with the remedy", area="transport")
 @pytest.mark.parametrize(
     ("given", "remedy"),
     [
@@ -292,9 +287,6 @@ def test_the_nest_application_verifies_a_redis_behind_a_line_and_refuses_a_maria
         require_verifiable(manifest.environment, {"mariadb": behind}, "nest")
 
 
-@pytest.mark.fault(
-    "an application is not given its server's TLS", "a remark says so; the Spring application gets it", area="transport"
-)
 def test_an_application_that_is_not_given_tls_is_a_remark() -> None:
     manifest = Manifest.model_validate(
         {"name": "app", "run": {"command": "x"}, "environment": {"DB": "${db.address}", "R": "${r.host}"}}

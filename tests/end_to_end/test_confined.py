@@ -92,9 +92,6 @@ def test_the_prefix_of_keys_cannot_be_set(lab: Lab, theirs: tuple[redis.Redis, s
     assert "is set by loadstone, which touches only keys of its own" in done.error_line
 
 
-@pytest.mark.fault(
-    "a command that only the server knows", "the server's own description decides; no load was sent", area="commands"
-)
 def test_what_only_the_server_knows_is_refused_before_anything_is_sent(
     lab: Lab, theirs: tuple[redis.Redis, str]
 ) -> None:

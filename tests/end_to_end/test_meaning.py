@@ -52,7 +52,6 @@ def written(lab: Lab, experiment: str) -> Path:
     return path
 
 
-@pytest.mark.fault("a command names one key twice", "a warning shows how to name another key", area="load")
 @pytest.mark.fault("all reads of a comparison miss because nothing was stored")
 def test_keys_that_nothing_writes_are_said_before_anything_is_measured(lab: Lab) -> None:
     shown = plain(lab.loadstone("show", written(lab, TWICE)).out)
@@ -136,7 +135,6 @@ def test_a_row_whose_reads_all_find_nothing_is_invalid_unless_that_is_meant(here
     assert "of the reads missed" not in meant.stdout
 
 
-@pytest.mark.fault("every reply has a wrong type", "the first screen says so", area="load")
 def test_wrong_types_stand_on_the_first_screen(lab: Lab) -> None:
     wrong = EXPERIMENT.replace("MGET {keys:10}", "HGET {key} field")
     done = lab.loadstone("run", written(lab, wrong), "--quick")

@@ -90,7 +90,6 @@ def test_what_is_said_is_heard_in_its_order(fleet: DaskCluster) -> None:
     assert heard == {member.name: [{"n": n, "text": "é"} for n in range(200)] for member in fleet.members}
 
 
-@pytest.mark.fault("An agent stands still while all are sent an order", "the others get it at once", area="fleet")
 def test_what_is_sent_to_all_reaches_each_and_one_that_stands_still_holds_up_none(fleet: DaskCluster) -> None:
     heard: dict[str, list[object]] = {}
     fleet.listen("all", lambda name, message: heard.setdefault(name, []).append(message))
@@ -180,7 +179,6 @@ def test_a_killed_agent_is_known_at_once_with_how() -> None:
         assert [member.name for member in fleet.members] == ["agent-1", "agent-2"]
 
 
-@pytest.mark.fault("a run waits for an agent that was killed", "it is started again once it is called", area="fleet")
 def test_who_calls_a_killed_agent_gets_it_back() -> None:
     with local_fleet(1) as fleet:
         first = fleet.identities["agent-1"].pid
@@ -195,9 +193,6 @@ def test_who_calls_a_killed_agent_gets_it_back() -> None:
         assert fleet.identities["agent-1"].pid not in (first, os.getpid())
 
 
-@pytest.mark.fault(
-    "an agent stands still", "a call to it ends in its time; it answers again when it goes on", area="fleet"
-)
 def test_an_agent_that_stands_still_answers_no_call_and_later_does() -> None:
     with local_fleet(2) as fleet:
         process = psutil.Process(fleet.identities["agent-2"].pid)

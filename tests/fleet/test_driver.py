@@ -190,7 +190,6 @@ def test_a_clock_that_moved_in_a_trial_makes_it_invalid() -> None:
         {"type": "interval", "number": -1, "interval": {}}, {"type": "interval", "interval": {"index": "x"}},
     ],
 )  # fmt: skip
-@pytest.mark.fault("an agent writes what is no message", "the trial is invalid and names it", area="fleet")
 def test_what_is_no_message_is_that_agents_failure(said: str | dict[str, Any]) -> None:
     cluster = ScriptedCluster(2)
     cluster.agents["agent-2"].says = said

@@ -110,9 +110,6 @@ class WithSlowOne(OneMonitor):
         return super().call(member, function, *args, timeout_s=timeout_s)
 
 
-@pytest.mark.fault(
-    "A fleet's monitor is slow", "the others' figures are not delayed; its own come at the next moment", area="fleet"
-)
 def test_a_slow_monitor_does_not_delay_the_others() -> None:
     slow = Member("db-2", "tls://10.231.7.3:8787", "monitor", "db-2.example")
     fleet = FleetMonitors(WithSlowOne(BESIDE, slow), lambda _: [])

@@ -8,7 +8,6 @@ from loadstone.fleet import serving
 from loadstone.fleet.serving import ping
 
 
-@pytest.mark.fault("an agent's command is not heard of any more", "the agent ends by itself", area="fleet")
 def test_a_member_that_nobody_calls_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "TICK_S", 0.02)
     monkeypatch.setattr(serving, "SILENCE_S", 0.2)

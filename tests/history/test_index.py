@@ -90,7 +90,6 @@ def test_tags_and_notes_are_kept_in_the_folder(tmp_path: Path) -> None:
     assert found(index, archived=True) == [path.name]
 
 
-@pytest.mark.fault("a run folder from a stranger in the list of runs", "a line says what cannot be read", area="disk")
 def test_what_strangers_wrote_is_a_line_that_says_so(tmp_path: Path) -> None:
     root = tmp_path / "runs"
     theirs = run(tmp_path, "theirs", analysis={"experiment": "secret-of-theirs"})
@@ -151,7 +150,6 @@ def test_a_broken_or_foreign_index_is_made_anew(kind: str, tmp_path: Path) -> No
     assert found(Index(path.parent, file)) == [path.name]
 
 
-@pytest.mark.fault("a run folder vanishes, or is written to, while runs are listed", "the list goes on", area="disk")
 def test_folders_that_come_and_go_meanwhile(tmp_path: Path) -> None:
     root = tmp_path / "runs"
     for number in range(40):

@@ -68,7 +68,6 @@ def test_all_monitors_are_queried_at_the_same_moments_and_once_more_at_the_end()
         assert len({sample.unix_s for sample in samples}) == 1
 
 
-@pytest.mark.fault("a monitor raises", "noted once; the others go on", area="limits")
 def test_a_monitor_that_raises_is_noted_once_and_stops_no_one() -> None:
     moments, failing = Moments(3), Failing()
     with Sampler([failing, Counting()], moments, interval_s=0.02) as sampler:

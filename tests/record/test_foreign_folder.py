@@ -185,9 +185,6 @@ def test_a_list_of_runs_shows_nothing_from_behind_a_link(run: Path, tmp_path: Pa
     assert SECRET not in "".join(run_lines(list_runs(run.parent)))
 
 
-@pytest.mark.fault(
-    "`./runs` is a link, and `--resume latest`", "the run behind the link continues, whatever `--out` was", area="disk"
-)
 def test_the_newest_run_is_found_behind_a_linked_folder_of_runs(run: Path, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "runs").symlink_to(tmp_path / "runs")
@@ -196,7 +193,6 @@ def test_the_newest_run_is_found_behind_a_linked_folder_of_runs(run: Path, tmp_p
     assert len(read_run(newest).trials) == 2
 
 
-@pytest.mark.fault("`./runs` is a link, and `--resume latest`")
 def test_a_run_that_goes_on_is_the_one_that_was_found_first(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,7 +266,6 @@ def test_planted_texts_are_text_in_every_format(run: Path) -> None:
     assert not set(done.stdout + done.stderr) & set("\x1b\x07\x9b\u202e")
 
 
-@pytest.mark.fault("a run's folder contains a command without experiment", "one line", area="disk")
 @pytest.mark.parametrize("command", ["loadstone run", "loadstone run --resume ."])
 def test_a_command_that_names_no_experiment_is_one_line(command: str, tmp_path: Path) -> None:
     """It led to itself until the stack was full."""

@@ -23,7 +23,6 @@ fn stop_ends_a_drive_soon_and_the_record_says_so() {
     }
 }
 
-/// Fault: a server is silent when a drive ends or stops
 #[test]
 fn stop_does_not_wait_for_a_silent_server() {
     let server = server(|options| options.fault = Some(Fault::Silence { nth: 1 }));

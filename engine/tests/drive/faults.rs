@@ -35,7 +35,6 @@ fn a_server_that_does_not_answer_a_command() {
     assert!(outcome.record.total.ok > 20);
 }
 
-/// Fault (load): a server is silent when a drive ends or stops: the drive ends in time
 #[test]
 fn a_server_that_is_silent_when_the_drive_ends() {
     let changes = json!({

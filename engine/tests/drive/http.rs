@@ -109,7 +109,6 @@ fn every_framing_is_read() {
     assert_eq!((outcome.record.total.ok, outcome.errors()), (200, 0));
 }
 
-/// Fault: a reply comes in pieces
 #[test]
 fn replies_in_pieces_are_whole_only_at_their_last_byte() {
     let pieces = [
@@ -192,7 +191,6 @@ fn a_reply_that_does_not_come_is_a_timeout() {
     assert_eq!((outcome.record.total.ok, outcome.record.total.timeouts, outcome.errors()), (199, 1, 0));
 }
 
-/// Fault (replies): bytes that answer no request: the connection is given up
 #[test]
 fn bytes_that_no_request_is_due_for_answer_nothing() {
     let twice = text(200, "", "one") + &text(200, "", "two");

@@ -86,7 +86,6 @@ def test_one_that_ends_at_once_says_why_in_one_line(
     assert podman_found.ours() == []
 
 
-@pytest.mark.fault("options in the place of an image or program", "refused", area="drivers")
 @pytest.mark.parametrize(
     "image",
     [
@@ -107,7 +106,6 @@ def test_an_image_is_a_name_and_no_option(image: str) -> None:
         ContainerSettings(image=image)
 
 
-@pytest.mark.fault("options in the place of an image or program")
 def test_a_program_is_one_word_of_a_command_line(
     podman_found: Podman, hostile_image: str, context: DeployContext, tmp_path: Path
 ) -> None:

@@ -95,7 +95,6 @@ def test_a_killed_one_leaves_no_secret_in_its_log(tmp_path: Path, whom: str) -> 
     process.close()
 
 
-@pytest.mark.fault("a log's disk is full", "the application is not delayed", area="secrets")
 def test_a_log_that_cannot_be_written_does_not_hold_it_up(tmp_path: Path) -> None:
     done = tmp_path / "done"
     program = f"import os; os.write(1, b'x' * 500_000); open({str(done)!r}, 'w').close()"

@@ -211,7 +211,6 @@ NAN = json.dumps(INTERVAL).replace('"duration_s": 1.0', '"duration_s": NaN').enc
 HUGE = json.dumps(INTERVAL).replace('"users"', f'"users": {"9" * 10**6}, "others"').encode() + b"\n"
 
 
-@pytest.mark.fault("a driver reports impossible figures", "refused", area="drivers")
 @pytest.mark.parametrize(
     ("hostile", "said"),
     [
@@ -291,7 +290,6 @@ def test_one_that_goes_on_after_an_order_to_stop_is_given_up(monkeypatch: pytest
     assert program.ended
 
 
-@pytest.mark.fault("a server leaves a client library waiting, or refuses it with 1 MB")
 def test_a_message_of_1_mb_becomes_its_beginning() -> None:
     with pytest.raises(DriverRefused) as refused:
         drive(FAILED | {"message": "ERR \x1b[2J" + "y" * 10**6})

@@ -174,11 +174,6 @@ def sick(**figures: object) -> rogues.Speak:
     return rogues.memcached(lambda line, _: reported if line.startswith(b"stats") else None)
 
 
-@pytest.mark.fault(
-    "memcached reports `limit_maxbytes` as `huge`, `-1` or `nan`",
-    "the figure is named and not counted as 0",
-    area="replies",
-)
 @pytest.mark.parametrize("figure", ["limit_maxbytes", "bytes", "curr_items", "evictions"])
 @pytest.mark.parametrize("text", ["huge", "-1", "9" * 30, "1e9"])
 def test_a_figure_that_is_none_is_named_and_not_taken_for_zero(figure: str, text: str, tmp_path: Path) -> None:
@@ -201,7 +196,6 @@ def test_a_reply_that_cannot_be_read_is_shown_and_not_what_python_says_of_it() -
         control.keys()
 
 
-@pytest.mark.fault("memcached reports `limit_maxbytes` as `huge`, `-1` or `nan`")
 @pytest.mark.parametrize("text", ["nan", "infinity", "-inf"])
 def test_a_snapshot_holds_no_figure_that_is_none(text: str) -> None:
     counted = [f"{name}_{end}" for name in ("get", "delete", "incr", "decr") for end in ("hits", "misses")]
@@ -214,7 +208,6 @@ def test_a_snapshot_holds_no_figure_that_is_none(text: str) -> None:
         control.snapshot()
 
 
-@pytest.mark.fault("a ledger names 10^18 memcached keys", "they are named and left; nothing is sent", area="leftovers")
 def test_keys_that_no_one_could_count_are_not_tried_one_by_one() -> None:
     asked: list[bytes] = []
 
@@ -230,9 +223,6 @@ def test_keys_that_no_one_could_count_are_not_tried_one_by_one() -> None:
     assert sum(line.startswith(b"md ") for line in asked) == 2000
 
 
-@pytest.mark.fault(
-    "a run would store more memcached keys than it could remove", "refused before it begins", area="leftovers"
-)
 def test_a_run_whose_keys_could_not_be_removed_is_refused(tmp_path: Path) -> None:
     with rogues.rogue(sick()) as port:
         url = f"memcached://127.0.0.1:{port}"

@@ -223,7 +223,6 @@ def test_a_ca_file_that_is_not_there() -> None:
         inspect_server(parse_url("rediss://localhost?ca_file=/nowhere/ca.pem"))
 
 
-@pytest.mark.fault("a Redis is stopped before the run", "one line says how long it has not answered", area="replies")
 def test_a_server_that_stands_still_is_named_as_such(user_redis: Start) -> None:
     """SIGSTOP of a real one: it accepts, and answers nothing."""
     server = user_redis()

@@ -324,7 +324,6 @@ def naming(host: str, replicas: int = 0) -> rogues.Speak:
     return rogues.redis(answer)
 
 
-@pytest.mark.fault("a cluster announces a million nodes, a Sentinel 300,000 replicas")
 def test_more_replicas_than_a_primary_has_are_refused() -> None:
     with rogues.rogue(naming("127.0.0.1", 30_000)) as port:
         watched = parse_sentinel_url(f"redis+sentinel://127.0.0.1:{port}/{NAME}")

@@ -152,7 +152,6 @@ def test_what_no_node_says_is_one_line(replies: dict[str, Any]) -> None:
     assert "\x1b" not in str(refused.value)
 
 
-@pytest.mark.fault("a cluster announces a million nodes, a Sentinel 300,000 replicas", "refused", area="replies")
 def test_more_nodes_than_a_cluster_has_are_refused_before_they_are_looked_at() -> None:
     many = b"".join(line(f"10.0.0.1:{1 + number % 60_000}@1", "slave") for number in range(20_000))
     with pytest.raises(UserError, match=r"it announces 20,000 nodes; at most 1,000 are loaded"):

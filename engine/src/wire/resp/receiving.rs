@@ -271,7 +271,6 @@ mod tests {
         }
     }
 
-    /// Fault (replies): messages of another channel or stream, too early or too many: counted as others', or the connection is given up
     #[test]
     fn a_message_of_another_channel_is_none_of_ours() {
         let mut one = ready("subscribe", "resp2", b"+OK\r\n*3\r\n$9\r\nsubscribe\r\n$3\r\nk:0\r\n:1\r\n");
@@ -280,7 +279,6 @@ mod tests {
         assert_eq!(messages, ["", "hello"], "it is counted, and not read");
     }
 
-    /// Fault: messages of another channel or stream, too early or too many
     #[test]
     fn what_comes_before_the_subscription_is_confirmed_does_not_confirm_it() {
         let message = "*3\r\n$7\r\nmessage\r\n$3\r\nk:0\r\n$5\r\nhello\r\n";
@@ -293,7 +291,6 @@ mod tests {
         }
     }
 
-    /// Fault: messages of another channel or stream, too early or too many
     #[test]
     fn entries_of_another_stream_end_it() {
         let entries = "*1\r\n*2\r\n$3\r\nk:1\r\n*1\r\n*2\r\n$3\r\n1-0\r\n*2\r\n$1\r\nm\r\n$1\r\nx\r\n";
@@ -301,7 +298,6 @@ mod tests {
         assert!(taken(&mut one, entries.as_bytes()).is_err());
     }
 
-    /// Fault: messages of another channel or stream, too early or too many
     #[test]
     fn a_message_larger_than_any_that_is_sent_ends_it() {
         let greeting = b"+OK\r\n*3\r\n$9\r\nsubscribe\r\n$3\r\nk:0\r\n:1\r\n";

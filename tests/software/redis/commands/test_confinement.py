@@ -215,7 +215,6 @@ def test_a_renamed_command_is_what_it_was(user_redis: Start) -> None:
         assert "it reaches keys that it does not name" in refusal(arguments("GET {key}"), server)
 
 
-@pytest.mark.fault("`COMMAND` is forbidden, missing or nonsense", "loadstone's table decides", area="commands")
 def test_a_user_who_may_not_ask_is_confined_by_our_table(user_redis: Start) -> None:
     theirs = user_redis()
     with theirs.client() as client:
@@ -250,7 +249,6 @@ def answering() -> Iterator[Callable[[bytes], str]]:
         yield start
 
 
-@pytest.mark.fault("`COMMAND` is forbidden, missing or nonsense")
 @pytest.mark.parametrize(
     "answer",
     [
@@ -284,7 +282,6 @@ def test_a_prefix_of_others_is_refused() -> None:
     assert "{key} begins with 'shop:'" in refusal(["SET", "{key}", "x"], prefix="shop:")
 
 
-@pytest.mark.fault("line breaks and NUL in arguments", "they stay in their argument", area="commands")
 @pytest.mark.parametrize("text", ["a\r\n*1\r\n$8\r\nFLUSHALL\r\n", "\x00", "é🂡", "loadstone:\r\nFLUSHALL"])
 def test_odd_bytes_stay_in_their_argument(user_redis: Start, text: str) -> None:
     """RESP gives each argument its length, so that nothing in one ends it."""

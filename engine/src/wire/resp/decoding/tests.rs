@@ -83,7 +83,6 @@ fn a_text_framed_as_the_last_one_was_is_what_decoding_finds() {
     }
 }
 
-/// Fault (replies): a reply comes in pieces: it counts at its last byte
 #[test]
 fn every_reply_cut_at_every_byte_is_incomplete() {
     for text in REPLIES {
