@@ -46,6 +46,8 @@ class ScriptedAgent:
     says: str | dict[str, Any] | None = None
     """In the place of its first interval."""
     drain_s: float = 0.0
+    first_drain_s: float | None = None
+    """Of the first slice alone, as where a link was down for a while; None: as of the others."""
     """What each of its slices takes to be drained."""
     plans: list[list[Plan]] = field(default_factory=list)
     """Of each drive."""
@@ -159,7 +161,10 @@ class ScriptedCluster:
         stopped = "stopped on request" if agent.stopped.is_set() else agent.stops
         done = []
         for record in records:
-            slices = tuple(replace(one, drained_s=one.end_s + agent.drain_s) for one in record.slices)
+            took_s = [agent.drain_s] * len(record.slices)
+            if took_s and agent.first_drain_s is not None:
+                took_s[0] = agent.first_drain_s
+            slices = tuple(replace(one, drained_s=one.end_s + s) for one, s in zip(record.slices, took_s, strict=True))
             began = {"started_monotonic_ns": begin_ns + agent.late_ns, "stopped": stopped, "slices": slices}
             done.append(record.model_copy(update=began).model_dump(mode="json"))
         self.say(agent, drive, "records", records=done)

@@ -333,6 +333,16 @@ def test_slices_that_drain_slowly_get_more_time_in_the_next_rounds() -> None:
     assert pauses == pytest.approx([fleet_driver.PAUSE_S, 0.6, fleet_driver.PAUSE_S])
 
 
+def test_one_slice_that_drained_slowly_lengthens_no_other() -> None:
+    cluster = ScriptedCluster(2)
+    driver, rounds = fleet(cluster), RoundsOptions(orders=ORDERS * 10)
+    cluster.agents["agent-2"].first_drain_s = 5.0
+    for _ in range(2):
+        driver.drive([plan(), plan(seed=2)], lambda *_: None, rounds)
+    timetables = [agent.rounds.timetable for agent in cluster.agents.values() if agent.rounds is not None]
+    assert [one.pause_s for one in timetables if one is not None] == pytest.approx([fleet_driver.PAUSE_S] * 2)
+
+
 def test_rounds_of_applications_that_stand_still_are_refused() -> None:
     paused = ((ProcessOfDrive(pid=1, started_ticks=1),), ())
     with pytest.raises(DriveFailed, match="applications cannot stand still"):

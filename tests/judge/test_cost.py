@@ -198,6 +198,15 @@ def test_each_process_counts_once(synthetic: Any, observed: list[str], counted: 
     assert parts_with_cost(made.model_copy(update={"cpu_s": dict.fromkeys(observed, 0.1)})) == counted
 
 
+def test_a_trial_that_hardly_asked_a_server_leaves_the_row_its_cost(synthetic: Any) -> None:
+    kinds = {**REDIS, "app": "subject"}
+    made: TrialRecord = with_facts(synthetic.make_trial(), kinds=kinds)
+    asked, hardly, never = (made.model_copy(update={"cpu_s": {"app": 2.0, "redis": s}}) for s in (1.0, 0.03, 0.0))
+    assert set(costs_of([asked, hardly])) == {"app", "redis"}
+    assert set(costs_of([hardly, hardly])) == {"app"}
+    assert set(costs_of([never, hardly])) == {"app"}
+
+
 def test_a_node_that_one_trial_did_not_observe_leaves_no_verdict(synthetic: Any) -> None:
     whole: TrialRecord = with_facts(synthetic.make_trial(), kinds=REDIS)
     both, one = (

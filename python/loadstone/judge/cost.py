@@ -58,10 +58,32 @@ Parts = tuple[str, ...]
 
 
 def parts_with_cost(trial: TrialRecord) -> dict[str, Parts]:
-    """Server, application or driver -> the parts of the record whose CPU is its own.
+    """Server, application or driver -> the parts of the record whose CPU is its own; see `common_parts`."""
+    return {name: parts for name, (parts,) in common_parts([trial]).items()}
 
-    Those of the machine, of lines, of loadstone itself and of servers that stand beside it idle are none. The generator
-    is one where it is a program with a client library: that is measured then. Of a cluster the nodes count.
+
+def common_parts(trials: Sequence[TrialRecord]) -> dict[str, list[Parts]]:
+    """Server, application or driver -> the parts of the record whose CPU is its own, in each trial.
+
+    Of those that all trials have, and that used a part worth the name of what all used together: one trial in which a
+    server was hardly asked does not take its cost from the others. In the order in which a request meets them: client
+    library, application, servers.
+    """
+    each = [_owned(trial) for trial in trials]
+    common = [name for name in (each[0] if each else {}) if all(name in parts for parts in each)]
+    used_s = {
+        name: sum(trial.cpu_s[part] for trial, parts in zip(trials, each, strict=True) for part in parts[name])
+        for name in common
+    }
+    kinds = trials[0].facts.kinds if trials else {}
+    common.sort(key=lambda name: (name != DRIVER, kinds.get(name) != SUBJECT))
+    least_s = LEAST_SHARE * sum(used_s.values())
+    return {name: [parts[name] for parts in each] for name in common if used_s[name] >= least_s}
+
+
+def _owned(trial: TrialRecord) -> dict[str, Parts]:
+    """Those of the machine, of lines, of loadstone itself and of servers that stand beside it idle are none. The
+    generator is one where it is a program with a client library: that is measured then. Of a cluster the nodes count.
     """
     names = {name for name, kind in trial.facts.kinds.items() if kind not in (HOST, LINK, _DRIVER_KIND)}
     found: dict[str, set[str]] = {}
@@ -71,8 +93,7 @@ def parts_with_cost(trial: TrialRecord) -> dict[str, Parts]:
     costs = {owner: _processes(owner, parts) for owner, parts in sorted(found.items())}
     if trial.facts.drive is not None and trial.facts.drive.program is not None and DRIVER in trial.cpu_s:
         costs[DRIVER] = (DRIVER,)
-    used_s = {owner: sum(trial.cpu_s[part] for part in parts) for owner, parts in costs.items()}
-    return {owner: parts for owner, parts in costs.items() if used_s[owner] >= LEAST_SHARE * sum(used_s.values())}
+    return costs
 
 
 def _processes(owner: str, parts: set[str]) -> Parts:
@@ -87,10 +108,9 @@ def costs_of(trials: Sequence[TrialRecord]) -> dict[str, Cost]:
     """What a correct reply of a condition cost each part, over its trials; parts that one of them lacks are left out.
 
     From slices where all trials were measured in turns, else from whole trials. What the driver did not observe in
-    slices has no cost: its CPU is known for all conditions together that take turns. In the order in which a request
-    meets them: client library, application, servers.
+    slices has no cost: its CPU is known for all conditions together that take turns. In the order of `common_parts`.
     """
-    costs = {name: _cost(trials, [parts]) for name, parts in _common_parts(trials).items()}
+    costs = {name: _cost(trials, [parts]) for name, parts in common_parts(trials).items()}
     return {name: cost for name, cost in costs.items() if cost is not None}
 
 
@@ -98,17 +118,8 @@ def whole_cost(trials: Sequence[TrialRecord], costs: Mapping[str, Cost]) -> Cost
     """What a correct reply cost all parts of `costs_of` together, with the interval of their sum; None for no part."""
     if len(costs) <= 1:
         return next(iter(costs.values()), None)
-    parts = _common_parts(trials)
+    parts = common_parts(trials)
     return _cost(trials, [parts[name] for name in costs])
-
-
-def _common_parts(trials: Sequence[TrialRecord]) -> dict[str, list[Parts]]:
-    """Owner -> its parts in each trial, of those that all trials have."""
-    each = [parts_with_cost(trial) for trial in trials]
-    common = [name for name in (each[0] if each else {}) if all(name in parts for parts in each)]
-    kinds = trials[0].facts.kinds if trials else {}
-    common.sort(key=lambda name: (name != DRIVER, kinds.get(name) != SUBJECT))
-    return {name: [parts[name] for parts in each] for name in common}
 
 
 def _cost(trials: Sequence[TrialRecord], owners: Sequence[Sequence[Parts]]) -> Cost | None:

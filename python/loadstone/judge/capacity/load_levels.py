@@ -6,7 +6,7 @@ from statistics import median
 from typing import Literal
 
 from loadstone.bounds.numbers import whole_number
-from loadstone.judge.cost import parts_with_cost
+from loadstone.judge.cost import common_parts
 from loadstone.judge.stations import stations_of
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.utilisation import busy_parts, place_cpus
@@ -144,12 +144,10 @@ def _placed(name: str, part: PartLoad, cpus_of: Mapping[Place, int], apart: Coll
 def _parts(found: Sequence[TrialEvidence], replies: float) -> dict[str, PartLoad]:
     """Of those that every trial has. The generator is one of them, and the thread of a line, which works on its CPUs:
     both take a part of each response time."""
-    costs = [parts_with_cost(one.trial) for one in found]
-    names = [name for name in costs[0] if name != DRIVER and all(name in each for each in costs)]
     parts = {}
-    for name in names:
-        spent_s = sum(one.trial.cpu_s[part] for one, cost in zip(found, costs, strict=True) for part in cost[name])
-        if spent_s > _BENEATH_S:
+    for name, owned in common_parts([one.trial for one in found]).items():
+        spent_s = sum(one.trial.cpu_s[part] for one, its in zip(found, owned, strict=True) for part in its)
+        if name != DRIVER and spent_s > _BENEATH_S:
             parts[name] = _server(name, spent_s / replies, found[-1])
     lines = [name for name, kind in found[0].facts.kinds.items() if kind == LINK]
     for line in lines:
