@@ -41,8 +41,8 @@ CREATE TABLE runs (
 CREATE TABLE figures (place TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, figures TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX newest ON runs (archived, began DESC, number DESC);
 """
-_BATCH = 50
-"""So many lines are written at once, and then are seen by others."""
+_BATCH = 25
+"""So many folders are read, and then their lines are written at once: no one waits while a folder is read."""
 _WAIT_S = 5.0
 
 
@@ -75,15 +75,27 @@ class Index:
         self._file = file or _file_of(self._of)
         self._memory: sqlite3.Connection | None = None
         self._one = threading.RLock()
+        """Held while the table is made anew, or used where it stands in memory."""
+        self._reads = threading.Lock()
+        """Held by the thread that reads folders."""
+        self._made = 0
+        """How often it was made anew."""
 
-    def renew(self, deadline_s: float | None = None, words_of: Callable[[RunRow], str] | None = None) -> Renewed:
+    def renew(
+        self,
+        deadline_s: float | None = None,
+        words_of: Callable[[RunRow], str] = lambda _: "",
+        tell: Callable[[int], None] = lambda _: None,
+    ) -> Renewed:
         """Read the folders that are new or changed, the newest first, and forget those that are gone.
 
-        `deadline_s`: of `time.monotonic`; what is not read by then is left for the next time. `words_of`: what of a
-        line is searched beside its own words: the sentences that a report makes of it.
+        Args:
+            deadline_s: of `time.monotonic`; what is not read by then is left for the next time.
+            words_of: what of a line is searched beside its own words: the sentences that a report makes of it.
+            tell: told now and then how many folders are still to be read.
         """
-        with self._one:
-            return self._anew_if_broken(lambda: self._renew(deadline_s, words_of or (lambda _: "")))
+        with self._reads:
+            return self._anew_if_broken(lambda: self._renew(deadline_s, words_of, tell))
 
     def find(self, query: Query, most: int, skip: int = 0) -> Page:
         """The runs that a query finds, the newest first."""
@@ -99,8 +111,7 @@ class Index:
                 ).fetchall()
                 return Page(tuple(_row(line, bool(running)) for line, running in lines), total)
 
-        with self._one:
-            return self._anew_if_broken(found)
+        return self._anew_if_broken(found)
 
     def counts(self, column: str) -> list[tuple[str, int]]:
         """The experiments, verdicts or tags that there are, and how many runs have each; the most frequent first."""
@@ -114,8 +125,7 @@ class Index:
                         numbers[word] = numbers.get(word, 0) + 1
             return sorted(numbers.items(), key=lambda one: (-one[1], one[0]))
 
-        with self._one:
-            return self._anew_if_broken(counted)
+        return self._anew_if_broken(counted)
 
     def kept_figures(self, place: str, now: str) -> str | None:
         """What was kept of a run's figures, if its folder is as it was then (`row.fingerprint`)."""
@@ -125,8 +135,7 @@ class Index:
                 found = base.execute("SELECT fingerprint, figures FROM figures WHERE place = ?", (place,)).fetchone()
                 return str(found[1]) if found is not None and found[0] == now else None
 
-        with self._one:
-            return self._anew_if_broken(kept)
+        return self._anew_if_broken(kept)
 
     def keep_figures(self, place: str, now: str, figures: str) -> None:
         """Keep what took long to compute of a run."""
@@ -136,8 +145,7 @@ class Index:
                 base.execute("INSERT OR REPLACE INTO figures VALUES (?, ?, ?)", (place, now, figures))
                 base.commit()
 
-        with self._one:
-            self._anew_if_broken(keep)
+        self._anew_if_broken(keep)
 
     def forget(self) -> None:
         """Have everything read again."""
@@ -148,70 +156,84 @@ class Index:
             if self._file is not None:
                 self._make()
 
-    def _renew(self, deadline_s: float | None, words_of: Callable[[RunRow], str]) -> Renewed:
+    def _renew(
+        self, deadline_s: float | None, words_of: Callable[[RunRow], str], tell: Callable[[int], None]
+    ) -> Renewed:
         folders = {whole_text(path.name): path for path in run_folders(self.root)}
         if not (self.root / ARCHIVE).is_symlink():
             archived = run_folders(self.root / ARCHIVE)
             folders |= {f"{ARCHIVE}/{whole_text(path.name)}": path for path in archived}
+        now = {place: fingerprint(path) for place, path in folders.items()}
         with self._connected() as base:
             known = dict(base.execute("SELECT place, fingerprint FROM runs"))
-            for place in known.keys() - folders.keys():
-                base.execute("DELETE FROM runs WHERE place = ?", (place,))
-                base.execute("DELETE FROM figures WHERE place = ?", (place,))
             running = {row[0] for row in base.execute("SELECT place FROM runs WHERE running")}
-            changed = []
-            for place, path in folders.items():
-                now = fingerprint(path)
-                if known.get(place) != now:
-                    changed.append((place, path, now))
-                elif place in running and not is_written(path):
-                    base.execute("UPDATE runs SET running = 0 WHERE place = ?", (place,))
-            base.commit()
-            read = 0
-            for number, (place, path, now) in enumerate(changed, start=1):
-                row = read_row(path, archived=path.parent != self.root)
-                base.execute(
-                    f"INSERT OR REPLACE INTO runs VALUES ({','.join('?' * 11)})", _line(place, now, row, words_of)
-                )
-                read = number
-                if number % _BATCH == 0:
-                    base.commit()
-                if deadline_s is not None and time.monotonic() > deadline_s:
+        gone = [(place,) for place in known.keys() - folders.keys()]
+        changed = [place for place in folders if known.get(place) != now[place]]
+        ended = [(place,) for place in running.intersection(folders) if not is_written(folders[place])]
+        if gone or ended:
+            with self._connected() as base:
+                base.executemany("DELETE FROM runs WHERE place = ?", gone)
+                base.executemany("DELETE FROM figures WHERE place = ?", gone)
+                base.executemany("UPDATE runs SET running = 0 WHERE place = ?", ended)
+                base.commit()
+        read, is_late = 0, False
+        while read < len(changed) and not is_late:
+            lines = []
+            for place in changed[read : read + _BATCH]:
+                row = read_row(folders[place], archived=folders[place].parent != self.root)
+                lines.append(_line(place, now[place], row, words_of))
+                if is_late := deadline_s is not None and time.monotonic() > deadline_s:
                     break
-            base.commit()
+            with self._connected() as base:
+                base.executemany(f"INSERT OR REPLACE INTO runs VALUES ({','.join('?' * 11)})", lines)
+                base.commit()
+            read += len(lines)
+            tell(len(changed) - read)
         return Renewed(read, len(changed) - read)
 
     def _anew_if_broken(self, use: Callable[[], T]) -> T:
         """What `use` gives; of a broken or foreign index, after it was made anew; without a disk, from memory."""
+        made = self._made
         try:
             return use()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             if self._file is None:
                 raise
-            broken = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
-            try:
-                if broken or not _is_locked(error):
-                    self._make()
-                return use()
-            except (sqlite3.Error, OSError):
-                self._file = None  # a disk that is full, a file that others hold: the folders are still there
-                return use()
-        except OSError:
-            self._file = None
+            with self._one:
+                self._mend(error, made)
+        try:
             return use()
+        except (sqlite3.Error, OSError):
+            self._file = None  # a disk that is full, a file that others hold: the folders are still there
+            return use()
+
+    def _mend(self, error: sqlite3.Error | OSError, made: int) -> None:
+        """Make the index anew after an error, unless another thread did since it was `made` for so many times."""
+        if self._made != made:
+            return
+        try:
+            if isinstance(error, OSError):
+                self._file = None
+            elif not isinstance(error, sqlite3.OperationalError) or not _is_locked(error):
+                self._make()
+        except (sqlite3.Error, OSError):
+            self._file = None
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """A connection to the index, which is made if it is not there."""
-        if self._file is None:
-            if self._memory is None:
-                self._memory = sqlite3.connect(":memory:", check_same_thread=False)
-                _make_tables(self._memory, self._of)
-            yield self._memory
+        if (file := self._file) is None:
+            with self._one:
+                if self._memory is None:
+                    self._memory = sqlite3.connect(":memory:", check_same_thread=False)
+                    _make_tables(self._memory, self._of)
+                yield self._memory
             return
-        if not self._file.exists():
-            self._make()
-        base = sqlite3.connect(self._file, timeout=_WAIT_S)
+        if not file.exists():
+            with self._one:
+                if not file.exists():
+                    self._make()
+        base = sqlite3.connect(file, timeout=_WAIT_S)
         try:
             base.execute("PRAGMA trusted_schema = OFF")
             _require_of(base, self._of)
@@ -221,8 +243,9 @@ class Index:
 
     def _make(self) -> None:
         """Put an empty index in the place of what is there, whole or not at all."""
-        assert self._file is not None
-        beside = self._file.with_name(f".{self._file.name}.{os.urandom(4).hex()}.new")
+        if (file := self._file) is None:  # another thread found that there is no disk for it
+            return
+        beside = file.with_name(f".{file.name}.{os.urandom(4).hex()}.new")
         try:
             os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
             base = sqlite3.connect(beside)
@@ -230,7 +253,8 @@ class Index:
                 _make_tables(base, self._of)
             finally:
                 base.close()
-            beside.replace(self._file)
+            beside.replace(file)
+            self._made += 1
         finally:
             beside.unlink(missing_ok=True)
 

@@ -10,12 +10,11 @@ from starlette.routing import Route
 
 from loadstone.analyse.over_runs import metrics_of, over_runs, places_of
 from loadstone.history.figures import collect
-from loadstone.history.lines import words_of
 from loadstone.history.query import Query
 from loadstone.report import format as fmt
 from loadstone.report.charts.over_runs_chart import figure_name, interval_text, over_runs_chart
 from loadstone.serve.comparing import drawn
-from loadstone.serve.history import WAITS_S, index_of
+from loadstone.serve.history import renewed_index
 from loadstone.serve.pages import page
 from loadstone.serve.place import place_of
 
@@ -30,8 +29,7 @@ def _figures(request: Request) -> Response:
     place = place_of(request)
     if place.only_run is not None:
         raise HTTPException(404)
-    index = index_of(place.runs)
-    index.renew(time.monotonic() + WAITS_S, words_of)
+    index, _left = renewed_index(place.runs)
     experiments = [name for name, number in index.counts("experiment") if name and number > 1]
     asked = {name: request.query_params.get(name, "")[:_LETTERS_MAX] for name in ("experiment", "place", "metric")}
     experiment = asked["experiment"] or (experiments[0] if experiments else "")

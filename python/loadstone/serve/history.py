@@ -1,7 +1,5 @@
 """All runs of the folder: what each found, what was written about it; picked, archived, removed."""
 
-import threading
-import time
 from collections.abc import Mapping
 from functools import cache
 from math import ceil
@@ -17,6 +15,7 @@ from starlette.routing import Route
 from loadstone.history.index import Index
 from loadstone.history.lines import headline_of, state_of, words_of
 from loadstone.history.query import VERDICTS, parse_query
+from loadstone.history.reader import Reader
 from loadstone.history.row import RunRow
 from loadstone.language import _
 from loadstone.record.removal import archive_run, remove_run, restore_run
@@ -37,25 +36,31 @@ _CHOICES = 30
 
 def newest_rows(root: Path, most: int) -> tuple[RunRow, ...]:
     """The newest runs of a folder, as the list has them."""
-    index = index_of(root)
-    index.renew(time.monotonic() + WAITS_S, words_of)
-    return index.find(parse_query(""), most).rows
+    return renewed_index(root)[0].find(parse_query(""), most).rows
+
+
+def renewed_index(root: Path) -> tuple[Index, int]:
+    """The index of a folder of runs, one for all requests; and how many folders are still to be read into it."""
+    reader = _reader_of(root)
+    return reader.index, reader.renew(WAITS_S)
+
+
+def index_of(root: Path) -> Index:
+    """The index of a folder of runs as it is."""
+    return _reader_of(root).index
 
 
 @cache
-def index_of(root: Path) -> Index:
-    """The index of a folder of runs, one for all requests."""
-    return Index(root)
+def _reader_of(root: Path) -> Reader:
+    return Reader(Index(root), words_of)
 
 
 def _list(request: Request) -> Response:
     place = place_of(request)
     if place.only_run is not None:
         raise HTTPException(404)
-    index, archived = index_of(place.runs), request.query_params.get("archived") == "1"
-    renewed = index.renew(time.monotonic() + WAITS_S, words_of)
-    if renewed.left:
-        _read_rest(place.runs)
+    archived = request.query_params.get("archived") == "1"
+    index, left = renewed_index(place.runs)
     find = request.query_params.get("find", "")
     query = parse_query(find, archived=archived)
     number = _page_number(request.query_params.get("page", "1"))
@@ -65,7 +70,7 @@ def _list(request: Request) -> Response:
         "history.html",
         rows=[_shown(row) for row in found.rows],
         total=found.total,
-        left=renewed.left,
+        left=left,
         find=query.text,
         archived=archived,
         number=number,
@@ -107,23 +112,6 @@ def _size(size_bytes: int) -> str:
         if size_bytes >= factor:
             return f"{size_bytes / factor:.1f} {unit}"
     return f"{size_bytes / 1e3:.0f} kB"
-
-
-_reading = threading.Lock()
-
-
-def _read_rest(root: Path) -> None:
-    """Go on reading folders while the page is looked at; one thread at a time."""
-
-    def read() -> None:
-        try:
-            while index_of(root).renew(time.monotonic() + WAITS_S, words_of).left:
-                time.sleep(0.01)  # others want the index, too
-        finally:
-            _reading.release()
-
-    if _reading.acquire(blocking=False):
-        threading.Thread(target=read, name="history", daemon=True).start()
 
 
 def _ask(request: Request) -> Response:
