@@ -1,9 +1,10 @@
 """What viewers of a run's page cost what is measured: the generator's CPU a request and its P99, none against ten.
 
-    scripts/bench viewers [--seconds 200] [--rate 20000] [--viewers 10]
+    scripts/bench viewers [--seconds 140] [--rate 20000] [--viewers 10] [--keep]
 
-One run under a fixed rate; beside it a server of pages, and in turns (in a random order within each pair of turns) no
-viewer and ten that read its stream. CPU a request: the engine's own threads' time by the intervals, and by /proc.
+One run under a fixed rate; beside it a server of pages. In turns, in a random order within each round of them: no
+viewer; viewers that only hold the page's stream, so that what is added is the server's work alone; and viewers that
+read it, in a process on the same CPUs. CPU a request: the engine's own threads' time by the intervals, and by /proc.
 """
 
 import argparse
@@ -14,29 +15,48 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
+from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
 from loadstone.judge.statistics.signed_rank import typical_interval
 
-TURN_S, SETTLES_S = 7.0, 1.5
+TURN_S, SETTLES_S = 6.0, 1.0
+KINDS = ("none", "held", "read")
+"""No viewer; viewers that hold the stream and read nothing; viewers that read it."""
+SHOWN = ("cpu_us", "p99_us", "p50_us", "command_cpus", "pages_cpus", "readers_cpus", "busy_cpus")
+READER = """
+import json, select, socket, sys
+host, port, path, cookie, count, reads = json.loads(sys.argv[1])
+opened = [socket.create_connection((host, port)) for _ in range(count)]
+for one in opened:
+    one.sendall(f"GET {path} HTTP/1.1\\r\\nHost: {host}:{port}\\r\\nCookie: {cookie}\\r\\n\\r\\n".encode())
+    assert one.recv(4096).startswith(b"HTTP/1.1 200")
+print("there", flush=True)
+poller = select.poll()
+for one in opened:
+    poller.register(one, select.POLLIN if reads else 0)
+while True:
+    for fd, _ in poller.poll():
+        opened[[one.fileno() for one in opened].index(fd)].recv(1 << 20)
+"""
 RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> None:
     """Drive, watch in turns, and print what differs; the turns go to bench/results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=200)
+    parser.add_argument("--seconds", type=int, default=140)
     parser.add_argument("--rate", type=int, default=20_000)
     parser.add_argument("--viewers", type=int, default=10)
-    parser.add_argument("--keep", action="store_true", help="write the turns to bench/results")
+    parser.add_argument("--keep", action="store_true", help="add the turns to bench/results")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         runs = Path(made, "runs")
@@ -44,16 +64,18 @@ def main() -> None:
             turns = in_turns(run, runs, base, cookies, server, options.viewers)
         (folder,) = runs.iterdir()
         measured = figures(folder, turns)
-    for name in ("cpu_us", "p99_us", "command_cpus", "pages_cpus"):
-        none, many = (
-            [turn[name] for turn in measured if bool(turn["viewers"]) is watched] for watched in (False, True)
-        )
-        print(f"{name:<14} none {median(none):.4g}   {options.viewers} viewers {median(many):.4g}", end="")
-        ratios = [one / other for other, one in zip(none, many, strict=True) if other > 0]
-        print(f"   ratio {median(ratios):.3f}, 95 % {typical_interval(ratios)}, {len(ratios)} pairs" if ratios else "")
+    for name in SHOWN:
+        of_kind = {kind: [turn[name] for turn in measured if turn["kind"] == kind] for kind in KINDS}
+        print(f"{name:<13}", *(f"{kind} {median(values):<9.4g}" for kind, values in of_kind.items()), end=" ")
+        for kind in KINDS[1:]:
+            ratios = [one / other for other, one in zip(of_kind["none"], of_kind[kind], strict=True) if other > 0]
+            if ratios:
+                print(f"  {kind}/none {median(ratios):.4g}, 95 % {typical_interval(ratios)}", end="")
+        print()
+    print(f"{len(measured) // len(KINDS)} rounds")
     if options.keep:
-        path = RESULTS / f"viewers-{datetime.now(UTC):%Y-%m-%d}.jsonl"
-        path.write_text("".join(json.dumps(turn) + "\n" for turn in measured))
+        with (RESULTS / f"viewers-{datetime.now(UTC):%Y-%m-%d}.jsonl").open("a") as file:
+            file.writelines(json.dumps(turn) + "\n" for turn in measured)
 
 
 @contextmanager
@@ -102,26 +124,35 @@ def pages(runs: Path) -> Iterator[tuple[str, httpx.Cookies, int]]:
 
 def in_turns(
     run: "subprocess.Popen[bytes]", runs: Path, base: str, cookies: httpx.Cookies, server: int, viewers: int
-) -> list[dict[str, float]]:
-    """Each turn: how many viewers, from when to when, and what the command's process and the pages' took meanwhile."""
-    turns: list[dict[str, float]] = []
+) -> list[dict[str, Any]]:
+    """Each turn: who looks, from when to when, and the CPUs that the processes and the machine took meanwhile."""
+    turns: list[dict[str, Any]] = []
     order = random.Random(1)
     address = address_of(runs, base, cookies)
     time.sleep(8)  # it warms up
     while run.poll() is None:
-        for count in order.sample([0, viewers], 2):
-            with watching(base + address, cookies, count):
+        for kind in order.sample(KINDS, len(KINDS)):
+            with watching(base + address, cookies, viewers, kind) as reader:
                 time.sleep(SETTLES_S)
-                began_s, before = time.time(), [cpu_s(run.pid), cpu_s(server)]
+                began_s, before = time.time(), taken(run.pid, server, reader)
                 time.sleep(TURN_S - SETTLES_S)
-                after = [cpu_s(run.pid), cpu_s(server)]
+                after = taken(run.pid, server, reader)
             if run.poll() is not None:
                 break
             length_s = time.time() - began_s
-            command, pages_ = ((now - then) / length_s for now, then in zip(after, before, strict=True))
-            turn = {"viewers": count, "from_s": began_s, "to_s": began_s + length_s}
-            turns.append({**turn, "command_cpus": round(command, 4), "pages_cpus": round(pages_, 4)})
+            cpus = {name: round((after[name] - before[name]) / length_s, 4) for name in after}
+            turns.append({"kind": kind, "viewers": viewers, "from_s": began_s, "to_s": began_s + length_s, **cpus})
     return turns
+
+
+def taken(command: int, server: int, reader: int | None) -> dict[str, float]:
+    """CPU seconds so far."""
+    return {
+        "command_cpus": cpu_s(command),
+        "pages_cpus": cpu_s(server),
+        "readers_cpus": 0.0 if reader is None else cpu_s(reader),
+        "busy_cpus": busy_s(),
+    }
 
 
 def address_of(runs: Path, base: str, cookies: httpx.Cookies) -> str:
@@ -137,56 +168,67 @@ def address_of(runs: Path, base: str, cookies: httpx.Cookies) -> str:
 
 
 @contextmanager
-def watching(address: str, cookies: httpx.Cookies, count: int) -> Iterator[None]:
-    """So many viewers that read what the page would."""
-    ended = threading.Event()
-
-    def read() -> None:
-        with httpx.stream("GET", address, cookies=cookies, timeout=60) as stream:
-            for _ in stream.iter_raw():
-                if ended.is_set():
-                    return
-
-    threads = [threading.Thread(target=read, daemon=True) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    yield
-    ended.set()
-    for thread in threads:
-        thread.join(5)
+def watching(address: str, cookies: httpx.Cookies, count: int, kind: str) -> Iterator[int | None]:
+    """So many viewers of a stream, in a process of their own."""
+    if kind == "none":
+        yield None
+        return
+    at, cookie = urlsplit(address), "; ".join(f"{name}={value}" for name, value in cookies.items())
+    asked = json.dumps([at.hostname, at.port, at.path, cookie, count, kind == "read"])
+    process = subprocess.Popen([sys.executable, "-S", "-E", "-c", READER, asked], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"there\n"
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
 
 
-def figures(folder: Path, turns: list[dict[str, float]]) -> list[dict[str, float]]:
-    """Whole pairs of turns with what the engine did in them, by the intervals that lie within."""
+def figures(folder: Path, turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Whole rounds of turns with what the engine did in them, by the intervals that lie within."""
     lines = [json.loads(line) for line in (folder / "intervals.jsonl").read_text().splitlines()]
-    measured = []
-    for turn in turns[: len(turns) // 2 * 2]:
-        inside = [
-            line
-            for line in lines
-            if line["phase"] == "measure"
-            and turn["from_s"] <= line["start_unix_ns"] / 1e9
-            and line["start_unix_ns"] / 1e9 + line["duration_s"] <= turn["to_s"]
-        ]
-        whole = {line["start_unix_ns"]: line for line in inside}.values()  # a line an operation
-        replies = sum(line["ok"] for line in inside)
-        if replies:
-            cpu_us = 1e6 * sum(sum(line["cpu_s"]) for line in whole) / replies
-            p99_us = median(line["response_ns"]["p99"] for line in inside) / 1e3
-            measured.append({**turn, "cpu_us": round(cpu_us, 3), "p99_us": round(p99_us, 1), "replies": replies})
-    return paired(measured)
+    measured: list[dict[str, Any]] = []
+    for first in range(0, len(turns) - len(KINDS) + 1, len(KINDS)):
+        round_ = [{**turn, **figures_of(lines, turn)} for turn in turns[first : first + len(KINDS)]]
+        measured += round_ if all(turn["replies"] for turn in round_) else []
+    return measured
 
 
-def paired(turns: list[dict[str, float]]) -> list[dict[str, float]]:
-    """As many turns of either kind."""
-    kinds = [[turn for turn in turns if bool(turn["viewers"]) is watched] for watched in (False, True)]
-    return [turn for pair in zip(*kinds, strict=False) for turn in pair]
+def figures_of(lines: list[dict[str, Any]], turn: dict[str, Any]) -> dict[str, float]:
+    """What the engine did in a turn."""
+    inside = [
+        line
+        for line in lines
+        if line["phase"] == "measure"
+        and turn["from_s"] <= line["start_unix_ns"] / 1e9
+        and line["start_unix_ns"] / 1e9 + line["duration_s"] <= turn["to_s"]
+    ]
+    whole = {line["start_unix_ns"]: line for line in inside}.values()  # a line an operation
+    replies = sum(line["ok"] for line in inside)
+    if not replies:
+        return {"replies": 0}
+    times = {name: median(line["response_ns"][name] for line in inside) / 1e3 for name in ("p50", "p99")}
+    return {
+        "cpu_us": round(1e6 * sum(sum(line["cpu_s"]) for line in whole) / replies, 3),
+        **{f"{name}_us": round(value, 1) for name, value in times.items()},
+        "replies": replies,
+    }
 
 
 def cpu_s(pid: int) -> float:
-    """CPU time of a process so far, by /proc."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """CPU time of the threads of a process so far, by /proc: `stat` has hundredths of a second only."""
+    taken_ns = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):
+            taken_ns += int((task / "schedstat").read_text().split()[0])
+    return taken_ns / 1e9
+
+
+def busy_s() -> float:
+    """CPU time that all of the machine took so far, by /proc."""
+    fields = [int(one) for one in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":
