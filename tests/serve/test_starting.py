@@ -1,5 +1,6 @@
 """From a form to a run, against a real server of pages and real runs: nothing of a run depends on the page."""
 
+import asyncio
 import os
 import re
 import signal
@@ -13,7 +14,8 @@ from tests.servers import UserRedis
 
 from loadstone.conduct.machine_lock import VARIABLE
 from loadstone.record.run_files import PLAN
-from loadstone.serve.running import state_of
+from loadstone.serve.following import Followers, Following
+from loadstone.serve.running import writer_of
 
 from .conftest import PATIENCE_S, Pages, serving
 
@@ -74,8 +76,13 @@ def started(pages: Pages, answer: str) -> Path:
     return pages.runs / name
 
 
-def kind(folder: Path) -> str:
-    return state_of(folder).kind
+def fate(folder: Path) -> str:
+    """How it is with a run, as its page says."""
+    return asyncio.run(_followed(folder)).fate
+
+
+async def _followed(folder: Path) -> Following:
+    return await Followers().of(folder)
 
 
 def test_a_run_needs_no_page_and_shows_no_password(own: Path, user_redis: Callable[..., UserRedis]) -> None:
@@ -91,24 +98,26 @@ def test_a_run_needs_no_page_and_shows_no_password(own: Path, user_redis: Callab
         assert folder.name in asked.text
         first.process.kill()
         first.process.wait(PATIENCE_S)
-    state = state_of(folder)
-    assert state.kind == "running"
-    assert state.pid is not None
-    assert PASSWORD not in Path(f"/proc/{state.pid}/cmdline").read_text()
+    assert fate(folder) == "running"
+    writer = writer_of(folder)
+    assert writer is not None
+    assert PASSWORD not in Path(f"/proc/{writer.pid}/cmdline").read_text()
     with serving(own) as second:
         assert f"/runs/{folder.name}" in second.client.get("/").text
-        os.kill(state.pid, signal.SIGKILL)
-        assert wait_for(lambda: kind(folder) != "running") < 2.0
-        assert kind(folder) == "killed"
+        os.kill(writer.pid, signal.SIGKILL)
+        assert wait_for(lambda: fate(folder) != "running") < 2.0
+        assert fate(folder) == "killed"
         variable = re.search(r'name="(variable\.\w+)"', second.client.post(f"/runs/{folder.name}/resume").text)
         assert variable is not None
         resumed = second.client.post(f"/runs/{folder.name}/resume", data={variable[1]: PASSWORD})
         assert resumed.status_code == 303, resumed.text
         assert started(second, resumed.headers["location"]) == folder
-        assert kind(folder) == "running"
+        assert fate(folder) == "running"
         assert second.client.post(f"/runs/{folder.name}/stop").status_code == 303
-        wait_for(lambda: kind(folder) != "running")
-        assert (state_of(folder).kind, state_of(folder).status) == ("stopped", 130)
+        wait_for(lambda: fate(folder) != "running")
+        ended = asyncio.run(_followed(folder)).told.ended
+        assert ended is not None
+        assert ended["status"] == 130
         pages = "".join(second.client.get(f"/starts/{note.stem}").text for note in (own / "cache").rglob("*.json"))
     assert PASSWORD not in pages
     written = [path for path in own.rglob("*") if path.is_file() and PASSWORD.encode() in path.read_bytes()]

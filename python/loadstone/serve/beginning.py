@@ -92,7 +92,10 @@ async def _start(request: Request) -> Response:
 def _page_of(start: Start, place: Place) -> str | None:
     """Where the run is shown, once it told in its folder that it began: one that goes on had one before."""
     folder = start.run_folder
-    if folder is None or folder.parent != place.runs or not is_file(folder / PLAN) or writer_of(folder) != start.pid:
+    if folder is None or folder.parent != place.runs or not is_file(folder / PLAN):
+        return None
+    writer = writer_of(folder)
+    if writer is None or not writer.lives or writer.pid != start.pid:
         return None
     return f"/runs/{folder.name}"
 

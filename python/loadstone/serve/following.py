@@ -16,7 +16,6 @@ from pathlib import Path
 
 from loadstone.bounds.beneath import open_file
 from loadstone.bounds.files import load_json
-from loadstone.machine.process_identity import boot_id, started
 from loadstone.record.run_files import EVENTS
 from loadstone.serve.told import Point, Told
 
@@ -169,11 +168,10 @@ def fate_of(told: Told, tail: Tail) -> str:
     """Whether the process that wrote last is there, or how the run ended."""
     if told.ended is not None:
         return "ended"
-    pid, ticks, boot = (told.began.get(key) for key in ("pid", "pid_started_ticks", "boot"))
-    if not pid:  # it did not begin yet, or is a version's that told nothing
-        return "running" if time.monotonic() - tail.grew_s < SILENT_S else "killed"
-    if boot == boot_id():
-        return "running" if started(int(pid)) == ticks else "killed"
+    writer = told.writer
+    if writer is not None and writer.is_here:
+        return "running" if writer.lives else "killed"
+    # It did not begin yet, or on another machine: it is there as long as it writes.
     return "running" if time.monotonic() - tail.grew_s < SILENT_S else "killed"
 
 

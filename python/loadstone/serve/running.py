@@ -1,59 +1,53 @@
-"""Whether a run goes on, which process it is, and how it is stopped: from its folder and the machine's notes."""
+"""Which process a run is, whether it is there, and how it is stopped: from its folder and the machine's notes."""
 
 import contextlib
-import json
 import os
 import signal
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from loadstone.bounds.beneath import open_file
-from loadstone.bounds.files import read_json
+from loadstone.bounds.files import load_json
 from loadstone.conduct.machine_lock import OtherRun, noted, runs_measuring
-from loadstone.history.row import DOCUMENT_BYTES, is_written
 from loadstone.machine.process_identity import boot_id, signal_if, started
-from loadstone.record.run_files import ANALYSIS, EVENTS
+from loadstone.record.run_files import EVENTS
 
 TAIL_BYTES = 128 * 1024
-"""Of the events, so much is read to see how the run ended."""
+"""Of the events, so much is read at once, from the end on."""
+SEARCHED_BYTES = 128 * 1024 * 1024
+"""A line that lies before these is not looked for: no file that loadstone wrote is longer."""
 LINE_BYTES = 64 * 1024
 """Longer than the line that a run begins with."""
-Kind = Literal["running", "complete", "stopped", "killed"]
 
 
 @dataclass(frozen=True)
-class RunState:
-    """How it is with a run."""
+class Writer:
+    """The process that says of itself in a line of the run's events that it begins to measure."""
 
-    kind: Kind
-    """running; complete: all that was planned is there; stopped: it ended before that; killed: it ended without a
-    word, by kill -9 or with the machine."""
-    pid: int | None = None
-    """Of the process that measures; None where none does, or it left no note."""
-    status: int | None = None
-    """Its exit status, once it ended."""
-    why: str = ""
-    """What it said when it ended."""
+    pid: int
+    started_ticks: int
+    boot: str
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> "Writer | None":
+        """Of a line, which may be a stranger's; None of one that names no process."""
+        pid, ticks, boot = (line.get(key) for key in ("pid", "pid_started_ticks", "boot"))
+        if line.get("what") != "began" or not isinstance(boot, str) or not boot:
+            return None
+        whole = all(type(one) is int and 0 < one < 2**63 for one in (pid, ticks))
+        return cls(int(pid or 0), int(ticks or 0), boot) if whole else None
 
     @property
-    def may_resume(self) -> bool:
-        """Whether there is something left to measure."""
-        return self.kind in ("stopped", "killed")
+    def is_here(self) -> bool:
+        """Whether it began on this machine since that was started: of others nothing can be said."""
+        return self.boot == boot_id()
 
-
-def state_of(folder: Path) -> RunState:
-    """How it is with the run of a folder now."""
-    if is_written(folder):
-        run = _measuring(folder)
-        return RunState("running", None if run is None else run.pid)
-    ended = _ended(folder)
-    if not ended and (writer := writer_of(folder)) is not None and not is_written(folder):
-        return RunState("running", writer)  # it writes its report
-    ended = ended or _ended(folder)
-    status = ended.get("status")
-    kind: Kind = "complete" if _is_complete(folder) else "stopped" if ended else "killed"
-    return RunState(kind, None, status if isinstance(status, int) else None, str(ended.get("why", ""))[:2000])
+    @property
+    def lives(self) -> bool:
+        """Whether it is there; False where that cannot be said."""
+        return self.is_here and started(self.pid) == self.started_ticks
 
 
 def stop(folder: Path) -> bool:
@@ -66,45 +60,23 @@ def _measuring(folder: Path) -> OtherRun | None:
     return next((run for run in runs_measuring() if run.uid == os.geteuid() and run.folder == noted(folder)), None)
 
 
-def _ended(folder: Path) -> dict[str, Any]:
-    """The last thing that the run told, if that is its end."""
+def writer_of(folder: Path) -> Writer | None:
+    """The process that told last that it began; None where none did."""
     with contextlib.suppress(OSError), os.fdopen(open_file(folder / EVENTS), "rb") as file:
-        file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
-        for line in reversed(file.read(TAIL_BYTES).splitlines()):
-            try:
-                told = json.loads(line)
-            except ValueError:  # torn by what killed it
-                continue
-            return told if isinstance(told, dict) and told.get("what") == "ended" else {}
-    return {}
-
-
-def writer_of(folder: Path) -> int | None:
-    """The process that told last that it began, if it is there: it gives the folder free before it has ended."""
-    with contextlib.suppress(OSError), os.fdopen(open_file(folder / EVENTS), "rb") as file:
-        end = os.fstat(file.fileno()).st_size
-        while end > 0:
+        end = size = os.fstat(file.fileno()).st_size
+        while end > max(0, size - SEARCHED_BYTES):
             start = max(0, end - TAIL_BYTES)
             part = os.pread(file.fileno(), end - start, start)
             for line in reversed(part.splitlines()):
-                if b'"began"' in line and (pid := _pid_of(line)) is not None:
-                    return pid
+                if b'"began"' in line and (writer := _writer(line)) is not None:
+                    return writer
             end = start + LINE_BYTES if start else 0  # a line may lie in both parts
     return None
 
 
-def _pid_of(line: bytes) -> int | None:
+def _writer(text: bytes) -> Writer | None:
     try:
-        told = json.loads(line)
-        pid = told["pid"]
-        there = told["what"] == "began" and told["boot"] == boot_id() and started(pid) == told["pid_started_ticks"]
-    except (ValueError, LookupError, TypeError, OverflowError):
+        line = load_json(text)
+    except ValueError:
         return None
-    return pid if there and isinstance(pid, int) else None
-
-
-def _is_complete(folder: Path) -> bool:
-    with contextlib.suppress(OSError, ValueError):
-        analysis = read_json(folder / ANALYSIS, DOCUMENT_BYTES)
-        return isinstance(analysis, dict) and analysis.get("complete") is True
-    return False
+    return Writer.of(line) if isinstance(line, dict) else None

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from loadstone.message import Message
 from loadstone.record.look import VerdictKind
 from loadstone.report import format as fmt
+from loadstone.serve.running import Writer
 from loadstone.terminal import visible
 
 POINTS_MAX = 900
@@ -142,6 +143,8 @@ class Told:
 
     def __init__(self) -> None:
         self.began: dict[str, Any] = {}
+        self.writer: Writer | None = None
+        """Who tells; None before it began."""
         self.now: dict[str, Any] = _now(0.0, {})
         self.ended: dict[str, Any] | None = None
         self.groups: dict[str, Compared] = {}
@@ -195,10 +198,8 @@ class Told:
 
     def _begin(self, line: Mapping[str, Any]) -> None:
         """A session began: what earlier ones found stands."""
+        self.writer = Writer.of(line)
         self.began = {
-            "pid": number(line.get("pid")),
-            "pid_started_ticks": number(line.get("pid_started_ticks")),
-            "boot": text(line.get("boot")),
             "unix_s": number(line.get("unix_s")),
             "experiment": text(line.get("experiment")),
             "question": text(line.get("question"), TEXT_MAX),
