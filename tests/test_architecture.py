@@ -61,7 +61,7 @@ DATA_TYPES = {
         "record.window",
     },
     "judge": {"judge.capacity.answer", "judge.verdict"},
-    "analyse": {"analyse.model", "analyse.over_runs", "analyse.overlaid"},
+    "analyse": {"analyse.changes", "analyse.model", "analyse.over_runs", "analyse.overlaid"},
 }
 """The modules of each stage that hold data types, and so may be imported by later stages."""
 CALLS = {("analyse", "judge"), ("live", "report")}

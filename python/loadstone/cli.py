@@ -26,6 +26,7 @@ from loadstone.commands.carrying_out import carried_out, objectives_of, show_out
 from loadstone.commands.command import WHOLE, Takes, command, usage_error
 from loadstone.commands.fleet_command import fleet_app
 from loadstone.commands.help import in_readers_language
+from loadstone.commands.history_command import history_command
 from loadstone.commands.http_command import HTTP_PEERS, http_command
 from loadstone.commands.redis_command import REDIS_PEERS, redis_command
 from loadstone.commands.saturate_command import saturate_app
@@ -217,6 +218,7 @@ def compare(
 
 
 command(app, "capacity")(capacity_command)
+command(app, "history")(history_command)
 command(app, "serve")(serve_command)
 
 

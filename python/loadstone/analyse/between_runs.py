@@ -216,7 +216,7 @@ def costs_not_compared(
     found = [
         _said(one, names)
         for one in (*_environment(a.environment, b.environment), *_loads(_driven(a, b, matched)))
-        if not one.what.startswith("server ") or one.what.endswith(": network")
+        if not _is_of_server(one)
     ]
     if _on_other_machines(a, b):
         found.insert(0, message("run_machines_differ", a_name=names[0], b_name=names[1]))
@@ -435,9 +435,29 @@ def unlike(
 ) -> list[Message]:
     """Where two runs differ, one clause each: `differences` of what was kept of them."""
     found = [_said(one, names) for one in _experiment(a, b)]
-    if _at(a.environment, "machine", "machine_id") != _at(b.environment, "machine", "machine_id"):
+    if _machine_id(a) != _machine_id(b):
         found.append(message("run_machines_differ", a_name=names[0], b_name=names[1]))
     return [*found, *(_said(one, names) for one in (*_environment(a.environment, b.environment), *_loads(driven)))]
+
+
+def is_same_but_servers(a: Surroundings, b: Surroundings, driven: Sequence[tuple[Driven, Driven]]) -> bool:
+    """Whether two runs differ in nothing but the versions and settings of their servers, if in anything."""
+    beside = (one for one in _environment(a.environment, b.environment) if not _is_of_server(one))
+    return _machine_id(a) == _machine_id(b) and not any(True for _ in (*_experiment(a, b), *beside, *_loads(driven)))
+
+
+def servers_unlike(a: Surroundings, b: Surroundings, names: _Names = _NAMES) -> list[Message]:
+    """In which versions and settings the servers of two runs differ, one clause each."""
+    return [_said(one, names) for one in _environment(a.environment, b.environment) if _is_of_server(one)]
+
+
+def _machine_id(of: Surroundings) -> object:
+    return _at(of.environment, "machine", "machine_id")
+
+
+def _is_of_server(one: _Difference) -> bool:
+    """Of what runs on a server, and not where it stands."""
+    return one.what.startswith("server ") and not one.what.endswith(": network")
 
 
 def _driven(a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]]) -> list[tuple[Driven, Driven]]:

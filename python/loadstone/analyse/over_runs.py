@@ -5,7 +5,7 @@ what differed within it, and not what the machine may have done between two of t
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from loadstone.analyse.between_runs import Driven, Surroundings, driven_by, surroundings_of, unlike
 from loadstone.analyse.model import Analysis, Comparison, Row
@@ -161,33 +161,57 @@ def over_runs(runs: Sequence[RunFigures], key: str, metric: str) -> OverRuns:
 
     A line goes on where the next run is like the newest one on it; runs in between that are unlike do not break it.
     """
-    label = places_of(runs).get(key, "")
-    drawn: list[list[tuple[RunFigures, PlaceFigures]]] = []
+    measured, without = measured_in(runs, key, metric)
+    drawn = joined(measured, lambda one, other: not _unlike(one, other))
+    drawn.sort(key=lambda line: -line[-1][0].began_unix_s)
+    lines = [_line(number, line, drawn[0], metric) for number, line in enumerate(drawn)]
+    return OverRuns(label=places_of(runs).get(key, ""), metric=metric, lines=lines, without=without)
+
+
+Measured = tuple[RunFigures, PlaceFigures]
+"""A run with its figures of one condition or pair."""
+
+
+def in_order(runs: Sequence[RunFigures]) -> list[RunFigures]:
+    """The oldest first: the first is run 1."""
+    return sorted(runs, key=lambda run: (run.began_unix_s, run.run))
+
+
+def measured_in(runs: Sequence[RunFigures], key: str, metric: str) -> tuple[list[Measured], list[str]]:
+    """The runs that have this figure, the oldest first, and the names of those that do not."""
+    found: list[Measured] = []
     without: list[str] = []
-    for run in sorted(runs, key=lambda run: (run.began_unix_s, run.run)):
+    for run in in_order(runs):
         place = next((one for one in run.places if one.key == key and metric in one.figures), None)
         if place is None:
             without.append(run.run)
-            continue
-        line = next((line for line in drawn if not _unlike(line[-1], (run, place))), None)
-        if line is None:
-            drawn.append([(run, place)])
         else:
-            line.append((run, place))
-    drawn.sort(key=lambda line: -line[-1][0].began_unix_s)
-    lines = [_line(number, line, drawn[0], metric) for number, line in enumerate(drawn)]
-    return OverRuns(label=label, metric=metric, lines=lines, without=without)
+            found.append((run, place))
+    return found, without
 
 
-_Measured = tuple[RunFigures, PlaceFigures]
+def joined(runs: Sequence[Measured], alike: Callable[[Measured, Measured], bool]) -> list[list[Measured]]:
+    """Runs in rows: each goes on with the first row whose newest run is like it."""
+    rows: list[list[Measured]] = []
+    for one in runs:
+        row = next((row for row in rows if alike(row[-1], one)), None)
+        if row is None:
+            rows.append([one])
+        else:
+            row.append(one)
+    return rows
 
 
-def _unlike(one: _Measured, other: _Measured, names: tuple[str, str] = ("A", "B")) -> list[Message]:
-    driven = list(zip(one[1].driven, other[1].driven, strict=False))
-    return unlike(one[0].surroundings, other[0].surroundings, driven, names)
+def drivens(one: Measured, other: Measured) -> list[tuple[Driven, Driven]]:
+    """The loads of both, side by side."""
+    return list(zip(one[1].driven, other[1].driven, strict=False))
 
 
-def _line(number: int, line: Sequence[_Measured], newest: Sequence[_Measured], metric: str) -> Line:
+def _unlike(one: Measured, other: Measured, names: tuple[str, str] = ("A", "B")) -> list[Message]:
+    return unlike(one[0].surroundings, other[0].surroundings, drivens(one, other), names)
+
+
+def _line(number: int, line: Sequence[Measured], newest: Sequence[Measured], metric: str) -> Line:
     name = _letters(number)
     differences = _unlike(newest[-1], line[-1], ("A", name)) if number else []
     return Line(

@@ -22,7 +22,6 @@ from loadstone.report.tables.columns import is_at_rate
 from loadstone.spec.levels import Level
 
 _LATENCIES = ("response", "service", "pool_wait")
-_FORMULA = ("=", "+", "-", "@")
 Cell = str | int | float | bool | None
 MACHINE = {
     metric.name: f"{metric.name}{metric.csv_unit}" for metric in registry.METRICS.values() if metric.part == HOST
@@ -156,8 +155,7 @@ def _safe(cell: Cell) -> Cell:
     """Text on one line, and never a formula to a spreadsheet."""
     if not isinstance(cell, str):
         return cell
-    text = fmt.plain(cell)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return fmt.without_formula(fmt.plain(cell))
 
 
 _NO_TABLE = ResultTable(name="", title="", note="", vary={}, rows=[])

@@ -25,6 +25,7 @@ def sentence(message: Message | None) -> str:
     return plain(text(message))
 
 
+_FORMULA = ("=", "+", "-", "@")
 OWN_SHOWN_FROM = 0.05
 """From this share of a latency what may be the generator's own stands beside it."""
 
@@ -74,6 +75,11 @@ def _three_digits(value: float, decimals: int) -> str:
     if magnitude < 99.95:
         return f"{value:.{min(decimals, 1)}f}"
     return f"{value:,.0f}"
+
+
+def without_formula(text: str) -> str:
+    """The same text, which no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def seconds(value: float | None) -> str:

@@ -8,11 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from loadstone.analyse.over_runs import metrics_of, over_runs, places_of
+from loadstone.analyse.changes import history_of
+from loadstone.analyse.over_runs import in_order, metrics_of, places_of
 from loadstone.history.figures import collect
 from loadstone.history.query import Query
 from loadstone.report import format as fmt
-from loadstone.report.charts.over_runs_chart import figure_name, interval_text, over_runs_chart
+from loadstone.report.charts.over_runs_chart import over_runs_chart
+from loadstone.report.over_runs import differs_text, figure_name, hint_text, interval_text
 from loadstone.serve.comparing import drawn
 from loadstone.serve.history import renewed_index
 from loadstone.serve.pages import page
@@ -39,7 +41,9 @@ def _figures(request: Request) -> Response:
     key = asked["place"] if asked["place"] in places else next(iter(places), "")
     metrics = metrics_of(found.runs, key)
     metric = asked["metric"] if asked["metric"] in metrics else next(iter(metrics), "")
-    over = over_runs(found.runs, key, metric) if metric else None
+    history = history_of(experiment, found.runs, [(key, metric)], found.unread).figures[0] if metric else None
+    over, hints = (None, []) if history is None else (history.over, history.hints)
+    numbers = {run.run: number for number, run in enumerate(in_order(found.runs), start=1)}
     return page(
         request,
         "figures.html",
@@ -52,13 +56,14 @@ def _figures(request: Request) -> Response:
         left=found.left,
         unread=found.unread,
         over=over,
-        picture=None if over is None else drawn(over_runs_chart(over)),
+        hints=[(hint_text(hint), differs_text(hint)) for hint in hints],
+        picture=None if over is None else drawn(over_runs_chart(over, hints)),
         lines=[] if over is None else [
             {
                 "line": line,
                 "unlike": [fmt.sentence(one) for one in line.unlike],
                 "points": [
-                    (point.run, _time(point.began_unix_s), interval_text(over.metric, point))
+                    (numbers[point.run], point.run, _time(point.began_unix_s), interval_text(over.metric, point))
                     for point in reversed(line.points)
                 ],
             }

@@ -1,13 +1,17 @@
 """A figure over runs: a point and its interval each, and a line through those that are of the same thing."""
 
+from collections.abc import Sequence
+
 import altair as alt
 
-from loadstone.analyse.over_runs import AT_RATE, RATIO, Line, OverRuns, Point
+from loadstone.analyse.changes import Hint
+from loadstone.analyse.over_runs import Line, OverRuns, Point
 from loadstone.language import _
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Values, layer, make, named
 from loadstone.report.charts.theme import duration_axis, duration_scale
+from loadstone.report.over_runs import figure_name, hint_text, interval_text
 from loadstone.report.text.english.figures import metric_text
 
 _LINES_MAX = len(theme.SERIES)
@@ -15,8 +19,8 @@ _PADDING = 0.06
 """Of the range of figures, above and below."""
 
 
-def over_runs_chart(found: OverRuns) -> Chart | None:
-    """The lines of a figure, the newest ones where there are many; None without a point."""
+def over_runs_chart(found: OverRuns, hints: Sequence[Hint] = ()) -> Chart | None:
+    """The lines of a figure, the newest ones where there are many, and where it changed; None without a point."""
     lines = found.lines[:_LINES_MAX]
     values = [_value(line, point, found.metric) for line in lines for point in line.points]
     if not values:
@@ -32,6 +36,14 @@ def over_runs_chart(found: OverRuns) -> Chart | None:
     spans = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     points = base.mark_point(filled=True, size=46, opacity=1, aria=True).encode(y=y, description=TIP)
     left = len(found.lines) - len(lines)
+    began = {point.run: 1000 * point.began_unix_s for line in lines for point in line.points}
+    steps = [
+        {"ms": round((began[hint.before.run] + began[hint.after.run]) / 2), "tip": fmt.plain(hint_text(hint))}
+        for hint in hints
+        if {hint.before.run, hint.after.run} <= began.keys()
+    ]
+    changed = named("steps").mark_rule(strokeDash=[4, 3], strokeWidth=1.5, aria=True)
+    changed = changed.encode(x=alt.X("ms:T", scale=alt.Scale(type="utc")), description=TIP)
     return make(
         "over-runs",
         _("{figure} over runs", figure=figure_name(found.metric)),
@@ -39,6 +51,7 @@ def over_runs_chart(found: OverRuns) -> Chart | None:
             [
                 _("A bar is the 95 % interval of that run alone; two runs of the same thing may differ by 4 % more."),
                 _("A line joins runs of one machine, versions, settings and load."),
+                *([_("A dashed line is where a change is suspected.")] if steps else []),
                 *([_("{number} older lines are left out.", number=left)] if left else []),
             ]
         ),
@@ -48,8 +61,8 @@ def over_runs_chart(found: OverRuns) -> Chart | None:
             place=fmt.plain(found.label),
             lines="; ".join(_spoken(line, found.metric) for line in lines),
         ),
-        layer(path, spans, points, width=theme.WIDTH - 120, height=280),
-        {"points": values},
+        layer(path, spans, points, *([changed] if steps else []), width=theme.WIDTH - 120, height=280),
+        {"points": values, **({"steps": steps} if steps else {})},
         condition=fmt.plain(found.label),
     )
 
@@ -58,33 +71,6 @@ def _time_axis(values: Values) -> alt.Axis:
     days = (max(value["ms"] for value in values) - min(value["ms"] for value in values)) / 86_400_000
     form = "%Y-%m-%d" if days > 3 else "%m-%d %H:%M"
     return alt.Axis(title=_("began (UTC)"), grid=False, labelOverlap=True, format=form, tickCount=8)
-
-
-def figure_name(metric: str) -> str:
-    """What a metric is called, `ratio` too."""
-    if metric == RATIO:
-        return _("ratio, compared against reference")
-    name = metric_text(metric)
-    return _("{figure}, at the rate that was held", figure=name) if metric.startswith(AT_RATE) else name
-
-
-def figure_text(metric: str, value: float | None) -> str:
-    """A figure of a metric for people."""
-    if value is None:
-        return fmt.NONE
-    if metric == RATIO:
-        return f"{value:.3g}"
-    return fmt.duration(value) if "_ns" in metric else fmt.rate(value)
-
-
-def interval_text(metric: str, point: Point) -> str:
-    """`41,200 [40,800, 41,600]`."""
-    figure = point.figure
-    value = figure_text(metric, figure.value)
-    if figure.low is None:
-        return value
-    high = "∞" if figure.high is None else figure_text(metric, figure.high)
-    return f"{value} [{figure_text(metric, figure.low)}, {high}]"
 
 
 def _value(line: Line, point: Point, metric: str) -> dict[str, object]:

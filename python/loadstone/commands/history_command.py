@@ -1,0 +1,167 @@
+"""`loadstone history NAME`: a figure over the runs of an experiment, and where it changed."""
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loadstone import terminal
+from loadstone.bounds.describing import describing
+from loadstone.errors import UserError
+from loadstone.language import said
+from loadstone.options import RESULTS, Option, require_file, whole
+from loadstone.runs import RUNS
+
+if TYPE_CHECKING:
+    from loadstone.analyse.changes import History
+    from loadstone.analyse.over_runs import RunFigures
+
+NEWEST = 100
+"""So many runs are read, unless `--newest` says otherwise."""
+_PIPE_COLUMNS = 120
+
+
+def history_command(
+    *,
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="An experiment; redis, http.")],
+    condition: Annotated[
+        str | None, Option("--condition", metavar="WORDS", help="One condition or pair, by words of its name.")
+    ] = None,
+    metric: Annotated[
+        str | None, Option("--metric", metavar="METRIC", help="For example goodput, p99 or cpu_ns.redis.")
+    ] = None,
+    runs: Annotated[Path, Option("--runs", metavar="DIR", help="The folder of the runs.")] = RUNS,
+    newest: Annotated[
+        int, Option("--newest", metavar="NUMBER", help="So many runs.", read=whole("not a number of runs", 1, 10_000))
+    ] = NEWEST,
+    svg: Annotated[
+        Path | None, Option("--svg", metavar="FILE", help="Write a picture of one condition.", panel=RESULTS)
+    ] = None,
+    csv: Annotated[
+        Path | None, Option("--csv", metavar="FILE", help="Write a line a run, as apache-otava reads.", panel=RESULTS)
+    ] = None,
+    json: Annotated[bool, Option("--json", help="Print JSON alone to stdout.", panel=RESULTS)] = False,
+) -> None:
+    """Show a figure over runs, and hints where it changed."""
+    for option, file in (("--svg", svg), ("--csv", csv)):
+        if file is not None:
+            require_file(option, file)
+    with describing():
+        history = history_asked(runs, name, condition, metric, newest)
+    if csv is not None:
+        from loadstone.report.history import csv_text
+
+        csv.write_text(csv_text(history))
+    if svg is not None:
+        _draw(history, svg)
+    if json:
+        from loadstone.report.json_report import json_text
+
+        terminal.result_json(json_text(history))
+    else:
+        terminal.result("".join(f"{line}\n" for line in _lines(history)))
+
+
+def history_asked(runs: Path, name: str, condition: str | None, metric: str | None, newest: int = NEWEST) -> "History":
+    """The history of one condition, or of the main figure of each. Raises UserError."""
+    from loadstone.analyse.changes import first_figures, history_of
+    from loadstone.history.figures import collect
+    from loadstone.history.index import Index
+    from loadstone.history.lines import words_of
+    from loadstone.history.query import Query
+
+    index = Index(runs)
+    index.renew(words_of=words_of)
+    known = [one for one, _ in index.counts("experiment") if one]
+    if name not in known:
+        raise _unknown(name, known, runs)
+    rows = [row for row in index.find(Query(experiment=name), newest).rows if row.state in ("complete", "part")]
+    found = collect(index, rows)
+    chosen = first_figures(found.runs, None if metric is None else _metric(found.runs, metric))
+    if condition is not None:
+        chosen = _of_condition(found.runs, chosen, condition)
+    if not chosen:
+        raise UserError(said("{name}: none of its runs in {runs} has a figure yet", name=name, runs=runs))
+    return history_of(name, found.runs, chosen, found.unread)
+
+
+def _unknown(name: str, known: Sequence[str], runs: Path) -> UserError:
+    if not known:
+        return UserError(
+            said("{name}: there is no run in {runs}; `loadstone run EXPERIMENT` makes one", name=name, runs=runs)
+        )
+    from loadstone.spec.problems import listed, nearest, shown
+
+    return UserError(
+        said(
+            "{name}: no run in {runs} is of it; {nearest}there are runs of: {known}",
+            name=shown(name),
+            runs=runs,
+            nearest=nearest(name, known),
+            known=listed(known),
+        )
+    )
+
+
+def _metric(runs: Sequence["RunFigures"], text: str) -> str:
+    """A metric that a run has, by its name or the words of `compare --metric`. Raises UserError."""
+    from loadstone.analyse.objectives import metric_of
+    from loadstone.spec.problems import listed
+
+    known = list(dict.fromkeys(name for run in runs for place in run.places for name in place.figures))
+    found = text if text in known else metric_of(text)
+    if found not in known:
+        raise UserError(
+            said("--metric {text}: no run has it; there are: {known}", text=text, known=listed(known) or "none")
+        )
+    return found
+
+
+def _of_condition(runs: Sequence["RunFigures"], chosen: Sequence[tuple[str, str]], words: str) -> list[tuple[str, str]]:
+    """The one whose name is this, or has all of these words. Raises UserError where none is, or several."""
+    from loadstone.analyse.over_runs import places_of
+    from loadstone.spec.problems import listed
+
+    labels = places_of(runs)
+    exact = [one for one in chosen if labels[one[0]] == words]
+    wanted = words.casefold().split()
+    found = exact or [one for one in chosen if all(word in labels[one[0]].casefold() for word in wanted)]
+    if len(found) != 1:
+        names = [labels[key] for key, _ in found or chosen]
+        raise UserError(
+            said(
+                "--condition {words}: {number} have these words; there are: {names}",
+                words=words,
+                number=len(found),
+                names=listed(names),
+            )
+        )
+    return found
+
+
+def _draw(history: "History", file: Path) -> None:
+    if len(history.figures) != 1:
+        raise UserError(
+            said(
+                "--svg: is a picture of one condition, and there are {number}; add --condition WORDS",
+                number=len(history.figures),
+            )
+        )
+    from loadstone.report.charts.over_runs_chart import over_runs_chart
+
+    (figure,) = history.figures
+    chart = over_runs_chart(figure.over, figure.hints)
+    assert chart is not None
+    file.write_bytes(chart.svg())
+
+
+def _lines(history: "History") -> list[str]:
+    from loadstone.report.history import figure_lines, overview_lines
+
+    if len(history.figures) > 1:
+        return overview_lines(history)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_COLUMNS
+    return figure_lines(history, width)

@@ -1,0 +1,204 @@
+"""A figure over runs for a terminal, and as CSV: a line a run, with its interval drawn, and hints where it changed."""
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from rich.cells import cell_len
+
+from loadstone.analyse.changes import FigureHistory, Hint, History
+from loadstone.analyse.over_runs import Figure, Line, Point
+from loadstone.language import _, several
+from loadstone.report import format as fmt
+from loadstone.report.over_runs import differs_text, figure_name, figure_text, hint_text, interval_text
+
+_BARS = "▁▂▃▄▅▆▇█"
+_SPARK_RUNS = 40
+"""So many of the newest runs stand in a row of the overview."""
+_DRAWN_MIN = 24
+"""Columns for intervals: with fewer they are left out."""
+CSV_COLUMNS = ("time", "number", "run", "branch", "condition", "metric", "value", "low", "high")
+"""`branch` is the line: apache-otava reads such a file, a branch at a time."""
+
+
+def overview_lines(history: History) -> list[str]:
+    """A line a condition: its runs, their course, the newest figure, and the hint."""
+    cells = [
+        (
+            fmt.plain(one.over.label),
+            figure_name(one.over.metric),
+            str(sum(len(line.points) for line in one.over.lines)),
+            _spark([point.figure for point in _points(one)][-_SPARK_RUNS:]),
+            interval_text(one.over.metric, one.over.lines[0].points[-1]),
+        )
+        for one in history.figures
+    ]
+    widths = _widths(cells)
+    lines = [_heading(history)]
+    for one, row in zip(history.figures, cells, strict=True):
+        lines.append("  ".join(map(_filled, row, widths)).rstrip())
+        lines += [f"  ↕ {line}" for hint in one.hints for line in _hint_lines(hint)]
+    return [*lines, *_ending(history)]
+
+
+def figure_lines(history: History, width: int) -> list[str]:
+    """One figure: each run with its interval drawn, oldest first, and the hints where they belong."""
+    (figure,) = history.figures
+    metric = figure.over.metric
+    lines = [_heading(history), f"{fmt.plain(figure.over.label)}: {figure_name(metric)}"]
+    rows = _rows(history, figure)
+    heads = (_("no."), _("began (UTC)"), _("line"), _("figure and 95 % interval"))
+    cells = [heads, *(row for row, _point in rows)]
+    widths = _widths(cells)
+    room = width - sum(widths) - 2 * len(widths) - 1
+    drawing = _Drawing([point.figure for _row, point in rows], min(room, 60)) if room >= _DRAWN_MIN else None
+    scale = "" if drawing is None else drawing.scale(metric)
+    lines += ["", f"{_row_text(heads, widths)}  {scale}".rstrip()]
+    hints = {hint.after.number: hint for hint in figure.hints}
+    for row, point in rows:
+        if (hint := hints.get(int(row[0]))) is not None:
+            lines += [f"  ↕ {line}" for line in _hint_lines(hint)]
+        drawn = "" if drawing is None else drawing.of(point.figure)
+        lines.append(f"{_row_text(row, widths)}  {drawn}".rstrip())
+    lines += [""] if any(line.unlike for line in figure.over.lines) else []
+    lines += [_unlike(line) for line in figure.over.lines if line.unlike]
+    if figure.over.without:
+        lines.append(_("Without this figure: {runs}", runs=fmt.plain(", ".join(figure.over.without))))
+    return [*lines, *_ending(history)]
+
+
+def csv_text(history: History) -> str:
+    """A line a run and figure: plain numbers in the units of the metric's name."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    numbers = {run.run: run.number for run in history.runs}
+    for one in history.figures:
+        label = fmt.without_formula(fmt.plain(one.over.label))
+        for line, point in _in_order(one):
+            branch = line.name if len(history.figures) == 1 else f"{label} {line.name}"
+            figure = point.figure
+            values = (figure.value, figure.low, figure.high)
+            began = datetime.fromtimestamp(point.began_unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            run = fmt.without_formula(fmt.plain(point.run))
+            writer.writerow((began, numbers[point.run], run, branch, label, one.over.metric, *map(_number, values)))
+    return text.getvalue()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or not math.isfinite(value) else f"{value:.12g}"
+
+
+def _heading(history: History) -> str:
+    runs = len(history.runs)
+    said = several(runs, "{n} run of {experiment}", "{n} runs of {experiment}", experiment=history.experiment)
+    return fmt.plain(said)
+
+
+def _ending(history: History) -> Iterator[str]:
+    courses = sum(one.courses for one in history.figures)
+    if not courses:
+        yield _(
+            "Too few runs to look for a change: {runs} of one machine, load and version of loadstone.",
+            runs=history.runs_min,
+        )
+        return
+    if not any(one.hints for one in history.figures):
+        yield _("No change is suspected.")
+        return
+    yield _("A hint is no proof: runs of different times differ by the machine, too. Measure both versions in one run.")
+
+
+def _hint_lines(hint: Hint) -> Iterator[str]:
+    yield hint_text(hint)
+    if differs := differs_text(hint):
+        yield differs
+
+
+def _unlike(line: Line) -> str:
+    more = [_("and {number} more differences", number=line.more)] if line.more else []
+    return "; ".join([*map(fmt.sentence, line.unlike), *more])
+
+
+def _in_order(figure: FigureHistory) -> list[tuple[Line, Point]]:
+    """The runs of all lines, the oldest first."""
+    found = [(line, point) for line in figure.over.lines for point in line.points]
+    return sorted(found, key=lambda one: (one[1].began_unix_s, one[1].run))
+
+
+def _points(figure: FigureHistory) -> list[Point]:
+    return [point for _line, point in _in_order(figure)]
+
+
+_Row = tuple[str, str, str, str]
+
+
+def _rows(history: History, figure: FigureHistory) -> list[tuple[_Row, Point]]:
+    numbers = {run.run: run.number for run in history.runs}
+    return [
+        (
+            (
+                str(numbers[point.run]),
+                datetime.fromtimestamp(point.began_unix_s, UTC).strftime("%Y-%m-%d %H:%M"),
+                line.name,
+                interval_text(figure.over.metric, point),
+            ),
+            point,
+        )
+        for line, point in _in_order(figure)
+    ]
+
+
+def _row_text(row: Sequence[str], widths: Sequence[int]) -> str:
+    number, *rest = row
+    before = " " * (widths[0] - cell_len(number))
+    return "  ".join((f"{before}{number}", *map(_filled, rest, widths[1:])))
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Of the columns, in cells of a terminal."""
+    return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+
+
+def _filled(text: str, width: int) -> str:
+    return f"{text}{' ' * (width - cell_len(text))}"
+
+
+def _spark(figures: Sequence[Figure]) -> str:
+    values = [one.value for one in figures]
+    low, high = min(values), max(values)
+    steps = len(_BARS) - 1
+    return "".join(_BARS[round(steps * (value - low) / (high - low)) if high > low else steps // 2] for value in values)
+
+
+class _Drawing:
+    """Intervals as text, all on one scale."""
+
+    def __init__(self, figures: Sequence[Figure], columns: int) -> None:
+        ends = [end for one in figures for end in (one.value, one.low, one.high) if end is not None]
+        finite = [end for end in ends if math.isfinite(end)]
+        self._low, self._high = min(finite), max(finite)
+        self._columns = columns
+
+    def scale(self, metric: str) -> str:
+        """The figures at both ends."""
+        low, high = figure_text(metric, self._low), figure_text(metric, self._high)
+        return f"{low}{high:>{self._columns - len(low)}}"
+
+    def of(self, figure: Figure) -> str:
+        """`  ├──●──┤   `."""
+        drawn = [" "] * self._columns
+        if figure.low is not None and figure.high is not None:
+            begin, end = self._at(figure.low), self._at(figure.high)
+            drawn[begin : end + 1] = "─" * (end + 1 - begin)
+            drawn[begin], drawn[end] = "├", "┤"
+        drawn[self._at(figure.value)] = "●"
+        return "".join(drawn).rstrip()
+
+    def _at(self, value: float) -> int:
+        if self._high <= self._low:
+            return self._columns // 2
+        share = (min(max(value, self._low), self._high) - self._low) / (self._high - self._low)
+        return round(share * (self._columns - 1))
