@@ -148,6 +148,36 @@ def _hints(course: Sequence[Measured], metric: str, level: float, numbers: dict[
     ]
 
 
+def hint_between(history: History, figure: FigureHistory, before: int, after: int) -> Hint | None:
+    """The hint between two runs by number; where there is none, what their two figures differ by.
+
+    None where one of them does not have the figure.
+    """
+    found = next((one for one in figure.hints if (one.before.number, one.after.number) == (before, after)), None)
+    if found is not None:
+        return found
+    names = {run.number: run for run in history.runs}
+    points = {point.run: point.figure for line in figure.over.lines for point in line.points}
+    if not {before, after} <= names.keys() or not {names[before].run, names[after].run} <= points.keys():
+        return None
+    one, other = points[names[before].run], points[names[after].run]
+    if one.value <= 0 or other.value <= 0 or before == after:
+        return None
+    error = _ENDS * math.hypot(_error(one) or 0.0, _error(other) or 0.0)
+    ratio = other.value / one.value
+    return Hint(
+        before=names[before],
+        after=names[after],
+        earliest=after,
+        latest=after,
+        ratio=ratio,
+        low=ratio * math.exp(-error),
+        high=ratio * math.exp(error),
+        p_value=1.0,
+        differs=[],
+    )
+
+
 def _differs(before: Measured, after: Measured, *names: Numbered) -> list[Message]:
     one, other = (f"run {name.number}" for name in names)
     return servers_unlike(before[0].surroundings, after[0].surroundings, (one, other))

@@ -108,7 +108,11 @@ def _ending(history: History) -> Iterator[str]:
     if not any(one.hints for one in history.figures):
         yield _("No change is suspected.")
         return
-    yield _("A hint is no proof: runs of different times differ by the machine, too. Measure both versions in one run.")
+    yield _(
+        "A hint is no proof: runs of different times differ by the machine, too. Measure both versions now, in turns: "
+        "loadstone history {experiment} --confirm",
+        experiment=fmt.plain(history.experiment),
+    )
 
 
 def _hint_lines(hint: Hint) -> Iterator[str]:

@@ -4,10 +4,12 @@ import math
 
 from loadstone.analyse.changes import Hint
 from loadstone.analyse.over_runs import AT_RATE, RATIO, Point
-from loadstone.language import _
-from loadstone.percents import decimal, decimals_of, ratio_text
+from loadstone.judge.verdict import Verdict
+from loadstone.language import _, marked
+from loadstone.percents import decimal, decimals_of
 from loadstone.report import format as fmt
 from loadstone.report.text.english.figures import metric_text
+from loadstone.spec.experiment import COST, RATES
 
 
 def figure_name(metric: str) -> str:
@@ -60,10 +62,63 @@ def differs_text(hint: Hint) -> str:
     return "; ".join(map(fmt.sentence, hint.differs))
 
 
+def confirmed_text(hint: Hint, metric: str, kind: str, verdict: Verdict | None) -> str:
+    """What became of a hint when both versions were measured again, in turns."""
+    before, after = hint.before.number, hint.after.number
+    if verdict is None or verdict.estimate is None or verdict.low is None or verdict.high is None:
+        return _(
+            "not measured: nothing can be said of both versions; `loadstone report latest` says why, and a longer "
+            "--budget may help"
+        )
+    change = _by(metric, verdict.estimate, verdict.low, verdict.high)
+    if kind == "confirmed":
+        return _(
+            "changed between run {before} and {after}: {change}, measured again",
+            before=before,
+            after=after,
+            change=change,
+        )
+    if kind == "other way":
+        return _(
+            "not so: measured again, run {after} is {change} than run {before}; suspected was {suspected}",
+            before=before,
+            after=after,
+            change=change,
+            suspected=_change(hint),
+        )
+    if kind == "machine":
+        return _(
+            "not the program: the machine. Measured again, in turns, both do the same ({change}); suspected was "
+            "{suspected}",
+            change=change,
+            suspected=_change(hint),
+        )
+    return _(
+        "not decided: {change}, measured again; suspected was {suspected}; a longer --budget decides more",
+        change=change,
+        suspected=_change(hint),
+    )
+
+
+def _by(metric: str, estimate: float, low: float, high: float) -> str:
+    """`6 % [4, 8] slower`, from log ratios of the later version against the earlier one."""
+    is_more = estimate > 0
+    if metric.startswith(COST):
+        said = marked("{ratio} more CPU a request") if is_more else marked("{ratio} less CPU a request")
+    else:
+        said = marked("{ratio} faster") if is_more == (metric in RATES) else marked("{ratio} slower")
+    return _(said, ratio=_size(estimate, low, high))
+
+
+def _size(estimate: float, low: float, high: float) -> str:
+    """How much more or less, without a sign: `6 % [4, 8]`."""
+    sign = 1 if estimate > 0 else -1
+    ends = sorted(sign * 100 * math.expm1(one) for one in (low, high))
+    digits = decimals_of(ends)
+    value, least, most = (decimal(one, digits) for one in (sign * 100 * math.expm1(estimate), *ends))
+    return f"{value} % [{least}, {most}]"
+
+
 def _change(hint: Hint) -> str:
-    if hint.ratio >= 1:
-        return _("{ratio} higher", ratio=ratio_text(*map(math.log, (hint.ratio, hint.low, hint.high))))
-    less = [100 * (1 - one) for one in (hint.ratio, hint.high, hint.low)]
-    digits = decimals_of(less[1:])
-    value, low, high = (decimal(one, digits) for one in less)
-    return _("{ratio} lower", ratio=f"{value} % [{low}, {high}]")
+    size = _size(*map(math.log, (hint.ratio, hint.low, hint.high)))
+    return _("{ratio} higher", ratio=size) if hint.ratio >= 1 else _("{ratio} lower", ratio=size)

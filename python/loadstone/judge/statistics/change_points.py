@@ -186,7 +186,7 @@ def _inflation(y: Floats, w: Floats, part: Ints) -> Floats:
 def _steps(y: Floats, w: Floats, begin: int, end: int) -> Floats:
     """The same for each first run of a new level within a segment, from the earliest that may be."""
     places = np.asarray([(at, end - begin) for at in range(SEGMENT_MIN, end - begin - SEGMENT_MIN + 1)], dtype=np.intp)
-    return _ratios(y[None, begin:end], w[None, begin:end], places.T)[0]
+    return np.asarray(_ratios(y[None, begin:end], w[None, begin:end], places.T)[0])
 
 
 def _kept(y: Floats, w: Floats, found: dict[int, float]) -> tuple[list[int], list[float]]:

@@ -1,0 +1,199 @@
+"""Two runs' experiments as one: what differs between their servers becomes a factor, so that both take turns.
+
+Everything else is taken of the later one. Of its tables and comparisons there is one each: the condition in question.
+"""
+
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from loadstone.errors import UserError
+from loadstone.language import said
+from loadstone.spec.experiment import TWIN
+from loadstone.spec.levels import Condition, same_level
+
+FACTOR, BEFORE, AFTER = "version", "before", "after"
+_ELSE = "_measured"
+"""Behind the factor's name where the experiment has one of that name."""
+_OTHER_QUESTIONS = ("effects", "published", "conclusions", "lessons", "crashes", "goals")
+_PARTS = ("servers", "subjects")
+Data = dict[str, Any]
+ReadBack = Mapping[str, Mapping[str, Any]]
+"""Server -> settings that were in force."""
+_LEVEL = (str, int, float)
+
+
+def both_versions(
+    before: Data,
+    after: Data,
+    condition: Condition,
+    metric: str,
+    in_force: tuple[ReadBack, ReadBack],
+    rate_per_s: float | None = None,
+) -> Data:
+    """The experiment that measures one condition of both in turns.
+
+    Args:
+        before: the earlier run's experiment, as it was resolved; `after` the later one's.
+        condition: a level for each factor.
+        metric: what decides, of `spec.experiment.METRICS`.
+        in_force: the settings that were read back from the servers of each.
+        rate_per_s: at which both are loaded; None: as the experiment says.
+
+    Raises:
+        UserError: nothing differs that could be measured, or it cannot be done in turns; says what to do.
+    """
+    factor = FACTOR if FACTOR not in after["factors"] else f"{FACTOR}{_ELSE}"
+    data = copy.deepcopy(after)
+    values: dict[str, Data] = {BEFORE: {}, AFTER: {}}
+    for part in _PARTS:
+        names = list(dict.fromkeys((*(before.get(part) or {}), *(after.get(part) or {}))))
+        for name in [name for name in names if _is_there(before, after, part, name, condition)]:
+            one, other = ((of.get(part) or {}).get(name) for of in (before, after))
+            _merge(data, part, name, one, other, factor, values, in_force)
+    if not values[BEFORE] and factor not in _used(data):
+        raise UserError(said("nothing that both experiments say of their servers and applications differs"))
+    values = values if values[BEFORE] else {}
+    data["factors"][factor] = {"title": "Version", "levels": [BEFORE, AFTER], **({"values": values} if values else {})}
+    return _one_question(data, condition, factor, metric, rate_per_s)
+
+
+def _is_there(before: Data, after: Data, part: str, name: str, condition: Condition) -> bool:
+    """Whether the condition has this server or application in either run."""
+    sides = [(of.get(part) or {}).get(name) for of in (before, after)]
+    return any(side is not None and applies(side.get("when") or {}, condition) for side in sides)
+
+
+def applies(when: Mapping[str, Any], condition: Condition) -> bool:
+    """Whether a `when` allows a condition."""
+    return all(
+        any(same_level(condition[name], level) for level in (levels if isinstance(levels, list | tuple) else [levels]))
+        for name, levels in when.items()
+        if name in condition
+    )
+
+
+def _merge(
+    data: Data,
+    part: str,
+    name: str,
+    before: Data | None,
+    after: Data | None,
+    factor: str,
+    values: dict[str, Data],
+    in_force: tuple[ReadBack, ReadBack],
+) -> None:
+    """Put what differs between two versions of a part behind the factor."""
+    if before == after:
+        return
+    if before is None or after is None or part == "subjects" or before.get("kind") != after.get("kind"):
+        _apart(data, part, name, before, after, factor, values)
+        return
+    for path, one, other in _leaves(before, after):
+        pair = [_known(value, side.get(name, {}), path) for value, side in zip((one, other), in_force, strict=True)]
+        if any(value is None for value in pair):
+            setting = ".".join((part, name, *path))
+            raise UserError(
+                said(
+                    "{setting}: only one of both runs sets it, and what it was in the other is not recorded; "
+                    "start both versions yourself and name them: --before {name}=URL --after {name}=URL",
+                    setting=setting,
+                    name=name,
+                )
+            )
+        key = re.sub(r"\W", "_", "_".join((name, *path)))
+        values[BEFORE][key], values[AFTER][key] = pair
+        place = data[part][name]
+        for step in path[:-1]:
+            place = place.setdefault(step, {})
+        place[path[-1]] = f"${{{factor}.{key}}}"
+
+
+def _known(value: Any, in_force: Mapping[str, Any], path: Sequence[str]) -> Any:
+    """A value that one run leaves to the server: as it was read back."""
+    if value is None and path[0] == "settings":
+        value = in_force.get(path[-1])
+    return value if isinstance(value, _LEVEL) else None
+
+
+def _leaves(before: Any, after: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any, Any]]:
+    if isinstance(before, dict | None) and isinstance(after, dict | None) and before != after:
+        before, after = before or {}, after or {}
+        keys = dict.fromkeys((*before, *after))
+        return [leaf for key in keys for leaf in _leaves(before.get(key), after.get(key), (*path, str(key)))]
+    return [] if before == after else [(path, before, after)]
+
+
+def _apart(
+    data: Data,
+    part: str,
+    name: str,
+    before: Data | None,
+    after: Data | None,
+    factor: str,
+    values: dict[str, Data],
+) -> None:
+    """Two servers (or applications) of their own, each there for its version."""
+    if before is None or after is None:
+        raise UserError(
+            said(
+                "{part} {name}: only one of both runs has it, so there are no two versions of it", part=part, name=name
+            )
+        )
+    if part == "servers" and data.get("subjects"):
+        raise UserError(
+            said(
+                "servers {name}: before it was {before}, and after it {after}, behind an application; give the one of "
+                "before by its URL: --before {name}=URL --after {name}=URL",
+                name=name,
+                before=before.get("kind"),
+                after=after.get("kind"),
+            )
+        )
+    other = f"{name}-before"
+    data[part][name] = {**after, "when": {**(after.get("when") or {}), factor: AFTER}}
+    data[part][other] = {**before, "when": {**(before.get("when") or {}), factor: BEFORE}}
+    if data["workload"].get("target") == name:
+        data["workload"]["target"] = f"${{{factor}.target}}"
+        values[BEFORE]["target"], values[AFTER]["target"] = other, name
+
+
+def _used(data: Data) -> set[str]:
+    return {name for part in _PARTS for one in (data.get(part) or {}).values() for name in (one.get("when") or {})}
+
+
+def _one_question(data: Data, condition: Condition, factor: str, metric: str, rate_per_s: float | None) -> Data:
+    at = {name: [level] for name, level in condition.items() if name in data["factors"] and name != TWIN}
+    vary = {factor: [BEFORE, AFTER], **at}
+    question = f"Is {AFTER} slower than {BEFORE}?"
+    data |= {name: [] for name in _OTHER_QUESTIONS}
+    data |= {
+        "name": f"{data['name'][:72]}-confirm",
+        "question": question,
+        "description": "",
+        "primary_metric": metric,
+        "load": None,
+        "saturation": None,
+        "as_published": None,
+        "tables": [{"name": "results", "title": "Results", "vary": vary}],
+        "comparisons": [
+            {
+                "name": "versions",
+                "question": question,
+                "between": factor,
+                "levels": [BEFORE, AFTER],
+                "baseline": BEFORE,
+                "at": at,
+                "metric": metric,
+            }
+        ],
+    }
+    data["factors"].pop(TWIN, None)
+    data["design"] = {**data["design"], "table_blocks": 1, "at_rate": "never", "cost_within": None}
+    if rate_per_s is not None:
+        data["workload"] |= {
+            "model": {"kind": "open", "rate_per_s": round(rate_per_s, 3), "arrivals": "poisson"},
+            "models": [],
+        }
+    return data
