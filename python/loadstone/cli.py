@@ -21,6 +21,7 @@ from typer.exceptions import TyperException
 
 from loadstone import __version__, defect, language, terminal
 from loadstone.bounds.describing import describing
+from loadstone.commands.baseline_command import baseline_app
 from loadstone.commands.capacity_command import capacity_command
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.commands.command import WHOLE, Takes, command, usage_error
@@ -35,6 +36,7 @@ from loadstone.errors import LoadstoneError, UserError
 from loadstone.language import in_language, said, translated
 from loadstone.options import MEASURES, RESULTS, CompareOptions, Option, Quiet, Results, RunOptions, SecretFiles, Trust
 from loadstone.own_command import own_command
+from loadstone.record.run_files import MAIN
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
 from loadstone.secrecy.known_secrets import hide
 
@@ -53,6 +55,7 @@ check_app = typer.Typer(help="Check a part of your own.", no_args_is_help=True, 
 app.add_typer(saturate_app, name="saturate")
 app.add_typer(check_app, name="check")
 app.add_typer(fleet_app, name="fleet")
+app.add_typer(baseline_app, name="baseline")
 
 MISSING = "Missing argument 'EXPERIMENT|FILE.yaml'"
 WORD_MAX, LINE_MAX = 400, 2000
@@ -196,14 +199,29 @@ def report(
 @describing()
 def compare(
     *,
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN]", help="A run's folder, or two: A and B.")],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RUN [RUN]", show_default=False, help="A run's folder, or two: A and B."),
+    ] = None,
     options: CompareOptions,
+    baseline: Annotated[
+        bool, Option("--baseline", help="Against the experiment's baseline (`loadstone baseline`): RUN, or the newest.")
+    ] = False,
+    branch: Annotated[str, Option("--branch", metavar="NAME", help="With --baseline: that of this branch.")] = MAIN,
     json: Annotated[bool, Option("--json", help="Print the outcome as JSON alone to stdout.", panel=RESULTS)] = False,
 ) -> None:
     """Compare two runs, or conditions of one."""
     from loadstone.record.run_files import require_run
     from loadstone.runs import run_folder
 
+    if baseline:
+        from loadstone.commands.baseline_command import runs_to_compare
+
+        runs = runs_to_compare(runs, branch, across=options.across)
+    elif branch != MAIN:
+        raise UserError(said("--branch {branch}: is for --baseline; add it, or leave it out", branch=branch))
+    if not runs:
+        raise UserError(said("compare: name a run, two runs, or --baseline; `loadstone runs` lists them"))
     folders = tuple(run_folder(word) for word in runs)
     for folder in folders:
         require_run(folder)

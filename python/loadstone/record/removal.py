@@ -15,6 +15,7 @@ from pathlib import Path
 
 from loadstone.errors import UserError
 from loadstone.language import said
+from loadstone.record.baselines import branches_of
 from loadstone.record.ledger import is_needed
 from loadstone.record.run_files import ARCHIVE, PLAN
 
@@ -25,7 +26,8 @@ def remove_run(root: Path, name: str, *, archived: bool = False) -> None:
     """Remove a run's folder with all that is in it. What was interrupted can be gone on with: its plan goes last.
 
     Raises:
-        UserError: there is no such run, it is not this user's, it is written to, or it names what is on a server.
+        UserError: there is no such run, it is not this user's, it is written to, it is a baseline, or it names what
+            is on a server.
     """
     with _run(root, name, archived=archived) as (within, opened):
         folder = root / ARCHIVE / name if archived else root / name
@@ -35,6 +37,15 @@ def remove_run(root: Path, name: str, *, archived: bool = False) -> None:
                     "{folder}: names what it left on a server, which only this folder knows of; remove that with "
                     "`loadstone clean {folder}`, then the run",
                     folder=folder,
+                )
+            )
+        if branches := branches_of(root, name):
+            raise UserError(
+                said(
+                    "{folder}: is the baseline on {branches}; make another run the baseline, or forget it with "
+                    "`loadstone baseline remove`, then remove the run",
+                    folder=folder,
+                    branches=", ".join(branches),
                 )
             )
         try:

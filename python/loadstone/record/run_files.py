@@ -40,6 +40,8 @@ LEDGER = "ledger.jsonl"
 """What was made on servers that are not loadstone's own."""
 TAGS = "tags.json"
 """What people wrote about the run, see `tags`."""
+MAIN = "main"
+"""The branch of a baseline where none is named, see `baselines`."""
 ARCHIVE = "archive"
 """A folder among those of the runs: runs that are kept, and no longer listed with the others."""
 RECORDS = (
