@@ -38,6 +38,9 @@ BASES: dict[str, list[str]] = {
     "compare": ["a-run"],
     "capacity": ["a-run"],
     "check driver": ["redis-py"],
+    "baseline set": ["a-run"],
+    "baseline remove": ["tiny"],
+    "history": ["tiny"],
     "fleet agent": ["tls://127.0.0.1:1"],
     "fleet up": ["local:1"],
     **{f"fleet {name}": ["tls://127.0.0.1:1"] for name in ("status", "down", "doctor")},
@@ -56,6 +59,7 @@ BESIDE: dict[str, list[str]] = {
     "serve --cert": [],
     "serve --key": [],
     "http --slice": ["--against", "http://127.0.0.1:2"],
+    **{name: ["--confirm"] for name in ("--between", "--before", "--after")},
     "--a": ["--b", "operation=get"],
     "--b": ["--a", "operation=get"],
 }

@@ -60,7 +60,7 @@ def test_each_branch_has_its_own_and_one_that_is_set_again_is_replaced(runs: Pat
     typed("baseline", "set", f"runs/{FIRST}", "--branch", "release/1")
     typed("baseline", "set", "latest", "--branch", "release/1")
     assert [(one.branch, one.run) for one in read_baselines(runs)] == [("release/1", SECOND)]
-    with pytest.raises(UserError, match=r"redis has no baseline on main in .*; it has one on: release/1; make a run"):
+    with pytest.raises(UserError, match=r"--branch main: no baseline of redis .*; it has one on: release/1; make"):
         typed("compare", "--baseline")
     with pytest.raises(UserError, match=f"--baseline: {SECOND} is the baseline itself; measure again"):
         typed("compare", "--baseline", "--branch", "release/1")

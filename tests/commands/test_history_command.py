@@ -53,7 +53,7 @@ def test_a_history_is_shown_drawn_and_written(folder: Path, tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["reds"], "'reds': no run in .* is of it; did you mean 'redis'"),
+        (["reds"], "history 'reds': no run in .* is of it; did you mean 'redis'"),
         (["redis", "--condition", "nowhere"], "--condition nowhere: 0 have these words; there are: "),
         (["redis", "--metric", "cpu_ns.mysql"], "--metric cpu_ns.mysql: no run has it; there are: .*goodput_per_s"),
         (["redis", "--between", "1,2"], "--between, --before, --after: are for --confirm"),

@@ -40,13 +40,13 @@ def set_command(
 
     It stands in baselines.json beside the run; a run of which only the newest are kept is kept from now on.
     """
-    folder = run_folder(run).absolute()
-    row = _row(folder)
-    if row.state not in ("complete", "part"):
-        why = row.why or _("it has no analysis yet")
-        raise UserError(said("{folder}: cannot be a baseline: {why}", folder=folder, why=why))
     if not branch or len(branch) > 200 or not branch.isprintable():
         raise UserError(said("--branch {branch}: no name of a branch; write one of at most 200 letters", branch=branch))
+    folder = run_folder(run).absolute()
+    row = _row(folder)
+    if row.why or row.running:
+        why = row.why or _("it goes on")
+        raise UserError(said("{folder}: cannot be a baseline: {why}", folder=folder, why=why))
     from loadstone.record.baselines import Baseline, set_baseline
     from loadstone.record.newest_runs import unmark
 
@@ -66,6 +66,7 @@ def show_command(*, runs: Runs = RUNS) -> None:
     """List the baselines."""
     from loadstone.record.baselines import read_baselines
 
+    _require_folder(runs)
     found = read_baselines(runs)
     if not found:
         terminal.remark(_("there is no baseline in {runs}; make a run one: loadstone baseline set RUN", runs=runs))
@@ -83,6 +84,7 @@ def remove_command(
     """Forget a baseline; its run stays."""
     from loadstone.record.baselines import remove_baseline
 
+    _require_folder(runs)
     gone = remove_baseline(runs, branch, experiment)
     terminal.result(
         _(
@@ -133,6 +135,16 @@ def runs_to_compare(given: list[Path] | None, branch: str, *, across: bool) -> l
             )
         )
     return [place, folder]
+
+
+def _require_folder(runs: Path) -> None:
+    """Returns for a folder, and for ./runs, which may still be missing. Raises UserError."""
+    try:
+        there = runs.is_dir()
+    except OSError:  # a name that is too long
+        there = False
+    if not there and runs != RUNS:
+        raise UserError(said("--runs {runs}: there is no such folder; name one", runs=runs))
 
 
 def _row(folder: Path) -> "RunRow":

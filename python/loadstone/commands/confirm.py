@@ -64,16 +64,16 @@ class Confirmed:
         return STATUS[self.kind] if faster else SLOWER_STATUS
 
 
-def asked_of(history: History, runs: Path, between: tuple[int, int] | None) -> Asked:
+def asked_of(history: History, runs: Path, between: tuple[int, int] | None, beside: Sequence[str] = ()) -> Asked:
     """The newest hint, the greatest of several; or what two runs differ by, whether that is suspected or not.
 
-    Raises UserError.
+    `beside`: the other options that are given. Raises UserError.
     """
     found = [(hint, one) for one in history.figures for hint in one.hints]
     if between is not None:
         found = [(hint, one) for one in history.figures if (hint := hint_between(history, one, *between)) is not None]
     if not found:
-        raise _nothing_to_confirm(history, between)
+        raise _nothing_to_confirm(history, between, beside)
     newest = max(hint.after.number for hint, _ in found)
     hint, figure = max(
         ((hint, one) for hint, one in found if hint.after.number == newest), key=lambda one: abs(math.log(one[0].ratio))
@@ -89,7 +89,7 @@ def asked_of(history: History, runs: Path, between: tuple[int, int] | None) -> A
     )
 
 
-def _nothing_to_confirm(history: History, between: tuple[int, int] | None) -> UserError:
+def _nothing_to_confirm(history: History, between: tuple[int, int] | None, beside: Sequence[str]) -> UserError:
     if between is not None:
         return UserError(
             said(
@@ -102,7 +102,8 @@ def _nothing_to_confirm(history: History, between: tuple[int, int] | None) -> Us
         )
     return UserError(
         said(
-            "--confirm: no change of {experiment} is suspected; name two runs by their numbers: --between NO,NO",
+            "{options}: no change of {experiment} is suspected; name two runs by their numbers: --between NO,NO",
+            options=", ".join(("--confirm", *beside)),
             experiment=history.experiment,
         )
     )

@@ -72,14 +72,16 @@ def history_command(
         raise UserError(said("--between, --before, --after: are for --confirm; add it, or leave them out"))
     for option, file in (("--svg", svg), ("--csv", csv)):
         if file is not None:
-            require_file(option, file)
+            _require_place(option, file)
     with describing():
         history = history_asked(runs, name, condition, metric, newest)
+    if not history.runs and not confirm:
+        terminal.remark(f"there is no run in {runs}; `loadstone run EXPERIMENT` makes one")
     if csv is not None:
         from loadstone.report.history import csv_text
 
         csv.write_text(csv_text(history))
-    if svg is not None:
+    if svg is not None and history.runs:
         _draw(history, svg)
     if confirm:
         _confirm(history, runs, between, replace(run, out=runs), (before, after), as_json=json)
@@ -90,6 +92,22 @@ def history_command(
         terminal.result_json(json_text(history))
     else:
         terminal.result("".join(f"{line}\n" for line in _lines(history)))
+
+
+def _require_place(option: str, file: Path) -> None:
+    """Returns if a file may be written there. Raises UserError."""
+    if not file.absolute().parent.is_dir():
+        raise UserError(
+            said(
+                "{option} {path}: there is no folder {parent}; make it, or name another",
+                option=option,
+                path=file,
+                parent=file.parent,
+            )
+        )
+    if file.is_dir():
+        raise UserError(said("{option} {path}: is a folder; name a file", option=option, path=file))
+    require_file(option, file)
 
 
 def _confirm(
@@ -105,7 +123,8 @@ def _confirm(
     from loadstone.commands.confirm import asked_of, confirm
     from loadstone.report.over_runs import confirmed_text, figure_name, hint_text
 
-    asked = asked_of(history, runs, None if between is None else _numbers(between))
+    beside = [option for option, given in zip(("--before", "--after"), servers, strict=True) if given]
+    asked = asked_of(history, runs, None if between is None else _numbers(between), beside)
     terminal.remark(f"{asked.condition}, {figure_name(asked.metric)}: {hint_text(asked.hint)}")
     found = confirm(asked, options, servers)
     text = confirmed_text(asked.hint, asked.metric, found.kind, found.verdict)
@@ -153,6 +172,8 @@ def history_asked(runs: Path, name: str, condition: str | None, metric: str | No
     index = Index(runs)
     index.renew(words_of=words_of)
     known = [one for one, _ in index.counts("experiment") if one]
+    if not known:
+        return history_of(name, [], [], {})
     if name not in known:
         raise _unknown(name, known, runs)
     rows = [row for row in index.find(Query(experiment=name), newest).rows if row.state in ("complete", "part")]
@@ -161,20 +182,16 @@ def history_asked(runs: Path, name: str, condition: str | None, metric: str | No
     if condition is not None:
         chosen = _of_condition(found.runs, chosen, condition)
     if not chosen:
-        raise UserError(said("{name}: none of its runs in {runs} has a figure yet", name=name, runs=runs))
+        raise UserError(said("history {name}: none of its runs in {runs} has a figure yet", name=name, runs=runs))
     return history_of(name, found.runs, chosen, found.unread)
 
 
 def _unknown(name: str, known: Sequence[str], runs: Path) -> UserError:
-    if not known:
-        return UserError(
-            said("{name}: there is no run in {runs}; `loadstone run EXPERIMENT` makes one", name=name, runs=runs)
-        )
     from loadstone.spec.problems import listed, nearest, shown
 
     return UserError(
         said(
-            "{name}: no run in {runs} is of it; {nearest}there are runs of: {known}",
+            "history {name}: no run in {runs} is of it; {nearest}there are runs of: {known}",
             name=shown(name),
             runs=runs,
             nearest=nearest(name, known),
@@ -236,6 +253,8 @@ def _draw(history: "History", file: Path) -> None:
 
 
 def _lines(history: "History") -> list[str]:
+    if not history.figures:
+        return []
     from loadstone.report.history import figure_lines, overview_lines
 
     if len(history.figures) > 1:

@@ -87,7 +87,8 @@ def baseline_of(root: Path, branch: str, experiment: str) -> Baseline:
     there = said("; it has one on: {branches}", branches=", ".join(others)) if others else ""
     raise UserError(
         said(
-            "{experiment} has no baseline on {branch} in {root}{there}; make a run one: loadstone baseline set RUN",
+            "--branch {branch}: no baseline of {experiment} among the runs of {root}{there}; make a run one: "
+            "loadstone baseline set RUN",
             experiment=experiment,
             branch=branch,
             root=root,
