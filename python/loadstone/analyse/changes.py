@@ -63,6 +63,8 @@ class FigureHistory(Piece):
     courses: int
     """Rows of runs in which a change was looked for: long enough, and of one machine and load."""
     hints: list[Hint]
+    others: list[str]
+    """The other metrics that runs have of it."""
 
 
 class History(Piece):
@@ -101,6 +103,7 @@ def history_of(
                 hints=[
                     hint for course in courses[key, metric] for hint in _hints(course, metric, LEVEL / tested, numbers)
                 ],
+                others=[name for name in metrics_of(ordered, key) if name != metric],
             )
             for key, metric in chosen
         ],

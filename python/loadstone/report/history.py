@@ -66,6 +66,8 @@ def figure_lines(history: History, width: int) -> list[str]:
     lines += [_unlike(line) for line in figure.over.lines if line.unlike]
     if figure.over.without:
         lines.append(_("Without this figure: {runs}", runs=fmt.plain(", ".join(figure.over.without))))
+    if figure.others:
+        lines.append(_("Other figures of it: --metric {metrics}", metrics=fmt.plain(", ".join(figure.others))))
     return [*lines, *_ending(history)]
 
 
