@@ -34,9 +34,9 @@ _MEDIAN_CHI2 = 0.4549
 """Of a squared standard normal."""
 _PLACE = 7.35
 """Of the likelihood ratio, see Hansen."""
-_BEYOND = 10
+_BEYOND = 3
 """So many orders are drawn that so many of them lie beyond the level."""
-_ORDERS_MAX = 200_000
+_ORDERS_MIN, _ORDERS_MAX = 2_000, 200_000
 _CHUNK_FLOATS = 400_000
 """Of the orders that are looked at together."""
 _NOTHING = 12.0
@@ -124,7 +124,7 @@ def _tested(y: Floats, w: Floats, level: float) -> tuple[float, int, int]:
     parts = _parts(len(y))
     y = _scores(y)
     observed, places = _greatest(y[None, :], w[None, :], parts)
-    orders = min(_ORDERS_MAX, math.ceil(_BEYOND / level))
+    orders = min(_ORDERS_MAX, max(_ORDERS_MIN, math.ceil(_BEYOND / level)))
     chunk = max(1, _CHUNK_FLOATS // (len(y) + parts.shape[1]))
     random = np.random.default_rng(20261126)  # the same runs get the same answer
     drawn = greater = 0
