@@ -62,7 +62,7 @@ def test_an_upgrade_of_the_server_is_where_it_changed(measured: RunFigures) -> N
     history = planted(measured, version="7.0.15")
     (figure,) = history.figures
     assert len(figure.over.lines) == 2
-    assert figure.courses == 1
+    assert len(figure.courses) == figure.looked == 1
     (hint,) = figure.hints
     assert (hint.before.number, hint.after.number, hint.after.run) == (PLANTED, PLANTED + 1, f"day-{PLANTED}")
     assert hint.low < 0.92 < hint.high < 1
@@ -78,12 +78,12 @@ def test_an_upgrade_of_the_server_is_where_it_changed(measured: RunFigures) -> N
 
 def test_another_machine_is_no_change(measured: RunFigures) -> None:
     (figure,) = planted(measured, machine="1" * 32).figures
-    assert (len(figure.over.lines), figure.courses, figure.hints) == (2, 2, [])
+    assert (len(figure.over.lines), figure.looked, figure.hints) == (2, 2, [])
 
 
 def test_few_runs_are_told_so(measured: RunFigures) -> None:
     history = planted(measured, runs=6)
-    assert history.figures[0].courses == 0
+    assert history.figures[0].looked == 0
     assert figure_lines(history, 80)[-1].startswith("Too few runs to look for a change")
 
 
@@ -92,7 +92,7 @@ def test_a_history_for_programs(measured: RunFigures) -> None:
     assert History.model_validate_json(history.model_dump_json()) == history
     rows = list(csv.DictReader(io.StringIO(csv_text(history))))
     assert [int(row["number"]) for row in rows] == list(range(1, 25))
-    assert {row["branch"] for row in rows} == {"A"}
+    assert {(row["branch"], row["line"]) for row in rows} == {("1", "A")}
     assert {row["metric"] for row in rows} == {GOODPUT}
     assert all(float(row["low"]) < float(row["value"]) < float(row["high"]) for row in rows)
     assert rows[0]["time"] == "1970-01-01T00:00:00Z"

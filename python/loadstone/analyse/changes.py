@@ -60,8 +60,10 @@ class FigureHistory(Piece):
 
     key: str
     over: OverRuns
-    courses: int
-    """Rows of runs in which a change was looked for: long enough, and of one machine and load."""
+    courses: list[list[str]]
+    """Runs of one machine, placement and load, in rows, that of the newest run first."""
+    looked: int
+    """Of the courses those that are long enough to look for a change."""
     hints: list[Hint]
     others: list[str]
     """The other metrics that runs have of it."""
@@ -89,7 +91,8 @@ def history_of(
     ordered = in_order(runs)
     numbers = {run.run: Numbered(number=number, run=run.run) for number, run in enumerate(ordered, start=1)}
     courses = {one: _courses(ordered, *one) for one in chosen}
-    tested = sum(map(len, courses.values()))
+    long = {one: [course for course in found if len(course) >= RUNS_MIN] for one, found in courses.items()}
+    tested = sum(map(len, long.values()))
     return History(
         experiment=experiment,
         runs=list(numbers.values()),
@@ -99,9 +102,10 @@ def history_of(
             FigureHistory(
                 key=key,
                 over=over_runs(ordered, key, metric),
-                courses=len(courses[key, metric]),
+                courses=[[run.run for run, _ in course] for course in courses[key, metric]],
+                looked=len(long[key, metric]),
                 hints=[
-                    hint for course in courses[key, metric] for hint in _hints(course, metric, LEVEL / tested, numbers)
+                    hint for course in long[key, metric] for hint in _hints(course, metric, LEVEL / tested, numbers)
                 ],
                 others=[name for name in metrics_of(ordered, key) if name != metric],
             )
@@ -128,7 +132,7 @@ def _courses(runs: Sequence[RunFigures], key: str, metric: str) -> list[list[Mea
         positive,
         lambda one, other: is_same_but_servers(one[0].surroundings, other[0].surroundings, drivens(one, other)),
     )
-    return [course for course in found if len(course) >= RUNS_MIN]
+    return sorted(found, key=lambda course: -course[-1][0].began_unix_s)
 
 
 def _hints(course: Sequence[Measured], metric: str, level: float, numbers: dict[str, Numbered]) -> list[Hint]:

@@ -19,8 +19,8 @@ _SPARK_RUNS = 40
 """So many of the newest runs stand in a row of the overview."""
 _DRAWN_MIN = 24
 """Columns for intervals: with fewer they are left out."""
-CSV_COLUMNS = ("time", "number", "run", "branch", "condition", "metric", "value", "low", "high")
-"""`branch` is the line: apache-otava reads such a file, a branch at a time."""
+CSV_COLUMNS = ("time", "number", "run", "branch", "line", "condition", "metric", "value", "low", "high")
+"""`branch` numbers the courses, that of the newest run is 1: apache-otava reads such a file, a branch at a time."""
 
 
 def overview_lines(history: History) -> list[str]:
@@ -79,13 +79,15 @@ def csv_text(history: History) -> str:
     numbers = {run.run: run.number for run in history.runs}
     for one in history.figures:
         label = fmt.without_formula(fmt.plain(one.over.label))
+        courses = {run: number for number, course in enumerate(one.courses, start=1) for run in course}
         for line, point in _in_order(one):
-            branch = line.name if len(history.figures) == 1 else f"{label} {line.name}"
+            course = str(courses.get(point.run, ""))
+            branch = course if len(history.figures) == 1 else f"{label} {course}"
             figure = point.figure
-            values = (figure.value, figure.low, figure.high)
+            values = map(_number, (figure.value, figure.low, figure.high))
             began = datetime.fromtimestamp(point.began_unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             run = fmt.without_formula(fmt.plain(point.run))
-            writer.writerow((began, numbers[point.run], run, branch, label, one.over.metric, *map(_number, values)))
+            writer.writerow((began, numbers[point.run], run, branch, line.name, label, one.over.metric, *values))
     return text.getvalue()
 
 
@@ -100,8 +102,7 @@ def _heading(history: History) -> str:
 
 
 def _ending(history: History) -> Iterator[str]:
-    courses = sum(one.courses for one in history.figures)
-    if not courses:
+    if not sum(one.looked for one in history.figures):
         yield _(
             "Too few runs to look for a change: {runs} of one machine, load and version of loadstone.",
             runs=history.runs_min,
