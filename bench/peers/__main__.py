@@ -16,14 +16,14 @@ from loadstone.deploy.placement import Placement, place
 from loadstone.drive.native import engine_build
 from loadstone.errors import LoadstoneError
 from loadstone.record.machine import kernel, machine
-from peers import added, freezes, network, page, punctual, throughput
+from peers import added, freezes, network, page, punctual, threaded, throughput
 from peers.generators import PEERS, Peer, installed
 from peers.load import UnreadableOutput
 from peers.own import OwnDriver
 from peers.results import Machine, Result, add, read
 from peers.servers import nginx_program
 
-PARTS = ("throughput", "freezes", "users", "delay", "added")
+PARTS = ("throughput", "freezes", "users", "delay", "added", "threads")
 ROUNDS, QUICK_ROUNDS = 8, 3
 SECONDS, QUICK_SECONDS = 2.0, 1.0
 FREEZE_S, QUICK_FREEZE_S = freezes.SECONDS, 20.0
@@ -108,6 +108,8 @@ def _part(
                 punctual.users(cpus, took, seconds(DELAY_S, QUICK_DELAY_S))
             elif part == "added":
                 added.measure(peers, driver, cpus, took, seconds(SECONDS, QUICK_SECONDS))
+            elif part == "threads":
+                threaded.measure(peers, [*cpus[0], *cpus[1]], took, seconds(SECONDS, QUICK_SECONDS))
             else:
                 punctual.delays(driver, cpus, took, seconds(DELAY_S, QUICK_DELAY_S))
 

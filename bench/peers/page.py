@@ -5,9 +5,9 @@ from itertools import groupby
 from pathlib import Path
 from statistics import median
 
-from peers import freezes, ratios
+from peers import freezes, ratios, threaded
 from peers.ratios import Row, Spread
-from peers.results import Added, Delay, Machine, Quantiles, Result, Throughput, Users
+from peers.results import Added, Delay, Machine, Quantiles, Result, Threads, Throughput, Users
 
 BEGIN, END = "<!-- measured: by make bench -->", "<!-- end of measured -->"
 
@@ -30,6 +30,7 @@ def document(results: Sequence[Result]) -> str:
         _users([one for one in results if isinstance(one, Users)]),
         _delays([one for one in results if isinstance(one, Delay)]),
         _added([one for one in results if isinstance(one, Added)]),
+        _threads([one for one in results if isinstance(one, Threads)]),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -69,6 +70,11 @@ def _throughput(rows: Sequence[Row]) -> str:
     head = ["load, connections, pipeline", "beside", "our CPU, us", "theirs", "CPU, ratio", "of work", "target",
             "our rate, k/s", "theirs", "rate, ratio", "rounds"]  # fmt: skip
     said = "`of work`: without what loadstone's thread stayed awake for in waits, which is in all other figures."
+    if any(row.connections == 1 for row in rows):
+        said += (
+            " With one connection a thread that stays awake has its CPU for the whole way there and back: the time of a"
+            " request, 1 over the rate, is the floor of its CPU a request."
+        )
     return f"### CPU a request, and rate\n\n{_table(head, lines)}\n{said}\n\n{_short(rows)}"
 
 
@@ -172,6 +178,31 @@ def _added(found: Sequence[Added]) -> str:
         )
     head = ["service time, us", "generator", "P50 reported, us", "beyond the service time", "times"]
     return f"### Response time of one connection\n\n{_table(head, lines)}"
+
+
+def _threads(found: Sequence[Threads]) -> str:
+    if not found:
+        return ""
+
+    def key(one: Threads) -> tuple[int, str, int]:
+        return one.connections, one.generator, one.threads
+
+    lines = []
+    for (connections, generator, threads), group in groupby(sorted(found, key=key), key):
+        ones = list(group)
+        rate, cpu = (Spread.of([getattr(one, name) for one in ones]) for name in ("rate_per_s", "cpu_us"))
+        line = rate.median * threaded.DELAY_S / connections
+        p50_ms = [one.p50_ms for one in ones if one.p50_ms is not None]
+        lines.append([
+            str(connections), generator, str(threads), _spread(rate, 0), f"{line:.2f}", _spread(cpu),
+            f"{median(p50_ms):.2f}" if p50_ms else "-", str(len(ones)),
+        ])  # fmt: skip
+    head = ["connections", "generator", "threads", "rate", "of what the line lets through", "CPU a request, us",
+            "P50, ms", "times"]  # fmt: skip
+    said = (
+        f"Every reply leaves {1e3 * threaded.DELAY_S:g} ms after its request came; server and generator share the CPUs."
+    )
+    return f"### Threads, beside a server that its line limits\n\n{_table(head, lines)}\n{said}\n"
 
 
 def _load(row: Row) -> str:

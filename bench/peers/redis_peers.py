@@ -5,6 +5,9 @@ import re
 
 from peers.load import KEYS, VALUE_BYTES, Case, Length, Reading, Target, UnreadableOutput
 
+LEAST_S = 0.1
+"""No run is shorter."""
+
 
 def redis_benchmark(program: str, case: Case, target: Target, length: Length) -> list[str]:
     """It ends by requests; its own keys."""
@@ -68,6 +71,10 @@ def read_memtier(text: str) -> Reading:
         quantiles = {
             float(name[1:]): float(ms) for name, ms in totals["Percentile Latencies"].items() if name[0] == "p"
         }
-        return Reading(int(totals["Count"]), totals["Ops/sec"], quantiles[50], quantiles[99], quantiles[99.9])
+        reading = Reading(int(totals["Count"]), totals["Ops/sec"], quantiles[50], quantiles[99], quantiles[99.9])
     except (ValueError, KeyError) as error:
         raise UnreadableOutput(f"memtier_benchmark printed other JSON than expected ({error}): {text[:500]}") from None
+    if reading.requests < reading.rate_per_s * LEAST_S:
+        # Seen on a busy machine: a run of a second that it says took 1 ms.
+        raise UnreadableOutput(f"memtier_benchmark says {reading.requests} requests, {reading.rate_per_s:.4g} a second")
+    return reading

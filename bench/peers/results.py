@@ -100,8 +100,23 @@ class Added:
     p50_us: float
 
 
-Result = Machine | Throughput | Quantiles | Users | Delay | Added
-_KINDS: dict[str, type[Result]] = {one.kind: one for one in (Machine, Throughput, Quantiles, Users, Delay, Added)}
+@dataclass(frozen=True)
+class Threads:
+    """One generator with so many threads, beside a server that its line limits."""
+
+    kind: ClassVar[str] = "threads"
+    generator: str
+    threads: int
+    connections: int
+    rate_per_s: float
+    cpu_us: float
+    p50_ms: float | None
+
+
+Result = Machine | Throughput | Quantiles | Users | Delay | Added | Threads
+_KINDS: dict[str, type[Result]] = {
+    one.kind: one for one in (Machine, Throughput, Quantiles, Users, Delay, Added, Threads)
+}
 
 
 def add(file: Path, result: Result) -> None:

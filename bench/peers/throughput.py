@@ -1,12 +1,13 @@
 """Rate and CPU a request of all generators on the same loads: every generator once a round, in random order."""
 
 import random
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from peers import own, servers
 from peers.generators import Peer, run_peer
-from peers.load import Case, Kind, Length, Target
+from peers.load import Case, Kind, Length, Target, UnreadableOutput
 from peers.own import OwnDriver, plan_of
 from peers.results import Result, Throughput
 
@@ -83,6 +84,11 @@ def _round(
             driven = driver.drive(plan_of(case, target, cpus, length.seconds))
             name, rate, cpu_us, awake_us = own.NAME, driven.reading.rate_per_s, driven.cpu_us, driven.awake_us
         else:
-            done, reading = run_peer(peer, peer.command(peer.path or "", case, target, length), cpus, length.seconds)
+            command = peer.command(peer.path or "", case, target, length)
+            try:
+                done, reading = run_peer(peer, command, cpus, length.seconds)
+            except UnreadableOutput as error:
+                print(f"{case}: a round without {peer.name}: {error}", file=sys.stderr)
+                continue
             name, rate, cpu_us, awake_us = peer.name, reading.rate_per_s, 1e6 * done.cpu_s / reading.requests, 0.0
         took(Throughput(name, case.kind, case.connections, case.pipeline, number, rate, cpu_us, awake_us))

@@ -42,6 +42,12 @@ def test_other_output_is_refused(name: str) -> None:
         peer(name).read("usage: something else\n")
 
 
+def test_a_rate_that_no_run_can_have_is_refused() -> None:
+    printed = (EXAMPLES / "memtier_benchmark.txt").read_text()
+    with pytest.raises(module("load").UnreadableOutput, match=r"says 11824 requests, 1.182e\+07 a second"):
+        peer("memtier_benchmark").read(printed.replace("11685.55", "11824000.0"))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_short_run_of_each_that_is_installed(name: str) -> None:
     one = peer(name)

@@ -75,6 +75,8 @@ def test_the_tables_come_from_the_file_and_say_what_is_missed(tmp_path: Path) ->
         results.Delay("--precise", 20_000, 50, 2, 21, 41),
         results.Added("loadstone, awake", 1.0, 10.0),
         results.Added("loadstone, awake", 1.0, 12.0),
+        results.Threads("loadstone", 2, 40, 19_000, 5.5, 2.1),
+        results.Threads("loadstone", 2, 40, 19_400, 5.7, 2.1),
     ]
     for one in kept:
         results.add(file, one)
@@ -93,6 +95,7 @@ def test_the_tables_come_from_the_file_and_say_what_is_missed(tmp_path: Path) ->
     assert "- HTTP, 50: 0.92 of wrk, 0.85 is the target." in text
     assert "- HTTP, 50: wrk; CPU 0.92, rate 0.99." in text
     assert "| 1 | loadstone, awake | 11.0 [10.0, 12.0] | 10.0 | 2 |" in text
+    assert "| 40 | loadstone | 2 | 19200 [19000, 19400] | 0.96 | 5.60 [5.50, 5.70] | 2.10 | 2 |" in text
     assert "| wrk, HTTP | `no rate` | 9000 | 1.00 | 2.00 | - | +0.0, -99.8, - |  |" in text
     assert "| 1.00 | 910.00 | 991.00 | +0.0, -0.1, -0.1 | +0.0, +0.1, -0.9 |" in text
     assert "| 50,000 | 49985 [49980, 49990] | 13 [12, 14] | 350 [340, 360] | 9.2 [9.1, 9.3] | 513 | 2 |" in text
