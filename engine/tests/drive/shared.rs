@@ -1,7 +1,7 @@
 //! Agents that share a plan: what all of them send together is what one sends.
 
 use crate::resp_server::Server;
-use crate::support::{HANGS_S, Outcome, PATIENCE, check, finish, lay_over, plan, server};
+use crate::support::{AHEAD_NS, HANGS_S, Outcome, PATIENCE, check, finish, lay_over, plan, server};
 use loadstone_engine::drive::Drive;
 use loadstone_engine::plan::Plan;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn by_agents(port: u16, agents: usize, changes: &Value) -> Vec<Outcome> {
         (drive, opened)
     };
     let all: Vec<_> = (0..agents).map(agent).collect();
-    let at_ns = now_ns() + 50_000_000;
+    let at_ns = now_ns() + AHEAD_NS;
     let begin = |(drive, opened): (Drive, _)| {
         assert_eq!(drive.begin_at(opened, Some(at_ns)), Ok(at_ns), "it is in time");
         drive
@@ -175,7 +175,7 @@ fn agents_measure_until_they_have_done_enough_together() {
     for _ in 0..6 {
         intervals.push(serde_json::from_str(&drive.next_interval(PATIENCE).unwrap()).unwrap());
     }
-    let end_ns = now_ns() + 20_000_000;
+    let end_ns = now_ns() + AHEAD_NS;
     drive.end_measure_at(end_ns);
     let outcome = finish((drive, intervals));
     let record = &outcome.record;
@@ -213,7 +213,7 @@ fn an_instant_of_another_machines_clock_is_refused() {
 #[test]
 fn the_load_begins_at_its_instant_of_the_monotonic_clock() {
     let server = server(|_| {});
-    let at_ns = now_ns() + 200_000_000;
+    let at_ns = now_ns() + AHEAD_NS;
     let drive = Drive::new(plan(server.port(), json!({"start_at_monotonic_ns": at_ns, "threads": 2}))).unwrap();
     drive.start().unwrap();
     assert!(drive.next_interval(Duration::ZERO).is_none() && now_ns() < at_ns);

@@ -11,6 +11,8 @@ use std::time::Duration;
 pub const PATIENCE: Duration = Duration::from_secs(30);
 /// What takes so long has come to a halt: even a busy machine keeps a thread waiting for some seconds only.
 pub const HANGS_S: f64 = 20.0;
+/// How far ahead tests set an instant: a busy machine keeps their thread off the CPU for 0.1 s and more.
+pub const AHEAD_NS: u64 = 400_000_000;
 
 /// A null server that behaves as `change` says.
 pub fn server(change: impl FnOnce(&mut NullOptions)) -> NullServer {
