@@ -6,10 +6,11 @@ monitor of the fleet observes them beside it.
 
 import hashlib
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from pydantic import TypeAdapter
 
@@ -37,6 +38,8 @@ _LIMITS = TypeAdapter(dict[LimitName, LimitInForce])
 _THROTTLING = TypeAdapter(dict[str, Throttling])
 _SETTINGS = TypeAdapter(SubjectSettings)
 _QUIET = TypeAdapter(Quiet)
+Addressed = TypeVar("Addressed", Endpoint, tuple[Endpoint, ...])
+"""Where it serves: a server at one endpoint, an application at one for each replica."""
 
 
 @runtime_checkable
@@ -47,8 +50,8 @@ class AskedFromAfar(Server, Protocol):
         """Its controls reach it there."""
 
 
-class Hosted:
-    """What both have in common: a part on a machine, the way to it, and what is known where that is lost."""
+class Hosted(ABC, Generic[Addressed]):
+    """A server or an application on a machine, the way to it, and what is known where that is lost."""
 
     ours = True
     kind: Kind = "server"
@@ -63,6 +66,30 @@ class Hosted:
         self._part: HostedPart | None = None
         self._lost = ""
         self.held = False
+
+    def start(self, context: DeployContext) -> Addressed:
+        """See `provider.Server.start` and `subjects.subject.Subject`."""
+        settings = self._sent_settings()
+        context.progress(f"starting {self.name} on {self.host}")
+        return self._serving(self._begin(context, settings))
+
+    def restart(self) -> Addressed:
+        """As `start`; on a machine whose member was started again it is started afresh."""
+        self._context.progress(f"starting {self.name} on {self.host} again")
+        try:
+            return self._serving(self._carried_out("restart", {}, silent))
+        except HostLost:
+            raise
+        except UserError:
+            return self.start(self._context)
+
+    @abstractmethod
+    def _sent_settings(self) -> Mapping[str, Any]:
+        """What its machine is sent to start it. Raises UserError."""
+
+    @abstractmethod
+    def _serving(self, answer: Answer) -> Addressed:
+        """Take over what its machine says of it once it serves."""
 
     def alive(self) -> bool:
         """Whether it runs, and its machine answers."""
@@ -129,7 +156,7 @@ class Hosted:
         return self._asked("state")
 
 
-class HostedServer(Hosted):
+class HostedServer(Hosted[Endpoint]):
     """A server; see `provider.Server`."""
 
     def __init__(self, name: str, settings: Mapping[str, Any], model: AskedFromAfar) -> None:
@@ -144,20 +171,8 @@ class HostedServer(Hosted):
         """See `provider.Server.control`."""
         return self._model.control(timeout_s)
 
-    def start(self, context: DeployContext) -> Endpoint:
-        """See `provider.Server.start`."""
-        context.progress(f"starting {self.name} on {self.host}")
-        return self._serving(self._begin(context, self._settings))
-
-    def restart(self) -> Endpoint:
-        """See `provider.Server.restart`; on a machine whose member was started again it is started afresh."""
-        self._context.progress(f"starting {self.name} on {self.host} again")
-        try:
-            return self._serving(self._carried_out("restart", {}, silent))
-        except HostLost:
-            raise
-        except UserError:
-            return self.start(self._context)
+    def _sent_settings(self) -> Mapping[str, Any]:
+        return self._settings
 
     def _serving(self, answer: Answer) -> Endpoint:
         (endpoint,) = (Endpoint.model_validate(one) for one in answer["endpoints"])
@@ -168,7 +183,7 @@ class HostedServer(Hosted):
         return endpoint
 
 
-class HostedSubject(Hosted):
+class HostedSubject(Hosted[tuple[Endpoint, ...]]):
     """An application; see `subjects.subject.Subject`."""
 
     kind: Kind = "subject"
@@ -184,22 +199,9 @@ class HostedSubject(Hosted):
         self.runtime = manifest.run.runtime
         self.workers: Mapping[str, tuple[Worker, ...]] = {}
 
-    def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
-        """See `subjects.subject.Subject`."""
+    def _sent_settings(self) -> Mapping[str, Any]:
         self._require_address()
-        context.progress(f"starting {self.name} on {self.host}")
-        settings = _SETTINGS.dump_python(self._settings, mode="json")
-        return self._serving(self._begin(context, {"manifest": self._sent, "settings": settings}))
-
-    def restart(self) -> tuple[Endpoint, ...]:
-        """See `subjects.subject.Subject`."""
-        self._context.progress(f"starting {self.name} on {self.host} again")
-        try:
-            return self._serving(self._carried_out("restart", {}, silent))
-        except HostLost:
-            raise
-        except UserError:
-            return self.start(self._context)
+        return {"manifest": self._sent, "settings": _SETTINGS.dump_python(self._settings, mode="json")}
 
     def last_output(self) -> str:
         """See `subjects.subject.Subject`."""
