@@ -10,7 +10,7 @@ from tests.verdicts import verdict as judged_by
 from loadstone.analyse.answers import Planned, answer_conclusions
 from loadstone.analyse.claims import Claimed, Outcome, outcome
 from loadstone.analyse.comparisons import compare_groups
-from loadstone.analyse.headline import answer_question, comparison_line
+from loadstone.analyse.headline import comparison_line, opening
 from loadstone.analyse.model import Family, ResultTable, Row
 from loadstone.judge.verdict import Cost
 from loadstone.message import message
@@ -162,12 +162,12 @@ def test_without_an_interval_a_near_figure_of_some_blocks_is_undecided(synthetic
 
 def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, synthetic: ModuleType) -> None:
     found = text(
-        answer_question(
+        opening(
             synthetic.make_experiment(),
             tables(row(210.0, (206.0, 214.0))),
             families(studies, synthetic, 1.1),
             quick=False,
-        )
+        ).answer
     )
     assert found.startswith(
         "At 1 kB, 32 workers: set 210 [206, 214] correct replies a second. CPU a request of redis at 1 kB: set "
@@ -179,7 +179,7 @@ def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, s
 
 def test_many_comparisons_are_counted(studies: ModuleType, synthetic: ModuleType) -> None:
     many = families(studies, synthetic, 1.1) * 5
-    found = text(answer_question(synthetic.make_experiment(), [], many, quick=True))
+    found = text(opening(synthetic.make_experiment(), [], many, quick=True).answer)
     assert found.startswith("Nothing was measured (quick run). CPU a request of redis at 1 kB: ")
     assert ". Compared: " in found
     assert found.endswith("; and 2 more comparisons.")
@@ -190,7 +190,7 @@ def test_what_was_decided_opens_and_what_is_invalid_comes_last(studies: ModuleTy
     (undecided,) = families(studies, synthetic, 1.02, sd=0.06)
     (decided,) = families(studies, synthetic, 1.1)
     several = [invalid, invalid, undecided, decided]
-    found = text(answer_question(synthetic.make_experiment(), [], several, quick=False))
+    found = text(opening(synthetic.make_experiment(), [], several, quick=False).answer)
     reported = found.split("Compared: ")[1]
     assert reported.index("FASTER") < reported.index("UNDECIDED") < reported.index("INVALID")
     assert reported.count("INVALID") == 1

@@ -7,7 +7,7 @@ import pytest
 from tests.verdicts import verdict
 
 from loadstone.analyse.comparisons import _contrary_warning
-from loadstone.analyse.headline import answer_question, cost_sentence, headline
+from loadstone.analyse.headline import cost_sentence, headline, opening
 from loadstone.analyse.model import Comparison, Family, ResultTable, Row
 from loadstone.goals.full_server import ServerWhenFull
 from loadstone.judge.full_server import FullServer
@@ -123,7 +123,7 @@ def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:
 
 
 def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
-    found = text(answer_question(synthetic.make_experiment(), [table(row(1.0, None, "invalid"))], [], quick=False))
+    found = text(opening(synthetic.make_experiment(), [table(row(1.0, None, "invalid"))], [], quick=False).answer)
     assert found == "No trial gave a usable figure; the checks give the reasons."
     assert of(synthetic).startswith("Nothing was measured")
 
@@ -132,9 +132,9 @@ def test_where_conditions_saturate_is_said_after_the_figures_or_in_their_place(s
     points = message("saturations", answers=["local: SATURATES at 4 users", "remote: SATURATES at 9 users"])
     said = "local: SATURATES at 4 users. remote: SATURATES at 9 users"
     refused, measured = table(row(200.0, verdict="invalid")), table(row(200.0), row(400.0, operation="get"))
-    of_refused = answer_question(synthetic.make_experiment(), [refused], [], (), points, quick=False)
+    of_refused = opening(synthetic.make_experiment(), [refused], [], (), points, quick=False).answer
     assert text(of_refused) == said
-    of_measured = text(answer_question(synthetic.make_experiment(), [measured], [], (), points, quick=False))
+    of_measured = text(opening(synthetic.make_experiment(), [measured], [], (), points, quick=False).answer)
     assert of_measured.startswith("At 1 kB, 32 workers: set 200")
     assert said in of_measured
 
@@ -153,7 +153,7 @@ def sides(a: str, b: str, place: str = "set", **costs: tuple[float, float]) -> C
     return Comparison.model_construct(place=place, primary=primary, costs=by_cost)
 
 
-def opening(*families: list[Comparison], rows: dict[str, dict[str, Cost]] | None = None) -> str:
+def costing(*families: list[Comparison], rows: dict[str, dict[str, Cost]] | None = None) -> str:
     """What a request costs, by these comparisons, and rows of a table by their way."""
     known = [
         row(1.0).model_copy(update={"condition": {"way": way}, "label": way, "costs": of})
@@ -167,7 +167,7 @@ def test_the_opening_says_what_a_request_costs_each_side_of_the_widest_compariso
     """Also of a side that no table has; and at the first place alone."""
     ways = [sides("json", name, redis=(8_600, ns)) for name, ns in (("hash", 6_900), ("string", 6_000))]
     elsewhere = sides("json", "hash", "get", redis=(1, 1))
-    found = opening(
+    found = costing(
         [sides("set", "update", redis=(9, 9))], [*ways, elsewhere], rows={"json": {"redis": Cost(ns=8_500)}}
     )
     assert found == "CPU a request of redis at set: json 8.5 µs, hash 6.9 µs and string 6.0 µs."
@@ -179,7 +179,7 @@ def test_several_parts_stand_behind_their_sum() -> None:
         "direct": {"generator": Cost(ns=25_000), "redis": Cost(ns=650)},
         "native": {"redis": Cost(ns=5_800)},
     }
-    found = opening([sides("jedis", "direct", ""), sides("jedis", "native", "")], rows=rows)
+    found = costing([sides("jedis", "direct", ""), sides("jedis", "native", "")], rows=rows)
     assert found == (
         "CPU a request: jedis 104 µs (spring 94 µs + redis 9.7 µs), direct 26 µs (client 25 µs + redis 650 ns) and "
         "native 5.8 µs (redis)."
@@ -189,14 +189,14 @@ def test_several_parts_stand_behind_their_sum() -> None:
 def test_servers_of_several_names_need_none() -> None:
     rows = {name: {name: Cost(ns=7_000)} for name in ("redis", "valkey")}
     assert (
-        opening([sides("redis", "valkey", "get")], rows=rows) == "CPU a request at get: redis 7.0 µs and valkey 7.0 µs."
+        costing([sides("redis", "valkey", "get")], rows=rows) == "CPU a request at get: redis 7.0 µs and valkey 7.0 µs."
     )
 
 
 def test_where_what_is_compared_has_no_cost_rows_of_a_table_have() -> None:
     """A budget ended before the application was warm; the libraries alone had been measured."""
     rows = {"jedis": {"redis": Cost(ns=9_700)}, "lettuce": {"redis": Cost(ns=4_000)}, "warm": {}}
-    found = opening([sides("a", "b")], rows=rows)
+    found = costing([sides("a", "b")], rows=rows)
     assert found == "CPU a request of redis: jedis 9.7 µs and lettuce 4.0 µs."
     assert cost_sentence([table(row(1.0), row(2.0, operation="get"))], []) is None
 

@@ -11,7 +11,7 @@ from loadstone.analyse.completion import elapsed_s, is_complete, needed_budget_s
 from loadstone.analyse.effects import effects_of
 from loadstone.analyse.fixed_rates import own_load
 from loadstone.analyse.full_servers import full_servers_of
-from loadstone.analyse.headline import answer_question, budget_too_short, comparison_line, cost_sentence, headline
+from loadstone.analyse.headline import Opening, budget_too_short, comparison_line, opening
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.analyse.model import Analysis, CheckSummary, FactorView, TrialView
@@ -55,18 +55,21 @@ def analyse_run(run: Run) -> Analysis:
     points = saturation_headline(saturations)
     answers = answers_of(run, judged)
     said = [one for answer in answers.values() if (one := answer.headline()) is not None]
-    alone = points if not tables else None
+    alone = short or (points if not tables else None)
+    begin = (
+        Opening.alone(alone)
+        if alone is not None
+        else opening(run.experiment, tables, families, effects, points, said, full_servers, quick=quick)
+    )
     meanings = meanings_of(run, judged, tables)
     verdicts = Counter(trial.verdict for trial in judged)
     return Analysis(
         experiment=run.experiment.name,
         run=run.path.resolve().name,
         question=run.experiment.question,
-        answer=short
-        or alone
-        or answer_question(run.experiment, tables, families, effects, points, said, full_servers, quick=quick),
-        headline=short or alone or headline(run.experiment, tables, families, points, full_servers, quick=quick),
-        costs=None if short or alone else cost_sentence(tables, families),
+        answer=begin.answer,
+        headline=begin.headline,
+        costs=begin.costs,
         comparison=comparison_line(tables, families),
         families=families,
         effects=effects,

@@ -23,7 +23,24 @@ _SAYS: dict[VerdictKind, int] = {
 """How much a verdict says."""
 
 
-def answer_question(
+@dataclass(frozen=True)
+class Opening:
+    """What a report begins with."""
+
+    headline: Message
+    costs: Message | None
+    """What a request costs; None where nothing is known of it."""
+    answer: Message
+    """Both, the effects, the main verdicts of other comparisons, where conditions saturate, and what other goals
+    answer."""
+
+    @classmethod
+    def alone(cls, sentence: Message) -> "Opening":
+        """One sentence that says all."""
+        return cls(sentence, None, sentence)
+
+
+def opening(
     experiment: Experiment,
     tables: Sequence[ResultTable],
     families: Sequence[Family],
@@ -33,10 +50,8 @@ def answer_question(
     full_servers: Sequence[ServerWhenFull] = (),
     *,
     quick: bool,
-) -> Message:
-    """A few sentences that open the report: the headline, what a request costs, the effects, the main verdicts of other
-    comparisons, and where conditions saturate; and what other goals found.
-    """
+) -> Opening:
+    """The sentences that open the report of a run that measured something."""
     answered = {effect.name for effect in effects}
     verdicts = _main_verdicts([family for family in families if family.name not in answered])
     first = headline(experiment, tables, families, saturations, full_servers, quick=quick)
@@ -45,7 +60,7 @@ def answer_question(
     parts += [verdicts] if verdicts is not None else []
     parts += [saturations] if saturations is not None and first is not saturations else []
     parts += goals
-    return parts[0] if len(parts) == 1 else message("sentences", parts=parts)
+    return Opening(first, costs, parts[0] if len(parts) == 1 else message("sentences", parts=parts))
 
 
 def budget_too_short(budget_s: float, needed_s: float, *, quick: bool) -> Message:
