@@ -261,7 +261,7 @@ def _measured(match: Match, settings: Settings) -> tuple[Pair, Evidence]:
     settings = replace(settings, gains=(bounds[0].total, bounds[1].total))
     blocks = tuple(PairBlock(number, *both) for number, both in enumerate(zip(a, b, strict=False), start=1))
     typical = (_typical(a, metric), _typical(b, metric))
-    few = _replication(a, b, settings.names)
+    few = pair_checks.replication_of_trials(len(a), len(b), settings.names)
     checks = [few, *_pair_checks(blocks, metric, typical, settings.margin), *_without_figure(a, b, metric)]
     if is_rate(metric):
         checks.append(pair_checks.gain((bounds[0].generator or 0.0, bounds[1].generator or 0.0)))
@@ -330,24 +330,11 @@ def _pair_checks(
     """The rules for two conditions of one run that need no common blocks."""
     if not blocks:
         return []
-    checks = [pair_checks.error_difference(blocks).model_copy(update={"name": "errors"})]
+    checks = [pair_checks.named_as_failures(pair_checks.error_difference(blocks))]
     if not is_rate(metric):
         known = [value for value in typical if value]
         checks += [pair_checks.offered_rate(blocks), pair_checks.clock(blocks, known, margin)]
     return checks
-
-
-def _replication(a: Sequence[TrialRecord], b: Sequence[TrialRecord], names: _Names) -> CheckResult:
-    few = min(len(a), len(b))
-    reason = message("pair.replication.few_trials", a=len(a), b=len(b), names=list(names), needed=BLOCKS_MIN)
-    return CheckResult(
-        name="replication",
-        verdict="suspect" if few < BLOCKS_MIN else "valid",
-        measured=few,
-        limit=BLOCKS_MIN,
-        unit="trials",
-        reason=reason if few < BLOCKS_MIN else None,
-    )
 
 
 def _without_figure(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: str) -> list[CheckResult]:

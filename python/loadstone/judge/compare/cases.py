@@ -109,11 +109,9 @@ def _evidence(case: GroupCase, pair: Pair) -> Evidence:
 
 
 def _refusal(checks: Sequence[CheckResult]) -> CheckResult | None:
-    """What forbids a verdict; a difference in failures under the name that it has for failures of either kind."""
+    """What forbids a verdict."""
     failed = next((check for check in checks if check.verdict == "invalid"), None)
-    if failed is None or failed.name != "error_difference":
-        return failed
-    return failed.model_copy(update={"name": "errors"})
+    return None if failed is None else pair_checks.named_as_failures(failed)
 
 
 def _verdict(pair: Pair, evidence: Evidence, verdict: Verdict) -> Verdict:

@@ -37,6 +37,13 @@ def replication(a_first: Sequence[bool], unit: Literal["block", "round"] = "bloc
     return _result("replication", "suspect" if reason else "valid", done, needed, f"{unit}s", reason)
 
 
+def replication_of_trials(a: int, b: int, names: tuple[str, str]) -> CheckResult:
+    """Enough trials in each of two runs, which share no block."""
+    few = min(a, b)
+    reason = message("pair.replication.few_trials", a=a, b=b, names=list(names), needed=BLOCKS_MIN)
+    return _result("replication", "suspect" if few < BLOCKS_MIN else "valid", few, BLOCKS_MIN, "trials", reason)
+
+
 def carry_over(p_value: float, alpha: float, shift: float) -> CheckResult:
     """Slices depend on whose slice came before, by `shift` (ln). The smaller the figure, the worse."""
     reason = message("pair.carry_over.shifts", percent=log_percent(shift))
@@ -64,6 +71,11 @@ def error_difference(blocks: Sequence[PairBlock]) -> CheckResult:
     return _result("error_difference", verdict, measured, ERROR_POINTS_MAX, "points", reason)
 
 
+def named_as_failures(check: CheckResult) -> CheckResult:
+    """A difference in failures under the name that failures of either side have; any other check as it is."""
+    return check.model_copy(update={"name": "errors"}) if check.name == "error_difference" else check
+
+
 def gain(gains: tuple[float, float]) -> CheckResult:
     """The generator was not the limit of both. Where it was, the interval is as wide as their bounds make it."""
     measured, limit = 100 * min(gains), bounds.FAR
@@ -82,16 +94,14 @@ def warm_up(blocks: Sequence[PairBlock]) -> CheckResult:
 def offered_rate(blocks: Sequence[PairBlock]) -> CheckResult:
     """Latencies are compared at the same rate only: who gets more requests answers later."""
     a, b = (_offered_per_s(side) for side in _sides(blocks))
-    if not min(a, b):
-        return _result(
-            "offered_rate", "unknown", None, RATE_DIFFERENCE_MAX, "%", message("pair.offered_rate.not_known")
-        )
-    measured = 100 * (max(a, b) / min(a, b) - 1)
-    if measured <= RATE_DIFFERENCE_MAX:
-        return _result("offered_rate", "valid", measured, RATE_DIFFERENCE_MAX, "%")
-    closed = any(block.a.facts.open is None for block in blocks)
-    reason = message("pair.offered_rate.differs", a=a, b=b, closed=closed)
-    return _result("offered_rate", "invalid", measured, RATE_DIFFERENCE_MAX, "%", reason)
+    measured = 100 * (max(a, b) / min(a, b) - 1) if min(a, b) else None
+    verdict: CheckVerdict = "unknown"
+    reason = message("pair.offered_rate.not_known")
+    if measured is not None:
+        verdict = "invalid" if measured > RATE_DIFFERENCE_MAX else "valid"
+        closed = any(block.a.facts.open is None for block in blocks)
+        reason = message("pair.offered_rate.differs", a=a, b=b, closed=closed)
+    return _result("offered_rate", verdict, measured, RATE_DIFFERENCE_MAX, "%", reason)
 
 
 def equal_rate_per_s(blocks: Sequence[PairBlock]) -> float | None:
