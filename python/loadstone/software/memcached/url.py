@@ -1,17 +1,16 @@
 """Kind `memcached-url`: a server of the user's. Never started or stopped; only keys under our prefix change."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import host_of, options_of, password_of, unfit, valid_by
-from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
-from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.deploy.users_parts import listening_pid
+from loadstone.deploy.users_server import UsersServer
+from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.text import hide_url
@@ -66,54 +65,23 @@ class MemcachedUrlSettings(ServerSettings):
         return MemcachedUrlServer(name, self)
 
 
-class MemcachedUrlServer:
-    """A server of the user's; see `provider.Server`."""
-
-    ours = False
+class MemcachedUrlServer(UsersServer):
+    """A server of the user's."""
 
     def __init__(self, name: str, settings: MemcachedUrlSettings) -> None:
-        self.name = name
-        self.facts = ServerFacts(software=MEMCACHED.name, version="", mode="", role="")
-        self.settings_read_back: Mapping[str, str] = {}
-        self.pids: Mapping[str, int] = {}
+        super().__init__(name, ServerFacts(software=MEMCACHED.name, version="", mode="", role=""))
         self._endpoint = parse_memcached_url(settings.url)
 
     def control(self, timeout_s: float = 5.0) -> MemcachedControl:
         """See `provider.Server.control`."""
         return MemcachedControl(self._endpoint, timeout_s)
 
-    @within(OPENING)
-    def start(self, context: DeployContext) -> Endpoint:
-        """Ask the server whether it can be loaded; see `provider.Server.start`."""
+    def _inspect(self, context: DeployContext) -> Endpoint:
         context.progress(f"connecting to {self.name} ({self._endpoint.label})")
         remark_on_exposure(context, self.name, self._endpoint)
-        try:
-            with self.control() as control:
-                self.facts = control.facts()
-                self.settings_read_back = control.settings(READ_BACK)
-        except ServerGone as gone:
-            raise UserError(str(gone)) from None
+        with self.control() as control:
+            self.facts = control.facts()
+            self.settings_read_back = control.settings(READ_BACK)
         pid = listening_pid(self._endpoint)
         self.pids = {} if pid is None else {self.name: pid}
         return self._endpoint
-
-    def restart(self) -> Endpoint:
-        """Go on if it answers again.
-
-        Raises:
-            ServerGone: it does not.
-        """
-        return answering_again(self.start)
-
-    @within(LOOK)
-    def alive(self) -> bool:
-        """Whether it answers."""
-        try:
-            with self.control(PING_TIMEOUT_S) as control:
-                control.ping()
-        except LoadstoneError:
-            return False
-        return True
-
-    def stop(self) -> None:
-        """Nothing: the server is the user's."""

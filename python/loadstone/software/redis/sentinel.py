@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import DeployContext, Module, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
-from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
+from loadstone.deploy.users_server import UsersServer
 from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
 from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
@@ -184,19 +183,14 @@ def _may_have_moved(gone: ServerGone) -> bool:
     return not isinstance(gone, BadReply | LoginRefused)
 
 
-class UsersPrimary:
-    """See `provider.Server` and `provider.ManyEndpoints`.
+class UsersPrimary(UsersServer):
+    """See `provider.ManyEndpoints`.
 
     Primary and replicas are those that Sentinel names when the run begins; no other address is connected to later.
     """
 
-    ours = False
-
     def __init__(self, name: str, watched: Watched, modules: Sequence[Module], read_from: ReadFrom = "primary") -> None:
-        self.name = name
-        self.facts = ServerFacts(software="redis", version="", mode="", role="")
-        self.settings_read_back: Mapping[str, str] = {}
-        self.pids: Mapping[str, int] = {}
+        super().__init__(name, ServerFacts(software="redis", version="", mode="", role=""))
         self._watched = watched
         self._modules = modules
         self._read_from: ReadFrom = read_from
@@ -229,9 +223,8 @@ class UsersPrimary:
         """Queries whichever server is the primary; see `provider.Server.control`. Raises UserError: none is known."""
         return SentinelControl(self._watched, self._find, self._known_primary(), timeout_s).reading_from(self._replicas)
 
-    @within(OPENING)
-    def start(self, context: DeployContext) -> Endpoint:
-        """Ask Sentinel for the primary, and that whether it can be loaded; see `provider.Server.start`."""
+    def _inspect(self, context: DeployContext) -> Endpoint:
+        """Ask Sentinel for the primary, and that whether it can be loaded."""
         context.progress(f"connecting to {self.name} ({self._watched.label})")
         primary = self._find()
         remark_on_exposure(context, self.name, primary)
@@ -240,12 +233,9 @@ class UsersPrimary:
             require_replicas(self._watched.label, self.endpoints, self._read_from)
         self._readers = require_as_many(self._watched.label, self.endpoints, self._readers)
         self._require_reached(primary)
-        try:
-            with self.control() as control:
-                self.settings_read_back = control.config_get(READ_BACK)
-            pids = [local_pid(primary, self.facts.process_id), *local_pids(self._replicas)]
-        except ServerGone as gone:
-            raise UserError(str(gone)) from None
+        with self.control() as control:
+            self.settings_read_back = control.config_get(READ_BACK)
+        pids = [local_pid(primary, self.facts.process_id), *local_pids(self._replicas)]
         self._inspected = primary.label
         self.pids = parts_of(self.name, pids)
         return primary
@@ -257,25 +247,12 @@ class UsersPrimary:
             for replica in self._replicas:
                 require_following(primary, replica, data_set)
 
-    def restart(self) -> Endpoint:
-        """Go on if the primary answers again. Raises ServerGone: it does not."""
-        return answering_again(self.start)
-
-    @within(LOOK)
-    def alive(self) -> bool:
-        """Whether the primary that was inspected last still is it, and answers; else `restart` inspects the new one."""
-        try:
-            if self._find().label != self._inspected:
-                return False
-            require_as_many(self._watched.label, self.endpoints, self._readers)
-            with self.control(PING_TIMEOUT_S) as control:
-                control.ping()
-        except (ServerGone, UserError):
+    def _answers(self) -> bool:
+        """The primary that was inspected last still is it; else `restart` inspects the new one."""
+        if self._find().label != self._inspected:
             return False
-        return True
-
-    def stop(self) -> None:
-        """Nothing: the server is the user's."""
+        require_as_many(self._watched.label, self.endpoints, self._readers)
+        return super()._answers()
 
     def _known_primary(self) -> Endpoint:
         return self._primary or self._find()

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from loadstone.bounds.conversation import LOOK, OPENING, earn, within
+from loadstone.bounds.conversation import earn
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.provider import DeployContext, Module, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
-from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
+from loadstone.deploy.users_server import UsersServer
 from loadstone.errors import BadReply, ServerGone, UserError
 from loadstone.language import said
 from loadstone.plan.endpoints import SLOTS, Endpoint
@@ -218,10 +218,8 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-class UsersCluster:
-    """See `provider.Server` and `provider.ManyEndpoints`. Its processes, where all are here, are `<name>-1`..."""
-
-    ours = False
+class UsersCluster(UsersServer):
+    """See `provider.ManyEndpoints`. Its processes, where all are here, are `<name>-1`..."""
 
     def __init__(
         self,
@@ -232,10 +230,7 @@ class UsersCluster:
         allowed: Allowed = ANYWHERE,
     ) -> None:
         """`named`: the node that the URL names; `allowed`: the hosts that it may announce."""
-        self.name = name
-        self.facts = ServerFacts(software="redis", version="", mode="cluster", role="")
-        self.settings_read_back: Mapping[str, str] = {}
-        self.pids: Mapping[str, int] = {}
+        super().__init__(name, ServerFacts(software="redis", version="", mode="cluster", role=""))
         self._named = named
         self._modules = modules
         self._read_from: ReadFrom = read_from
@@ -262,23 +257,19 @@ class UsersCluster:
         control = ClusterControl(endpoints_of(self._named, primaries), timeout_s, self._named)
         return control.reading_from(self._replicas)
 
-    @within(OPENING)
-    def start(self, context: DeployContext) -> Endpoint:
-        """Ask every primary whether it can be loaded; see `provider.Server.start`."""
+    def _inspect(self, context: DeployContext) -> Endpoint:
+        """Ask every primary whether it can be loaded."""
         context.progress(f"connecting to the cluster of {self.name} ({self._named.label})")
         remark_on_exposure(context, self.name, self._named)
         self._read()
         if not self.facts.version:  # later on replicas may have become primaries
             require_replicas(self._named.label, self.endpoints, self._read_from)
         self._readers = require_as_many(self._named.label, self.endpoints, self._readers)
-        try:
-            with self.control() as control:
-                facts = ask(control, self._modules)
-                self.settings_read_back = control.config_get(READ_BACK)
-                pids = [local_pid(node.endpoint, process_id(node)) for node in control.nodes]
-            of_replicas = local_pids(self._replicas)
-        except ServerGone as gone:
-            raise UserError(str(gone)) from None
+        with self.control() as control:
+            facts = ask(control, self._modules)
+            self.settings_read_back = control.config_get(READ_BACK)
+            pids = [local_pid(node.endpoint, process_id(node)) for node in control.nodes]
+        of_replicas = local_pids(self._replicas)
         self.facts = replace(facts, details={**facts.details, "nodes": str(len(pids))})
         parts = {f"{self.name}-{number}": pid for number, pid in enumerate(pids, start=1)}
         parts |= {f"{self.name}-replica-{number}": pid for number, pid in enumerate(of_replicas, start=1)}
@@ -286,24 +277,11 @@ class UsersCluster:
         self.pids = known if len(known) == len(parts) else {}
         return self._named
 
-    def restart(self) -> Endpoint:
-        """Go on if it answers again. Raises ServerGone: it does not."""
-        return answering_again(self.start)
-
-    @within(LOOK)
-    def alive(self) -> bool:
-        """Whether every primary answers a PING, and no replica fewer is there to be read from; slots are read again."""
-        try:
-            self._read()
-            require_as_many(self._named.label, self.endpoints, self._readers)
-            with self.control(PING_TIMEOUT_S) as control:
-                control.ping()
-        except (ServerGone, UserError):
-            return False
-        return True
-
-    def stop(self) -> None:
-        """Nothing: the cluster is the user's."""
+    def _answers(self) -> bool:
+        """Every primary does, and no replica fewer is there to be read from; slots are read again."""
+        self._read()
+        require_as_many(self._named.label, self.endpoints, self._readers)
+        return super()._answers()
 
     def _read(self) -> None:
         """The nodes, from one that answers. Raises UserError."""

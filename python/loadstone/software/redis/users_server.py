@@ -1,17 +1,15 @@
 """Kind `url`: a server of the user's, a cluster or a primary of theirs. It is never started or stopped, and only keys
 under our prefix are touched; what a workload may send to it is decided before it is sent (`commands.confinement`)."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import valid_by
-from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
-from loadstone.errors import ServerGone, UserError
+from loadstone.deploy.users_server import UsersServer
+from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.announced import allowed_by
@@ -59,16 +57,11 @@ class UrlSettings(ServerSettings):
         return UrlServer(name, self)
 
 
-class UrlServer:
-    """A server of the user's, and its replicas where they are read from; see `provider.Server`, `ManyEndpoints`."""
-
-    ours = False
+class UrlServer(UsersServer):
+    """A server of the user's, and its replicas where they are read from; see `provider.ManyEndpoints`."""
 
     def __init__(self, name: str, settings: UrlSettings) -> None:
-        self.name = name
-        self.facts = ServerFacts(software="redis", version="", mode="", role="")
-        self.settings_read_back: Mapping[str, str] = {}
-        self.pids: Mapping[str, int] = {}
+        super().__init__(name, ServerFacts(software="redis", version="", mode="", role=""))
         self._settings = settings
         self._endpoint = parse_url(settings.url)
         self._read_from = read_from(settings.url)
@@ -85,9 +78,7 @@ class UrlServer:
         """See `provider.Server.control`."""
         return RedisControl(self._endpoint, timeout_s).reading_from(self._replicas)
 
-    @within(OPENING)
-    def start(self, context: DeployContext) -> Endpoint:
-        """Ask the server whether it can be loaded; see `provider.Server.start`."""
+    def _inspect(self, context: DeployContext) -> Endpoint:
         context.progress(f"connecting to {self.name} ({self._endpoint.label})")
         remark_on_exposure(context, self.name, self._endpoint)
         self.facts = inspect_server(self._endpoint, self._settings.modules)
@@ -102,12 +93,9 @@ class UrlServer:
             )
         if self._read_from != "primary":
             self._find_replicas()
-        try:
-            with self.control() as control:
-                self.settings_read_back = control.config_get(READ_BACK)
-            pids = [local_pid(self._endpoint, self.facts.process_id), *local_pids(self._replicas)]
-        except ServerGone as gone:
-            raise UserError(str(gone)) from None
+        with self.control() as control:
+            self.settings_read_back = control.config_get(READ_BACK)
+        pids = [local_pid(self._endpoint, self.facts.process_id), *local_pids(self._replicas)]
         self.pids = parts_of(self.name, pids)
         return self._endpoint
 
@@ -120,23 +108,6 @@ class UrlServer:
             self._known = self._replicas
         require_as_many(self._endpoint.label, self.endpoints, len(self._known))
 
-    def restart(self) -> Endpoint:
-        """Go on if it answers again.
-
-        Raises:
-            ServerGone: it does not.
-        """
-        return answering_again(self.start)
-
-    @within(LOOK)
-    def alive(self) -> bool:
-        """Whether it answers a PING, and every replica that is read from still follows it."""
-        try:
-            with self.control(PING_TIMEOUT_S) as control:
-                control.ping()
-        except ServerGone:
-            return False
-        return all(follows(replica) for replica in self._known)
-
-    def stop(self) -> None:
-        """Nothing: the server is the user's."""
+    def _answers(self) -> bool:
+        """Every replica that is read from still follows it, too."""
+        return super()._answers() and all(follows(replica) for replica in self._known)

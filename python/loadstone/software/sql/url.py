@@ -3,18 +3,18 @@
 It is never started or stopped; only what is ours changes.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
-from loadstone.bounds.conversation import LOOK, OPENING, within
 from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.provider import DeployContext, ServerFacts
 from loadstone.deploy.transport import ca_file_of, remark_on_exposure
 from loadstone.deploy.urls import host_of, options_of, password_of
-from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
-from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.deploy.users_parts import answering_again, listening_pid
+from loadstone.deploy.users_server import UsersServer
+from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
@@ -74,18 +74,13 @@ def parse_sql_url(
     return endpoint, database
 
 
-class UsersSqlServer(ABC):
-    """A server of the user's; see `provider.Server`. Our database is made if missing, and then removed at the end."""
-
-    ours = False
+class UsersSqlServer(UsersServer):
+    """A server of the user's. Our database is made if missing, and then removed at the end."""
 
     def __init__(self, name: str, endpoint: Endpoint, database: str) -> None:
-        self.name = name
         self._endpoint = endpoint
         self._database = database
-        self.facts = ServerFacts(software=self.control().declared.name, version="", mode="", role="")
-        self.settings_read_back: Mapping[str, str] = {}
-        self.pids: Mapping[str, int] = {}
+        super().__init__(name, ServerFacts(software=self.control().declared.name, version="", mode="", role=""))
         self._made = False
         self._marked = False
         """Whether the database that was made says so itself."""
@@ -95,49 +90,28 @@ class UsersSqlServer(ABC):
     def control(self, timeout_s: float = 5.0) -> SqlControl:
         """A connection for loadstone's own questions."""
 
-    @within(OPENING)
-    def start(self, context: DeployContext) -> Endpoint:
-        """Find out whether the server can serve, and make our database; see `provider.Server.start`.
-
-        What an earlier session of the run left of it is removed first.
-        """
+    def _inspect(self, context: DeployContext) -> Endpoint:
+        """Make our database, too; what an earlier session of the run left of it is removed first."""
         self._context = context
         context.progress(f"connecting to {self.name} ({self._endpoint.label})")
         remark_on_exposure(context, self.name, self._endpoint)
-        try:
+        with self.control() as control:
+            if not control.has_database():
+                control.require_creatable()
+                control.close()
+                control.database = ""
+            self.facts = replace(control.facts(), details={"database": self._database})
+            self.settings_read_back = control.settings(control.RECORDED)
+        if not context.only_asking:
             with self.control() as control:
-                if not control.has_database():
-                    control.require_creatable()
-                    control.close()
-                    control.database = ""
-                self.facts = replace(control.facts(), details={"database": self._database})
-                self.settings_read_back = control.settings(control.RECORDED)
-            if not context.only_asking:
-                with self.control() as control:
-                    self._make_database(control)
-        except ServerGone as gone:
-            raise UserError(str(gone)) from None
+                self._make_database(control)
         pid = listening_pid(self._endpoint)
         self.pids = {} if pid is None else {self.name: pid}
         return self._endpoint
 
     def restart(self) -> Endpoint:
-        """Go on if it answers again.
-
-        Raises:
-            ServerGone: it does not.
-        """
+        """With the ledger of its start: what it notes there goes on."""
         return answering_again(lambda _: self.start(self._context))
-
-    @within(LOOK)
-    def alive(self) -> bool:
-        """Whether it answers."""
-        try:
-            with self.control(PING_TIMEOUT_S) as control:
-                control.ping()
-        except LoadstoneError:
-            return False
-        return True
 
     def stop(self) -> None:
         """Leaves the server as it was: removes the database that `start` made, and nothing else."""
