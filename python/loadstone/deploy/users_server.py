@@ -2,13 +2,21 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from loadstone.bounds.conversation import LOOK, OPENING, within
-from loadstone.deploy.control import Control
 from loadstone.deploy.provider import DeployContext, ServerFacts
 from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint
+
+
+class Pinged(Protocol):
+    """Of a `control.Control` what is common to all software."""
+
+    def ping(self) -> None:
+        """Returns if the server answers. Raises LoadstoneError."""
 
 
 class UsersServer(ABC):
@@ -24,7 +32,7 @@ class UsersServer(ABC):
         self.pids: Mapping[str, int] = {}
 
     @abstractmethod
-    def control(self, timeout_s: float = 5.0) -> Control:
+    def control(self, timeout_s: float = 5.0) -> AbstractContextManager[Pinged]:
         """See `provider.Server.control`."""
 
     @abstractmethod
