@@ -4,9 +4,15 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from typer.core import TyperGroup
+
+from loadstone.cli import app
 
 
 def loadstone(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -128,3 +134,23 @@ def test_bytes_that_are_no_text_are_refused(words: list[str], tmp_path: Path) ->
     assert done.stderr.count("\n") == 1
     assert "is not text in UTF-8" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def commands(command: Any, name: str = "loadstone") -> Iterator[tuple[str, Any]]:
+    """Every command below this one, by the words that name it."""
+    if not isinstance(command, TyperGroup):
+        yield name, command
+        return
+    for word, inner in command.commands.items():
+        yield from commands(inner, f"{name} {word}")
+
+
+def test_an_option_stands_under_a_heading_where_others_do() -> None:
+    astray = {}
+    for name, command in commands(typer.main.get_command(app)):
+        headings = {one.name: one.rich_help_panel for one in command.params if one.param_type_name == "option"}
+        hidden = {one.name for one in command.params if getattr(one, "hidden", False)}
+        without = {option for option, heading in headings.items() if heading is None} - hidden
+        if any(headings.values()) and without:
+            astray[name] = without
+    assert astray == {}

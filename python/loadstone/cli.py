@@ -34,7 +34,19 @@ from loadstone.commands.saturate_command import saturate_app
 from loadstone.commands.serve_command import serve_command
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.language import in_language, said, translated
-from loadstone.options import MEASURES, RESULTS, CompareOptions, Option, Quiet, Results, RunOptions, SecretFiles, Trust
+from loadstone.options import (
+    EXPERIMENT,
+    MEASURES,
+    PARTS,
+    RESULTS,
+    CompareOptions,
+    Option,
+    Quiet,
+    Results,
+    RunOptions,
+    SecretFiles,
+    Trust,
+)
 from loadstone.own_command import own_command
 from loadstone.record.run_files import MAIN
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
@@ -170,7 +182,7 @@ def report(
     *,
     folder: Annotated[Path, typer.Argument(metavar=RUN)],
     format_: Annotated[
-        str, Option("--format", metavar="FORMATS", help=f"Comma-separated: {', '.join(FORMATS)}.")
+        str, Option("--format", metavar="FORMATS", help=f"Comma-separated: {', '.join(FORMATS)}.", panel=RESULTS)
     ] = ",".join(AGAIN_FORMATS),
     results: Results,
     quiet: Quiet = False,
@@ -283,10 +295,17 @@ def clean(
     run: Annotated[str | None, typer.Argument(metavar=RUN, show_default=False)] = None,
     server: Annotated[
         tuple[str, ...],
-        Option("--server", metavar="NAME=URL", help="How to log in to a server; no password is kept. Repeatable."),
+        Option(
+            "--server",
+            metavar="NAME=URL",
+            help="How to log in to a server; no password is kept. Repeatable.",
+            panel=PARTS,
+        ),
     ] = (),
     secret_file: SecretFiles = (),
-    dry_run: Annotated[bool, Option("--dry-run", help="Print what would be removed, and remove nothing.")] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Print what would be removed, and remove nothing.", panel=RESULTS)
+    ] = False,
 ) -> None:
     """Remove what killed runs left on servers of yours.
 
@@ -311,7 +330,7 @@ def check_driver_command(
     trust: Trust = False,
     part: Annotated[
         tuple[str, ...],
-        Option("--part", metavar="TEXT", help="Only the parts with this in their name. Repeatable."),
+        Option("--part", metavar="TEXT", help="Only the parts with this in their name. Repeatable.", panel=EXPERIMENT),
     ] = (),
 ) -> None:
     """Run a driver through the whole contract (docs/drivers.md) on a Redis of its own: about a minute."""

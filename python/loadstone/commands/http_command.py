@@ -10,7 +10,7 @@ from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load, rate_per_s
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.options import LOAD, MEASURES, Option, Output, RunOptions
+from loadstone.options import LOAD, MEASURES, RESULTS, Option, Output, RunOptions
 
 _REFUSED = {
     **dict.fromkeys(("-s", "--script"), "a script of wrk or k6 is not read; requests are options here: --path, --body"),
@@ -56,7 +56,7 @@ def http_command(
     ] = None,
     work: HttpWork,
     latency: Annotated[  # noqa: ARG001 (accepted: what it requests is always done)
-        bool, Option("--latency", help="wrk's switch; latencies are always printed.")
+        bool, Option("--latency", help="wrk's switch; latencies are always printed.", panel=RESULTS)
     ] = False,
     run: Annotated[RunOptions, Takes(*MEASURES, "twin")],
     output: Output,
