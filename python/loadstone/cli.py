@@ -217,9 +217,16 @@ def compare(
     ] = None,
     options: CompareOptions,
     baseline: Annotated[
-        bool, Option("--baseline", help="Against the experiment's baseline (`loadstone baseline`): RUN, or the newest.")
+        bool,
+        Option(
+            "--baseline",
+            help="Against the experiment's baseline (`loadstone baseline`): RUN, or the newest.",
+            panel=EXPERIMENT,
+        ),
     ] = False,
-    branch: Annotated[str, Option("--branch", metavar="NAME", help="With --baseline: that of this branch.")] = MAIN,
+    branch: Annotated[
+        str, Option("--branch", metavar="NAME", help="With --baseline: that of this branch.", panel=EXPERIMENT)
+    ] = MAIN,
     json: Annotated[bool, Option("--json", help="Print the outcome as JSON alone to stdout.", panel=RESULTS)] = False,
 ) -> None:
     """Compare two runs, or conditions of one."""

@@ -14,7 +14,7 @@ from loadstone.bounds.describing import describing
 from loadstone.commands.command import Takes
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.options import LENGTH, PARTS, RESULTS, Option, RunOptions, require_file, whole
+from loadstone.options import EXPERIMENT, LENGTH, PARTS, PLACE, RESULTS, Option, RunOptions, require_file, whole
 from loadstone.runs import RUNS
 
 if TYPE_CHECKING:
@@ -30,14 +30,23 @@ def history_command(
     *,
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="An experiment; redis, http.")],
     condition: Annotated[
-        str | None, Option("--condition", metavar="WORDS", help="One condition or pair, by words of its name.")
+        str | None,
+        Option("--condition", metavar="WORDS", help="One condition or pair, by words of its name.", panel=EXPERIMENT),
     ] = None,
     metric: Annotated[
-        str | None, Option("--metric", metavar="METRIC", help="For example goodput, p99 or cpu_ns.redis.")
+        str | None,
+        Option("--metric", metavar="METRIC", help="For example goodput, p99 or cpu_ns.redis.", panel=EXPERIMENT),
     ] = None,
-    runs: Annotated[Path, Option("--runs", metavar="DIR", help="The folder of the runs.")] = RUNS,
+    runs: Annotated[Path, Option("--runs", metavar="DIR", help="The folder of the runs.", panel=PLACE)] = RUNS,
     newest: Annotated[
-        int, Option("--newest", metavar="NUMBER", help="So many runs.", read=whole("not a number of runs", 1, 10_000))
+        int,
+        Option(
+            "--newest",
+            metavar="NUMBER",
+            help="So many runs.",
+            panel=EXPERIMENT,
+            read=whole("not a number of runs", 1, 10_000),
+        ),
     ] = NEWEST,
     svg: Annotated[
         Path | None, Option("--svg", metavar="FILE", help="Write a picture of one condition.", panel=RESULTS)
