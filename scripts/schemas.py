@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/plan.schema.json and docs/experiment.schema.json from the classes; `--check` only compares.
+"""Writes docs/plan.schema.json, experiment.schema.json and gate.schema.json from the classes; `--check` only compares.
 
 The experiment's schema is for editors: what stands below `workload` are the plan's own terms, where a
 value may also be `${factor}` or a text with a unit.
@@ -13,6 +13,7 @@ from typing import Any
 from generated import keep
 
 from loadstone.goals.registry import KINDS
+from loadstone.judge.gate_result import GateResult
 from loadstone.plan.drive_plan import Plan
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.units import kind_of
@@ -97,6 +98,11 @@ def _beside(settings: Schema) -> Schema:
     return {key: settings[key] for key in ("description", "properties", "required") if key in settings}
 
 
+def gate_schema() -> Schema:
+    """What a gate writes."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **GateResult.model_json_schema()}
+
+
 def loosened(name: str, schema: Schema) -> Schema:
     """The schema of a field of the plan, with references and texts with a unit allowed as well."""
     if "properties" in schema:
@@ -113,7 +119,7 @@ def loosened(name: str, schema: Schema) -> Schema:
 
 
 def main() -> int:
-    schemas = {"plan": plan_schema(), "experiment": experiment_schema()}
+    schemas = {"plan": plan_schema(), "experiment": experiment_schema(), "gate": gate_schema()}
     texts = {name: json.dumps(schema, indent=2, ensure_ascii=False) for name, schema in schemas.items()}
     return keep({DOCS / f"{name}.schema.json": f"{text}\n" for name, text in texts.items()})
 

@@ -60,7 +60,7 @@ DATA_TYPES = {
         "record.trial",
         "record.window",
     },
-    "judge": {"judge.capacity.answer", "judge.verdict"},
+    "judge": {"judge.capacity.answer", "judge.gate_result", "judge.verdict"},
     "analyse": {"analyse.changes", "analyse.model", "analyse.over_runs", "analyse.overlaid"},
 }
 """The modules of each stage that hold data types, and so may be imported by later stages."""

@@ -26,6 +26,7 @@ from loadstone.commands.capacity_command import capacity_command
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.commands.command import WHOLE, Takes, command, usage_error
 from loadstone.commands.fleet_command import fleet_app
+from loadstone.commands.gate_command import gate_app
 from loadstone.commands.help import in_readers_language
 from loadstone.commands.history_command import history_command
 from loadstone.commands.http_command import HTTP_PEERS, http_command
@@ -68,6 +69,7 @@ app.add_typer(saturate_app, name="saturate")
 app.add_typer(check_app, name="check")
 app.add_typer(fleet_app, name="fleet")
 app.add_typer(baseline_app, name="baseline")
+app.add_typer(gate_app, name="gate")
 
 MISSING = "Missing argument 'EXPERIMENT|FILE.yaml'"
 WORD_MAX, LINE_MAX = 400, 2000

@@ -11,6 +11,7 @@ from loadstone.analyse.completion import elapsed_s, is_complete, needed_budget_s
 from loadstone.analyse.effects import effects_of
 from loadstone.analyse.fixed_rates import own_load
 from loadstone.analyse.full_servers import full_servers_of
+from loadstone.analyse.gate import gate_of
 from loadstone.analyse.headline import Opening, budget_too_short, comparison_line, opening
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
@@ -63,6 +64,7 @@ def analyse_run(run: Run) -> Analysis:
     )
     meanings = meanings_of(run, judged, tables)
     verdicts = Counter(trial.verdict for trial in judged)
+    gate = gate_of(run, families, judged, elapsed_s(run))
     return Analysis(
         experiment=run.experiment.name,
         run=run.path.resolve().name,
@@ -99,6 +101,7 @@ def analyse_run(run: Run) -> Analysis:
         crashes=Crash.answer(run),
         full_servers=full_servers,
         goals=answers,
+        gate=gate,
         capacities=capacities_of(run, judged),
         speed=machine_speed(judged),
         scale=run.plan.scale,

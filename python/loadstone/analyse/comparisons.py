@@ -20,6 +20,7 @@ from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundH
 from loadstone.judge.compare.pairs import Pair, block_points, by_cost, published
 from loadstone.judge.compare.sides import differing, place_of
 from loadstone.judge.cost import compare_costs
+from loadstone.judge.gate import is_lost, needs_more
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.decision import doubted
 from loadstone.judge.statistics.effect import forecast
@@ -72,6 +73,8 @@ class LookOutcome:
     """What the next look would show, by how far these blocks lie apart; None where all is decided."""
     carried: Message | None = None
     """What reached from one slice into the next: then this look gives no verdict, and longer slices are needed."""
+    lost: bool = False
+    """Of a gate: whether it is red by this look, whatever else there is to measure."""
 
 
 def look_at(
@@ -127,11 +130,16 @@ def look_at(
     settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in asked]
     dearest = [_dearest(known) if _is_rate_in_rounds(one[2]) else None for one, known in both]
     decided, within = not any(map(_needs_blocks, asked, dearest)), experiment.design.cost_within
+    lost = False
+    if experiment.gate is not None:
+        found_of = list(zip((verdict for _, _, verdict in asked), dearest, strict=True))
+        lost = any(is_lost(*one) for one in found_of)
+        decided = lost or (decided and not any(needs_more(*one) for one in found_of))
     exact = within is None or all(
         _is_exact(cost, verdict.blocks, margin_share(within))
         for (_, _, verdict), cost in zip(asked, dearest, strict=True)
     )
-    return LookOutcome(verdicts, decided, exact, _forecast(settled, group, len(blocks.complete)))
+    return LookOutcome(verdicts, decided, exact, _forecast(settled, group, len(blocks.complete)), lost=lost)
 
 
 _Judged = tuple[Settings, Evidence, Verdict]

@@ -15,6 +15,7 @@ from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.bottleneck import Bottleneck as Bottleneck
 from loadstone.judge.bottleneck import Part as Part
 from loadstone.judge.capacity.answer import Capacity
+from loadstone.judge.gate_result import GateResult
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.stations import Station as Station
 from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict, cost_of_all, cost_of_part
@@ -528,6 +529,8 @@ class Analysis(Piece):
     """What one server does when it is full, at each place; left out where no server's CPU was seen."""
     goals: dict[str, AnyAnswer] = Field(default={}, exclude_if=operator.not_)
     """What the goals found that the experiment declares, by their names; left out where there are none."""
+    gate: GateResult | None = Field(default=None, exclude_if=lambda gate: gate is None)
+    """Of a gate its outcome; left out of other runs."""
 
     capacities: list[Capacity] = Field(default=[], exclude_if=operator.not_)
     """Where the capacity goes, of an application: a condition each; left out of other runs."""

@@ -9,7 +9,7 @@ from loadstone.commands.operations import Fields, LoadRow
 from loadstone.commands.targets import OTHER, SERVER, SUBJECT
 from loadstone.plan.drive_plan import SPIN_US
 from loadstone.secrecy.references import learn_environment
-from loadstone.spec.experiment import Experiment
+from loadstone.spec.experiment import GATE_P99, GATE_RATE, TWIN, TWIN_LEVELS, Experiment
 from loadstone.spec.loading import resolve
 from loadstone.spec.problems import Source
 from loadstone.spec.units import NEVER
@@ -74,6 +74,24 @@ class Target:
 
 
 @dataclass(frozen=True)
+class GateAsked:
+    """What a gate is to say, and when."""
+
+    base: str
+    head: str
+    level: float
+    tolerance: float
+    """Shares: of rate and CPU a request, of the P99, and of memory."""
+    tolerance_p99: float
+    tolerance_memory: float
+    undecided: str = "status"
+    twin: bool = False
+    """Whether the base is compared with another start of itself, too."""
+    restarts: bool = False
+    """Whether both are started again for each block, so that what differs from start to start is in the intervals."""
+
+
+@dataclass(frozen=True)
 class AdHoc:
     """Everything that makes an ad-hoc experiment."""
 
@@ -88,6 +106,8 @@ class AdHoc:
     """What only this protocol has: `protocol`, `keys`, `documents`..."""
     columns: tuple[str, ...]
     description: str = ""
+    gate: "GateAsked | None" = None
+    """Of a gate: its targets are the base and the head."""
 
     @property
     def compares(self) -> bool:
@@ -116,6 +136,8 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
         labels = [target.label for target in ad_hoc.targets]
         factors[TARGET_FACTOR] = {"title": "Target", "levels": labels}
         vary = {TARGET_FACTOR: labels, **vary}
+    if ad_hoc.gate is not None and ad_hoc.gate.twin:
+        factors[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
     if rates:
         labels = [rate.label for rate in rates]
         factors[RATE_FACTOR] = {"title": "Rate", "levels": labels}
@@ -132,6 +154,8 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
         "design": _design(load, compares=ad_hoc.compares and not capacity, capacity=capacity),
         **_parts(ad_hoc),
     }
+    if ad_hoc.gate is not None and not capacity:
+        return {**experiment, **gate_fields(ad_hoc, ad_hoc.gate)}
     return {**experiment, **_comparison(ad_hoc)} if ad_hoc.compares and not capacity else experiment
 
 
@@ -221,9 +245,12 @@ def _parts(ad_hoc: AdHoc) -> Fields:
     """The servers or services, each for its own conditions where there are two."""
     parts: Fields = {}
     for target in ad_hoc.targets:
-        when = {"when": {TARGET_FACTOR: target.label}} if ad_hoc.compares else {}
-        parts[target.part] = {**target.settings, **when}
-    return {"servers": parts} if ad_hoc.command == "redis" else {"servers": {}, "subjects": parts}
+        when: Fields = {TARGET_FACTOR: target.label} if ad_hoc.compares else {}
+        if ad_hoc.gate is not None and ad_hoc.gate.twin and target is ad_hoc.targets[0]:
+            parts[f"{target.part}-{TWIN}"] = {**target.settings, "when": {**when, TWIN: TWIN_LEVELS[1]}}
+            when |= {TWIN: TWIN_LEVELS[0]}
+        parts[target.part] = {**target.settings, **({"when": when} if when else {})}
+    return {"servers": {}, "subjects": parts} if ad_hoc.workload["protocol"] == "http1" else {"servers": parts}
 
 
 def _design(load: Load, *, compares: bool, capacity: bool) -> Fields:
@@ -237,6 +264,44 @@ def _design(load: Load, *, compares: bool, capacity: bool) -> Fields:
         "rounds": "never" if load.requests is not None else "auto",
     }
     return {**design, "slice": load.slice} if load.slice is not None and compares else design
+
+
+def gate_fields(ad_hoc: AdHoc, gate: GateAsked) -> Fields:
+    """The head against the base: rate and CPU a request at full speed, and P99 at one rate of both."""
+    base, head = ad_hoc.targets
+    common: Fields = {
+        "between": TARGET_FACTOR,
+        "levels": [head.label, base.label],
+        "baseline": base.label,
+        "at": {FACTOR: [row.name for row in ad_hoc.rows]},
+    }
+    rate: Fields = {
+        "name": GATE_RATE,
+        "question": f"Is {gate.head} slower than {gate.base}?",
+        "metric": "goodput_per_s",
+        "margin": gate.tolerance,
+    }
+    p99: Fields = {
+        "name": GATE_P99,
+        "question": f"Is the P99 of {gate.head} higher than that of {gate.base}, at the same rate?",
+        "metric": "response_ns.p99",
+        "margin": gate.tolerance_p99,
+    }
+    asked = [p99] if ad_hoc.load.rate_per_s is not None else [rate, p99]
+    return {
+        "comparisons": [{**one, **common} for one in asked],
+        "primary_metric": asked[0]["metric"],
+        "gate": {
+            "base": gate.base,
+            "head": gate.head,
+            "level": gate.level,
+            "figures": len(asked) + 2,
+            "cost_margin": gate.tolerance,
+            "memory_margin": gate.tolerance_memory,
+            "undecided": gate.undecided,
+            "restarts": gate.restarts,
+        },
+    }
 
 
 def _comparison(ad_hoc: AdHoc) -> Fields:

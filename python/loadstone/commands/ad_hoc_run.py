@@ -50,7 +50,7 @@ def carry_out(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> None:
     capacities = _capacities(ad_hoc, options, output) if ad_hoc.load.needs_capacity else None
     options = replace(options, built=experiment_of(ad_hoc, capacities))
     formats = DEFAULT_FORMATS if output.out is not None or output.open else ()
-    measured = _measured(options, output, objectives, formats, _Shown(output).show)
+    measured = _measured(options, output, objectives, formats, _Shown(output, run.verbose).show)
     _write_files(measured.outcome, output)
     try:
         show_outcome(measured.outcome, output)
@@ -65,6 +65,8 @@ class _Shown:
     """Prints the outcome as requested."""
 
     output: Output
+    verbose: bool = False
+    """Of a gate, whether all of the report is printed."""
 
     def show(self, analysis: "Analysis", report: Path | None, folder: Path, results: "Console") -> None:  # noqa: ARG002
         from loadstone.commands import result_lines
@@ -72,7 +74,12 @@ class _Shown:
 
         if self.output.json and self.output.quiet:
             return
-        if self.output.csv:
+        if analysis.gate is not None and not self.verbose:
+            from loadstone.report.gate import gate_lines
+
+            for line in gate_lines(analysis.gate):
+                results.print(line, markup=False, highlight=False, soft_wrap=True)
+        elif self.output.csv:
             terminal.result(result_lines.csv_text(analysis))
             for line in () if self.output.quiet else (*result_lines.verdict_lines(analysis), *stall_lines(analysis)):
                 terminal.remark(line)

@@ -41,11 +41,12 @@ class Deployments:
     def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[Ready]:
         """What each of these trials runs on, all of it up at one time; equal parts are one part. Raises as `need`.
 
-        `restarted`: servers of ours that run are started again.
+        `restarted`: servers and subjects of ours that run are started again.
         """
         self._subjects.expect([trial.subjects for trial in planned])
         if restarted:
             self._servers.restart([trial.servers for trial in planned])
+            self._subjects.restart([trial.subjects for trial in planned])
         every = [self._ready(trial) for trial in planned]
         servers = {id(deployed): deployed for ready in every for deployed in ready.servers.values()}
         subjects = {id(deployed): deployed for ready in every for deployed in ready.subjects.values()}

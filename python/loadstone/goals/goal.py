@@ -236,6 +236,10 @@ class LookOutcome(Protocol):
     def carried(self) -> Message | None:
         """What reached from one slice into the next, where that leaves no verdict; None where nothing did."""
 
+    @property
+    def lost(self) -> bool:
+        """Of a gate: whether it is red, whatever else there is to measure."""
+
 
 class LookAt(Protocol):
     """Judges a group by its blocks so far; see `analyse.comparisons.look_at`."""

@@ -42,8 +42,6 @@ json-documents, without what their slices explain. New starts alone do not show 
 RATIO_Z = 1.96
 """By so many of them the interval reaches beyond that of the slices, in quadrature. Equal conditions have no such
 difference: their level is that of the slices."""
-MARGIN = 0.05
-"""A smaller difference in cost does not matter."""
 LEAST_SHARE = 0.02
 """What takes less of the CPU that a condition used is no part of its cost: a server that stands beside it idle."""
 TICKS_FROM_S = 1.0
@@ -273,7 +271,7 @@ def _settings(part: str, settings: Settings, parts: int) -> Settings:
         settings,
         metric=f"{COST}{part}",
         larger_is_faster=False,
-        margin=MARGIN,
+        margin=settings.cost_margin,
         alpha=settings.alpha / parts,
         rate_per_s=None,
     )

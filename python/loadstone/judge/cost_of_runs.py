@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist, median
 
-from loadstone.judge.cost import MARGIN, costs_of
+from loadstone.judge.cost import costs_of
 from loadstone.judge.statistics.decision import not_steady, verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.settings import Settings
@@ -17,6 +17,7 @@ from loadstone.judge.verdict import COST, Cost, Verdict
 from loadstone.message import message
 from loadstone.record.facts import OTHERS
 from loadstone.record.trial import TrialRecord
+from loadstone.spec.experiment import COST_MARGIN
 
 RUN_SD = 0.04
 """Standard deviation of ln(cost) from run to run of one condition on one machine: .026 and .032 over eight runs beside
@@ -59,7 +60,7 @@ def _verdict(
     by = Settings(
         metric=f"{COST}{part}",
         larger_is_faster=False,
-        margin=MARGIN,
+        margin=COST_MARGIN,
         alpha=settings.alpha,
         pairs=settings.pairs,
         names=settings.names,

@@ -6,6 +6,7 @@ The five are those of a run's whole life, however often it is gone on with: see 
 Rounds of slices have nine looks, with a level of their own.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 
 LOOKS = (8, 12, 18, 27, 40)
@@ -64,6 +65,29 @@ def level(sequential: bool, in_rounds: bool = False) -> float:
     """Level of one look, to be divided by the number of pairs for an interval."""
     looks_at = ROUND_LOOK_ALPHA if in_rounds else LOOK_ALPHA
     return looks_at if sequential else FIXED_ALPHA
+
+
+GATE_BLOCK_LOOKS, GATE_ROUND_LOOKS = 4.0, 6.0
+"""By how many independent looks those of blocks and of rounds count at the small levels of gates. Found by simulation
+(`scripts/bench gate-level`)."""
+
+
+def gate_level(level_of_gate: float, figures: int, *, sequential: bool, in_rounds: bool) -> float:
+    """Level of one look, of both sides, at one of so many figures.
+
+    A gate errs to one side alone: where it says slower. So both sides of an interval have twice its level.
+    """
+    looks_at = 1.0 if not sequential else GATE_ROUND_LOOKS if in_rounds else GATE_BLOCK_LOOKS
+    return 2 * level_of_gate / figures / looks_at
+
+
+GATE_LOOKS, GATE_GROWTH = 5, 1.35
+
+
+def gate_looks(alpha: float) -> tuple[int, ...]:
+    """Numbers of blocks at which a gate is judged: the first ones that give an interval at this level, and more."""
+    first = max(BLOCKS_MIN, math.ceil(1 - math.log2(alpha)) + 1)
+    return tuple(round(first * GATE_GROWTH**number) for number in range(GATE_LOOKS))
 
 
 def looks_left(planned: Sequence[int], taken: Iterable[int], fewest: int = BLOCKS_MIN) -> tuple[int, ...]:

@@ -53,6 +53,8 @@ FIXED_ROUNDS = 16
 ROUNDS_A_START = 8
 """Rounds of a block for which servers are started again. A start costs as long as so many rounds, and its own variation
 (2 % measured) is then about as large as what is left of the rounds': so blocks of 8 tell most in their time."""
+ROUNDS_AN_APPLICATION, WARM_START_S, OPENING_START_S = 4, 0.2, 0.2
+"""The same of an application that starts within a second: so long is it warmed up, and so much does a block take."""
 EXPECTED_SPREAD_A_START = 0.05
 """Standard deviation of such a block's ln(B / A): sqrt(2 x .02^2 + .1^2 / 8)."""
 Processes = Literal["shared", "restarted", "once"]
@@ -172,6 +174,18 @@ def sequential_rounds(
     """
     blocks = (ROUNDS_A_START,) * looks(pairs)[-1] if processes == "restarted" else rounds_of_blocks(early)
     return Rounds(blocks, slice_s, settle_s, processes=processes)
+
+
+def rounds_of_starts(blocks: int, slice_s: float, *, settle_s: float) -> Rounds:
+    """So many blocks of few rounds, on applications that are started for each of them."""
+    return Rounds(
+        (ROUNDS_AN_APPLICATION,) * blocks,
+        slice_s,
+        settle_s,
+        warm_up_s=WARM_START_S,
+        processes="restarted",
+        opening_each_s=OPENING_START_S,
+    )
 
 
 def fixed_rounds(blocks: int, slice_s: float, *, settle_s: float, processes: Processes = "shared") -> Rounds:

@@ -37,6 +37,7 @@ from loadstone.record.run_files import (
     CRASHES,
     ENVIRONMENT,
     EXPERIMENT,
+    GATE,
     INTERVALS,
     LATENCY,
     LOOKS,
@@ -150,8 +151,10 @@ class RunFolder:
             write_file(self.path / ENVIRONMENT, dump_document(noted))
 
     def write_analysis(self, analysis: Mapping[str, Any]) -> None:
-        """Write `analysis.json`, whole or not at all. May be called again."""
+        """Write `analysis.json`, whole or not at all, and of a gate its outcome. May be called again."""
         write_file(self.path / ANALYSIS, dump_document(analysis))
+        if analysis.get("gate") is not None:
+            write_file(self.path / GATE, dump_document(analysis["gate"]))
 
     def close(self) -> None:
         """Give the folder free. Everything written so far stays."""

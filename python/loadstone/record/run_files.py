@@ -32,6 +32,8 @@ SAMPLES = "samples.jsonl"
 LATENCY = "latency"
 """A folder of interval logs, `<trial>.hlog`."""
 ANALYSIS = "analysis.json"
+GATE = "gate.json"
+"""The outcome of a gate, see `judge.gate_result.GateResult`."""
 LOGS = "logs"
 """A folder of what servers and subjects of ours wrote, `<name>.log`."""
 KEPT = "kept.json"
@@ -46,7 +48,7 @@ ARCHIVE = "archive"
 """A folder among those of the runs: runs that are kept, and no longer listed with the others."""
 RECORDS = (
     *(EXPERIMENT, ENVIRONMENT, PLAN, TRIALS, LOOKS, CRASHES, INTERVALS, SAMPLES, EVENTS),
-    *(ANALYSIS, KEPT, LEDGER, TAGS),
+    *(ANALYSIS, GATE, KEPT, LEDGER, TAGS),
 )
 """The files that a run consists of."""
 

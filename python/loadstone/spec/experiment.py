@@ -29,7 +29,7 @@ FACTORS_MAX = 4
 """Of one question about effects: more make more combinations than can take turns."""
 BLOCKS_MAX = 1000
 """Of a table, and of `--blocks`."""
-RATE_MARGIN, LATENCY_MARGIN = 0.05, 0.10
+RATE_MARGIN, LATENCY_MARGIN, COST_MARGIN = 0.05, 0.10, 0.05
 """Shares below which a difference does not matter, unless the experiment says otherwise."""
 COST = "cpu_ns."
 """Before the name of a part: the metric of its CPU time a correct reply, in nanoseconds. It is compared by itself,
@@ -178,6 +178,33 @@ class Comparison(SpecPart):
     margin: Margin | None = None
     """A difference below it does not matter (`5 %` or 0.05); None: 5 % for rates, 10 % for latencies."""
     note: str = ""
+
+
+GATE_RATE, GATE_P99 = "rate", "p99"
+"""What the comparisons of a gate are called."""
+
+
+class Gate(SpecPart):
+    """What `loadstone gate` asks: whether one version is slower than another by more than the margins.
+
+    Comparisons go on until that is known, and their intervals hold at a level of their own.
+    """
+
+    base: str = ""
+    """What the versions are called in the verdict."""
+    head: str = ""
+    level: float = Field(default=0.001, gt=0, le=0.5)
+    """How often a gate may say that the head is slower by more than a margin where it is not."""
+    figures: int = Field(default=4, ge=1, le=20)
+    """How many figures share the level."""
+    cost_margin: Margin = "3 %"
+    """A smaller difference in CPU a request does not matter."""
+    memory_margin: Margin = "10 %"
+    """The same of the memory that it takes at most."""
+    restarts: bool = False
+    """Whether applications are started again for each block: what differs from start to start is in the intervals."""
+    undecided: Literal["status", "pass", "fail"] = "status"
+    """What becomes of what is not decidable here: a status of its own, or that of a pass or of a failure."""
 
 
 class Effects(SpecPart):
@@ -554,6 +581,8 @@ class Experiment(SpecPart):
     """The saturation point of some conditions, beside the tables and comparisons under the workload's own load."""
     comparisons: tuple[Comparison, ...] = Field(default=(), max_length=PARTS_MAX)
     effects: tuple[Effects, ...] = Field(default=(), max_length=PARTS_MAX)
+    gate: Gate | None = Field(default=None, exclude_if=lambda gate: gate is None)
+    """None: it is no gate."""
     design: Design = Design()
     published: tuple[PublishedSet, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()

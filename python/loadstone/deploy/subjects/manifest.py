@@ -178,8 +178,11 @@ class Run(_Part):
     """How one replica is started, and when it is ready."""
 
     command: Command
-    ready: str = Field(default="/", pattern=r"^/")
-    """Path that answers with a status of 200 to 399 once the application is ready."""
+    folder: str | None = Field(default=None, min_length=1)
+    """Where the command is run, seen from the manifest's folder; None: there, or in the build's copy."""
+    ready: str | None = Field(default="/", pattern=r"^/")
+    """Path that answers with a status of 200 to 399 once the application is ready; None: ready when its port takes
+    connections."""
     metrics: str | None = Field(default=None, pattern=r"^/")
     """Path of a page in Prometheus's format, where the runtime tells its heap, collections and the like."""
     runtime: Literal["jvm", "node"] = "jvm"

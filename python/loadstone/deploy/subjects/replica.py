@@ -5,6 +5,7 @@ import dataclasses
 import os
 import re
 import shlex
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -112,6 +113,15 @@ PLACE = re.compile(r"\{(" + "|".join(sorted(PLACES)) + r")\}")
 OF_MANAGER = re.compile(r"\bPM2 +(log:|\| )|^\[?PM2\]? ")
 """What a process manager says of itself: behind it stands what the application said before it ended."""
 PORT_TAKEN = re.compile(r"EADDRINUSE|[Aa]ddress already in use|[Pp]ort \d+ (is|was) already in use")
+
+
+def _takes_connections(host: str, port: int) -> bool:
+    """Whether something listens there."""
+    try:
+        socket.create_connection((host, port), ASK_S).close()
+    except OSError:
+        return False
+    return True
 
 
 class Replica(OneProcess):
@@ -234,6 +244,17 @@ class Replica(OneProcess):
                     )
                 )
             if time.monotonic() > deadline:
+                if run.ready is None:
+                    raise UserError(
+                        said(
+                            "subject {name}: nothing listens at {at} within {ready_within_s:g} s, the port that "
+                            "{{port}} and the variable PORT name; its last lines are: {last_lines}",
+                            name=self.name,
+                            at=self._endpoint.label,
+                            ready_within_s=run.ready_within_s,
+                            last_lines=self.last_lines(),
+                        )
+                    )
                 raise UserError(
                     said(
                         "subject {name}: run.ready: {ready} is not ready within {ready_within_s:g} s; its last lines "
@@ -268,10 +289,12 @@ class Replica(OneProcess):
             file.seek(max(self._process.log_start, file.seek(0, os.SEEK_END) - LAST_BYTES))
             return file.read().decode(errors="replace")
 
-    def _ready(self, path: str) -> bool:
+    def _ready(self, path: str | None) -> bool:
         return self.alive() and all(self._answers(port, path) for port in (*self._worker_ports, self._endpoint.port))
 
-    def _answers(self, port: int, path: str) -> bool:
+    def _answers(self, port: int, path: str | None) -> bool:
+        if path is None:
+            return _takes_connections(self._endpoint.host, port)
         try:
             answer = exchange(self._endpoint.host, port, path, within_s=ASK_S)
         except (OSError, NotHttp):
@@ -324,4 +347,5 @@ class Replica(OneProcess):
             given = self._manifest.jvm_flags if argument == "{jvm_flags}" else (argument,)
             arguments += [self._filled(one, places, "run.command") for one in given]
         filled = {n: self._filled(v, places, f"environment.{n}") for n, v in self._environment.items()}
-        return arguments, Surroundings(self._place, {"TMPDIR": str(workspace.path), **filled})
+        folder = self._place if self._manifest.run.folder is None else self._place / self._manifest.run.folder
+        return arguments, Surroundings(folder, {"TMPDIR": str(workspace.path), **filled})

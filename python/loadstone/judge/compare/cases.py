@@ -16,10 +16,11 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.bounds import gain_over
 from loadstone.judge.verdict import Verdict
 from loadstone.plan.group import GroupDesign, PairDesign
-from loadstone.plan.looks import level
+from loadstone.plan.looks import gate_level, level
 from loadstone.plan.rounds import BETWEEN_S, unit_of
 from loadstone.record.trial import CheckResult
-from loadstone.spec.experiment import Experiment
+from loadstone.spec.experiment import COST_MARGIN, Experiment
+from loadstone.spec.units import margin_share
 
 JudgedPair = tuple[Pair, Evidence, Verdict]
 """A pair, what there is on its primary metric, and what may be said of it."""
@@ -52,11 +53,15 @@ class GroupCase:
         trial_s, overhead_s, unit = design.trial_s, design.overhead_s, unit_of(design.rounds)
         if design.rounds is not None and unit == "round":
             trial_s, overhead_s = design.rounds.slice_s, BETWEEN_S
+        gate = self.experiment.gate
         return Settings(
             metric=self.design.metric,
             larger_is_faster=not less_is_better(self.design.metric),
             margin=self.design.margin,
-            alpha=level(self.design.sequential, unit == "round"),
+            alpha=level(design.sequential, unit == "round")
+            if gate is None
+            else gate_level(gate.level, gate.figures, sequential=design.sequential, in_rounds=unit == "round"),
+            cost_margin=COST_MARGIN if gate is None else margin_share(gate.cost_margin),
             pairs=len(self.design.pairs),
             conditions=self.blocks.conditions,
             unit=unit,

@@ -7,7 +7,7 @@ from typing import Literal
 from loadstone.judge.statistics.rounds.round_interval import stretch_of
 from loadstone.judge.statistics.signed_rank import fewest_blocks
 from loadstone.plan.looks import BLOCKS_MIN, LOOK_ALPHA, ROUNDS_MIN, next_look, next_round_look
-from loadstone.spec.experiment import RATE_MARGIN
+from loadstone.spec.experiment import COST_MARGIN, RATE_MARGIN
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Settings:
     gains: tuple[float, float] = (0.0, 0.0)
     """By how much A and B would do more at most with a generator that costs nothing."""
 
+    cost_margin: float = COST_MARGIN
+    """A smaller difference in what a request costs does not matter."""
     rate_per_s: float | None = None
     """At which both were driven, where the comparison has a rate of its own."""
 

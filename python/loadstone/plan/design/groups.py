@@ -19,7 +19,7 @@ from loadstone.plan.design.decks import (
 )
 from loadstone.plan.design.parts import Parts, planned_trial
 from loadstone.plan.group import Group, PairDesign
-from loadstone.plan.looks import looks
+from loadstone.plan.looks import gate_level, gate_looks, looks
 from loadstone.plan.rounds import (
     APPLICATION_SETTLE_S,
     APPLICATION_SLICE_S,
@@ -30,6 +30,7 @@ from loadstone.plan.rounds import (
     SLICE_S,
     Rounds,
     fixed_rounds,
+    rounds_of_starts,
     sequential_rounds,
     trial_length_s,
 )
@@ -135,6 +136,8 @@ class DesignOfMode:
     usual one."""
     memory_bytes: int | None = None
     """All of the machine's memory; None: it is not known."""
+    restarts: bool = False
+    """Whether applications are started again for each block, as a gate may ask for."""
     length_share: float = 1.0
     """By how much slices and trials that are compared are made shorter, so that first looks fit into the budget."""
 
@@ -167,6 +170,7 @@ def design_of_mode(
         as_published=as_published,
         fixed_rate=FixedRate(rate_per_s, share) if fixed else None,
         memory_bytes=memory_bytes,
+        restarts=experiment.gate is not None and experiment.gate.restarts,
     )
 
 
@@ -248,7 +252,7 @@ def _in_whole_trials(
         pairs=pairs,
         metric=metric,
         margin=usual_margin(metric) if comparison.margin is None else margin_share(comparison.margin),
-        looks=looks(len(pairs)) if design.blocks is None else (design.blocks,),
+        looks=_looks(experiment, len(pairs)) if design.blocks is None else (design.blocks,),
         sequential=design.blocks is None,
         warm_block=True,
         trial_s=_shortened(
@@ -260,6 +264,14 @@ def _in_whole_trials(
         fixed_rate=equal_rate(metric, pairs, made, design.fixed_rate or USUAL_RATE),
         contrasts=contrasts_of(comparison, pairs) if isinstance(comparison, Effects) else (),
     )
+
+
+def _looks(experiment: Experiment, pairs: int) -> tuple[int, ...]:
+    """The looks at whole trials, or at blocks that are a start each."""
+    gate = experiment.gate
+    if gate is None:
+        return looks(pairs)
+    return gate_looks(gate_level(gate.level, gate.figures, sequential=True, in_rounds=False) / pairs)
 
 
 def _metric(
@@ -281,6 +293,8 @@ def _rounds_of(design: DesignOfMode, whole: Group, parts: Sequence[Parts]) -> Ro
     shortest_s = SHORTEST_APPLICATION_SLICE_S if application else SHORTEST_SLICE_S
     slice_s = _shortened(usual_s if design.slice_s is None else design.slice_s, design.length_share, shortest_s)
     settle_s, processes = min(settle_s, slice_s / 4), processes_of(parts)
+    if design.restarts and processes == "once":
+        return rounds_of_starts(whole.looks[-1], slice_s, settle_s=settle_s)
     if design.blocks is None:
         early = not application and whole.metric in RATES
         pairs = len(whole.pairs)
@@ -299,7 +313,7 @@ def _in_rounds(whole: Group, rounds: Rounds, stage: int = 0) -> Group:
     A block ends where a look is due, or with the processes that it was measured on.
     """
     blocks = len(rounds.blocks)
-    at = looks(len(whole.pairs)) if rounds.unit == "block" else tuple(range(1, blocks + 1))
+    at = whole.looks if rounds.unit == "block" else tuple(range(1, blocks + 1))
     group = replace(
         whole,
         looks=at if whole.sequential else (blocks,),

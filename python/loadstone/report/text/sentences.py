@@ -18,6 +18,7 @@ from loadstone.report.text.english.crashes import CRASHES
 from loadstone.report.text.english.effects import EFFECTS
 from loadstone.report.text.english.figures import FIGURES, QUANTILES, ROWS
 from loadstone.report.text.english.full_servers import FULL_SERVERS
+from loadstone.report.text.english.gate import GATE
 from loadstone.report.text.english.glossary import GLOSSARY
 from loadstone.report.text.english.objectives import OBJECTIVES
 from loadstone.report.text.english.run import HEADLINE, NEXT_STEP, NOTES, TRUST
@@ -39,6 +40,7 @@ ENGLISH: Mapping[str, Sentence] = {
     **CRASHES,
     **EFFECTS,
     **FIGURES,
+    **GATE,
     **GLOSSARY,
     **HEADLINE,
     **LESSONS,

@@ -1,0 +1,158 @@
+"""What a gate found: is the head slower than its base? From the run's folder alone."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from loadstone.analyse.model import Comparison, Family
+from loadstone.judge.gate import DECIDING, standing, status_of, verdict_of
+from loadstone.judge.gate_result import FigureName, GateFigure, GateResult, GateVerdict
+from loadstone.judge.verdict import COST, Verdict
+from loadstone.message import Message, message
+from loadstone.record.facts import DRIVER
+from loadstone.record.reading import Run
+from loadstone.record.trial import TrialRecord
+from loadstone.spec.experiment import GATE_P99, GATE_RATE
+from loadstone.spec.units import margin_share
+
+
+def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord], elapsed_s: float) -> GateResult | None:
+    """The outcome of a run that is a gate; None of any other."""
+    gate = run.experiment.gate
+    if gate is None:
+        return None
+    by_name = {family.name: family for family in families}
+    main = [family.comparisons[0] for family in families if family.comparisons]
+    figures = _figures({name: one.comparisons[0] for name, one in by_name.items() if one.comparisons})
+    twin = _figures({name: one.twin for name, one in by_name.items() if one.twin is not None})
+    refusal = next((one.primary.refusal for one in main if standing(one.primary) == "invalid"), None)
+    why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
+    verdict, by = verdict_of(figures, twin, invalid=why is not None or not figures)
+    return GateResult(
+        base=gate.base,
+        head=gate.head,
+        verdict=verdict,
+        status=status_of(verdict, gate.undecided),
+        message=_said(verdict, by, figures, twin, why),
+        decided_by=by,
+        figures=figures,
+        twin=twin,
+        level=gate.level,
+        tolerance=margin_share(gate.cost_margin),
+        run=run.path.resolve().name,
+        began_unix_s=min((trial.started_unix_ns for trial in trials), default=0) / 1e9,
+        elapsed_s=round(elapsed_s, 3),
+        budget_s=run.plan.budget_s,
+        machine=_machine(run.environment),
+    )
+
+
+def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
+    """The figures of one pair: from the comparison of rates, and from that at a rate."""
+    found: list[GateFigure] = []
+    rate, p99 = pairs.get(GATE_RATE), pairs.get(GATE_P99)
+    if rate is not None:
+        found.append(_figure("rate", rate.primary))
+    costs = next((_cost(one) for one in (rate, p99) if one is not None and _cost(one) is not None), None)
+    if costs is not None:
+        found.append(_figure("cpu", costs))
+    if p99 is not None:
+        found.append(_figure("p99", p99.primary))
+    return found
+
+
+def _cost(comparison: Comparison) -> Verdict | None:
+    """What a request costs the part that is compared: the program with a client library, or the dearest part."""
+    client = next((one for one in comparison.costs if one.metric == f"{COST}{DRIVER}"), None)
+    return client or next(iter(comparison.costs), None)
+
+
+def _figure(name: FigureName, verdict: Verdict) -> GateFigure:
+    sign = -1 if verdict.larger_is_faster else 1
+    slower = [None if one is None else sign * one for one in (verdict.estimate, verdict.low, verdict.high)]
+    ends = sorted(one for one in slower[1:] if one is not None)
+    low, high = ends if len(ends) == 2 else (None, None)
+    shown = verdict.kind != "invalid" and low is not None
+    return GateFigure(
+        name=name,
+        unit="/s" if verdict.larger_is_faster else "ns",
+        verdict=standing(verdict),
+        base=verdict.a.typical,
+        head=verdict.b.typical,
+        ratio=_times(verdict.estimate) if shown else None,
+        low=_times(verdict.low) if shown else None,
+        high=_times(verdict.high) if shown else None,
+        slower=_share(slower[0]) if shown else None,
+        slower_low=_share(low) if shown else None,
+        slower_high=_share(high) if shown else None,
+        tolerance=verdict.margin,
+        visible=None if verdict.detectable is None else _share(verdict.log_margin + verdict.detectable),
+        interval_level=verdict.level,
+        units=verdict.blocks,
+        unit_of_units=verdict.unit,
+        rate_per_s=verdict.rate_per_s,
+        why=_why(verdict),
+    )
+
+
+def _why(verdict: Verdict) -> Message | None:
+    """What keeps a verdict open, beside the width of its interval."""
+    if verdict.kind == "invalid" and verdict.refusal is not None:
+        return verdict.refusal.reason
+    return verdict.unsteady or verdict.carried
+
+
+def _times(log_ratio: float | None) -> float | None:
+    return None if log_ratio is None else round(math.exp(log_ratio), 6)
+
+
+def _share(log_ratio: float | None) -> float | None:
+    return None if log_ratio is None else round(math.expm1(log_ratio), 6)
+
+
+def _said(
+    verdict: GateVerdict,
+    by: Sequence[FigureName],
+    figures: Sequence[GateFigure],
+    twin: Sequence[GateFigure],
+    why: Message | None,
+) -> Message:
+    """The verdict as one line: by the figure that shows it most."""
+    if verdict == "invalid":
+        apart = next((one for one in twin if one.name in by), None)
+        if apart is not None:
+            return message("gate_twin_differs", figure=apart.name, slower=_by(apart))
+        return why or message("gate_nothing")
+    of = {one.name: one for one in figures}
+    if verdict in ("slower", "faster"):
+        sign = 1 if verdict == "slower" else -1
+        most = max((of[name] for name in by), key=lambda one: sign * (one.slower or 0.0))
+        return message(
+            f"gate_{verdict}", figure=most.name, by=_by(most, verdict), others=[n for n in by if n != most.name]
+        )
+    if verdict == "same":
+        bounds = {name: of[name].tolerance for name in by if name in DECIDING}
+        return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds))
+    seen = [one.visible for one in figures if one.name in DECIDING and one.visible is not None]
+    return message("gate_undecided", visible=min(seen, default=None))
+
+
+def _by(figure: GateFigure, verdict: str = "slower") -> list[float | None]:
+    """By how much, and the interval's ends: shares of the side that is less."""
+    ends = (figure.slower, figure.slower_low, figure.slower_high)
+    if verdict == "slower":
+        return list(ends)
+    low, high = ends[2], ends[1]
+    return [None if one is None else round(-one / (1 + one), 6) for one in (ends[0], low, high)]
+
+
+def _machine(environment: Mapping[str, object]) -> dict[str, str]:
+    """The few facts that say on what machine it was."""
+    found: dict[str, str] = {}
+    for room, keys in (("machine", ("cpu_model", "cpu_count", "architecture")), ("kernel", ("release",))):
+        facts = environment.get(room)
+        if isinstance(facts, Mapping):
+            found |= {key: str(facts[key]) for key in keys if facts.get(key) is not None}
+    versions = environment.get("loadstone")
+    if isinstance(versions, Mapping) and versions.get("version"):
+        found["loadstone"] = str(versions["version"])
+    return found

@@ -1,0 +1,80 @@
+"""`loadstone gate`: is the new version slower than the old one? For CI: a line, and an exit status for each answer."""
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from loadstone.commands.command import Takes, command
+from loadstone.commands.gate_options import GateLoad, GateOptions, Versions
+from loadstone.commands.http_options import HttpWork
+from loadstone.commands.load import Load, rate_per_s
+from loadstone.options import MEASURES, Output, RunOptions
+
+SERVICE = "http"
+"""What two versions are of where nothing else is said."""
+BUDGET = "60 s"
+CONNECTIONS = 16
+SLICE = "100 ms"
+"""Of a service."""
+TAKEN = tuple(name for name in MEASURES if name not in ("resume", "fleet", "lost_agent"))
+"""Of the options of a run: a gate is over within a minute, on one machine."""
+
+
+class GateGroup(TyperGroup):
+    """`loadstone gate --base ...`: of what kind the two versions are, they say themselves."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See typer."""
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = [SERVICE, *args]
+        return super().parse_args(ctx, args)
+
+
+gate_app = typer.Typer(
+    cls=GateGroup,
+    help="Is the new version slower than the old one?",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@command(gate_app, "http")
+def gate_http(
+    *,
+    versions: Versions,
+    work: HttpWork,
+    load: GateLoad,
+    gate: GateOptions,
+    run: Annotated[RunOptions, Takes(*TAKEN)],
+    output: Output,
+) -> None:
+    """Is the new version of a service slower than the old one?
+
+    Both run at once and are loaded in turns. Status 0: same or faster; 1: slower; 3: invalid; 4: not decidable here.
+    """
+    from loadstone.commands.ad_hoc_run import carry_out
+    from loadstone.commands.gate_experiment import http_gate
+    from loadstone.commands.gate_services import services
+
+    with services(versions) as (base, head):
+        ad_hoc = http_gate(base, head, work, load_of(load, gate, slice_=SLICE), gate, restarts=_restarts(versions))
+        carry_out(ad_hoc, replace(run, trust=True), output)  # the commands are the user's own words
+
+
+def _restarts(versions: Versions) -> bool:
+    """Whether both are started again and again: not what runs already."""
+    return versions.base_url is None and not versions.start_once
+
+
+def load_of(load: GateLoad, gate: GateOptions, *, slice_: str, connections: int = CONNECTIONS) -> Load:
+    """The load of a gate as that of any ad hoc experiment. Raises UserError."""
+    return Load(
+        connections=load.connections or connections,
+        total_rate_per_s=None if load.rate_per_s is None else rate_per_s("--rate", load.rate_per_s),
+        timeout_ms=load.timeout_ms,
+        threads=load.threads,
+        slice=gate.slice or slice_,
+        budget=gate.budget or BUDGET,
+    )

@@ -1,0 +1,182 @@
+"""The two versions of a service that a gate starts: by a command each, or of two git revisions; or that run already."""
+
+import json
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from loadstone.commands.gate_options import READY_WITHIN_S, Versions
+from loadstone.commands.gate_revisions import revisions
+from loadstone.commands.operations import Fields
+from loadstone.deploy.subjects.manifest import FILE, OF_SHELL
+from loadstone.errors import UserError
+from loadstone.language import said
+from loadstone.secrecy.known_secrets import hide
+
+BASE, HEAD = "base", "head"
+NAME_MAX = 60
+WARM_UP_S = 5.0
+"""Of what is started once. What starts again for each block is warmed up by a slice."""
+_TEMPORARY = "loadstone-gate-"
+
+
+@dataclass(frozen=True)
+class Service:
+    """One version of a service."""
+
+    name: str
+    """What the verdict calls it."""
+    command: str = ""
+    """Starts it; empty: it runs already."""
+    folder: Path = Path()
+    """Where the command is run."""
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The same as an experiment has it."""
+
+    name: str
+    settings: Fields
+    url: str = ""
+
+
+@contextmanager
+def services(versions: Versions) -> Iterator[tuple[Subject, Subject]]:
+    """Both versions, as subjects of an experiment; what was made for them goes at the end. Raises UserError."""
+    require_versions(versions)
+    if versions.base_url is not None and versions.head_url is not None:
+        yield _at_url(versions.base_url, "--base-url"), _at_url(versions.head_url, "--head-url")
+        return
+    folder = Path(tempfile.mkdtemp(prefix=_TEMPORARY))
+    try:
+        if versions.start is not None:
+            with revisions(versions, folder) as (base, head):
+                start = versions.start
+                yield tuple(  # type: ignore[misc]
+                    _started(versions, Service(one.name, start, one.folder), side, folder)
+                    for one, side in ((base, BASE), (head, HEAD))
+                )
+            return
+        commands = (versions.base or "", versions.head or "")
+        yield tuple(  # type: ignore[misc]
+            _started(versions, Service(_shown(command, commands), command, Path.cwd()), side, folder)
+            for command, side in zip(commands, (BASE, HEAD), strict=True)
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def require_versions(versions: Versions) -> None:
+    """Raises UserError where it is not clear which two versions are meant."""
+    urls = (versions.base_url, versions.head_url)
+    both = (versions.base, versions.head)
+    if any(urls) and any(both):
+        raise UserError(said("--base, --base-url: leave one of them out"))
+    for given, names in ((urls, ("--base-url", "--head-url")), (both, ("--base", "--head"))):
+        if any(given) and not all(given):
+            missing = names[0] if not given[0] else names[1]
+            raise UserError(said("{missing}: a gate compares two versions; add it", missing=missing))
+    if not any(urls) and not any(both):
+        raise UserError(
+            said("--base, --head: which two versions? Write the commands that start them, with {{port}}, or URLs")
+        )
+    if any(urls):
+        _require_alone(versions)
+    if (versions.build is not None) and versions.start is None:
+        raise UserError(said("--build: builds git revisions; add --start CMD, which starts each"))
+    if versions.start is None:
+        _require_unlike(urls if any(urls) else both)
+
+
+def _require_alone(versions: Versions) -> None:
+    """URLs are of services that run already."""
+    given = {"--build": versions.build, "--start": versions.start, "--ready": versions.ready}
+    for option in (option for option, value in given.items() if value is not None):
+        raise UserError(said("{option}: what is at a URL runs already; leave it out", option=option))
+
+
+def _require_unlike(both: tuple[str | None, str | None]) -> None:
+    if both[0] == both[1]:
+        raise UserError(
+            said("--base, --head: both are '{same}'; name two versions", same=hide(str(both[0]))[:NAME_MAX])
+        )
+
+
+def _at_url(url: str, option: str) -> Subject:
+    from loadstone.commands.targets import address, http_target
+    from loadstone.secrecy.references import learn_options
+
+    learn_options((url,))
+    target = http_target(url, ("/",), option)
+    return Subject(address(url), {"url": target.base}, url)
+
+
+def _shown(command: str, both: tuple[str, str]) -> str:
+    """A command as the verdict calls it: what both begin with is left out where it is long."""
+    words = [_words(one, "--base") for one in both]
+    own = _words(command, "--base")
+    common = 0
+    while common < min(map(len, words)) - 1 and words[0][common] == words[1][common]:
+        common += 1
+    text = hide(shlex.join(own[common:] if len(shlex.join(own)) > NAME_MAX else own)).replace("'{port}'", "{port}")
+    return text if len(text) <= NAME_MAX else f"{text[: NAME_MAX - 3]}..."
+
+
+def _started(versions: Versions, service: Service, side: str, folder: Path) -> Subject:
+    """The subject of a command: its manifest, which is written for the time of the gate. Raises UserError."""
+    option = "--start" if versions.start is not None else f"--{side}"
+    words = _words(service.command, option)
+    environment: dict[str, str] = {"PORT": "{port}"}
+    while words and "=" in words[0] and words[0].partition("=")[0].isidentifier():
+        name, _, value = words.pop(0).partition("=")
+        environment[name] = value
+    if not words:
+        raise UserError(said("{option}: starts nothing; write a command, as './server --port {{port}}'", option=option))
+    for word in words:
+        if word in OF_SHELL or word == words[0] == "cd":
+            raise UserError(
+                said(
+                    "{option}: '{word}' is for a shell, and there is none; write sh -c '...'", option=option, word=word
+                )
+            )
+    once = versions.start_once
+    manifest = {
+        "name": side,
+        "run": {
+            "command": shlex.join(words),
+            "folder": str(service.folder.absolute()),
+            "ready": versions.ready,
+            "ready_within_s": versions.ready_within_s or READY_WITHIN_S,
+        },
+        "environment": environment,
+        "warm_up_s": WARM_UP_S if once else 0.0,
+    }
+    place = folder / side
+    place.mkdir()
+    (place / FILE).write_text(json.dumps(manifest, indent=1))
+    return Subject(service.name, {"manifest": str(place)})
+
+
+def _words(command: str, option: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UserError(
+            said(
+                "{option}: '{command}' is not a command line ({error})",
+                option=option,
+                command=hide(command)[:NAME_MAX],
+                error=str(error).lower(),
+            )
+        ) from None
+
+
+def with_warm_up(subject: Subject, warm_up_s: float) -> Subject:
+    """The same, warmed up for so long."""
+    return replace(subject, settings={**subject.settings, "warm_up": warm_up_s})

@@ -1,0 +1,93 @@
+"""How a version stands against its base, as a gate asks: is it slower by more than does not matter?
+
+Red is one thing only: a figure that is worse by more than its margin, with the whole interval on that side. What a
+request costs in CPU is the exactest figure on a busy machine, and the rate may be hidden by whoever makes the load, so
+one of the two suffices for green. P99 and memory, of which a minute shows less, can make it red, and keep none open.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from loadstone.judge.gate_result import FigureName, GateFigure, GateVerdict, Standing
+from loadstone.judge.metrics import is_rate
+from loadstone.judge.verdict import Verdict
+
+SLOWER_STATUS, INVALID_STATUS, UNDECIDED_STATUS = 1, 3, 4
+DECIDING: frozenset[FigureName] = frozenset({"rate", "cpu"})
+GOOD: frozenset[Standing] = frozenset({"same", "not_slower", "faster"})
+
+
+def standing(verdict: Verdict) -> Standing:
+    """What a verdict says of B, for a gate."""
+    if verdict.kind == "invalid":
+        return "undecided" if verdict.refusal is not None and verdict.refusal.name == "samples" else "invalid"
+    if verdict.kind == "equivalent":
+        return "same"
+    if verdict.kind == "faster":
+        if verdict.winner == "b":
+            return "faster"
+        return "slower" if verdict.materially else "undecided"
+    return "not_slower" if _is_not_slower(verdict) else "undecided"
+
+
+def _is_not_slower(verdict: Verdict) -> bool:
+    """Whether an open difference is known not to be a loss beyond the margin, nor are the totals of all slices."""
+    moved = verdict.unsteady is not None or verdict.carried is not None or verdict.doubted
+    if verdict.kind == "mixed" or moved or verdict.low is None or verdict.high is None:
+        return False
+    sign = -1 if verdict.larger_is_faster else 1
+    worst = max(sign * verdict.low, sign * verdict.high)
+    total = 0.0 if verdict.total is None else sign * verdict.total
+    return max(worst, total) <= verdict.log_margin
+
+
+def needs_more(primary: Verdict, dearest: Verdict | None) -> bool:
+    """Whether what would end any other comparison does not end a gate: a loss whose size is open.
+
+    `dearest`: the verdict by the CPU a request of the part that takes most of it.
+    """
+    decided = [one for one in (primary, dearest) if one is not None]
+    if any(standing(one) == "slower" for one in decided):
+        return False
+    return any(one.kind == "faster" and standing(one) == "undecided" for one in decided)
+
+
+def is_lost(primary: Verdict, dearest: Verdict | None) -> bool:
+    """Whether it is known to be slower, so that no more blocks are needed."""
+    if dearest is not None and is_rate(primary.metric) and standing(dearest) == "slower":
+        return True
+    return standing(primary) == "slower"
+
+
+def verdict_of(
+    figures: Sequence[GateFigure], twin: Sequence[GateFigure] = (), *, invalid: bool = False
+) -> tuple[GateVerdict, list[FigureName]]:
+    """The verdict over all figures, and those that it rests on."""
+    apart = [one.name for one in twin if _differs(one)]
+    if invalid or apart:
+        return "invalid", apart
+    slower = [one.name for one in figures if one.verdict == "slower"]
+    if slower:
+        return "slower", slower
+    deciding = [one for one in figures if one.name in DECIDING]
+    good = [one for one in deciding if one.verdict in GOOD]
+    if not good:
+        return "undecided", []
+    faster = [one.name for one in good if one.verdict == "faster"]
+    if faster:
+        return "faster", faster
+    return "same", [one.name for one in figures if one.verdict in GOOD]
+
+
+def status_of(verdict: GateVerdict, undecided: Literal["status", "pass", "fail"] = "status") -> int:
+    """The exit status of a verdict; `undecided`: what becomes of what is not decidable here."""
+    if verdict == "undecided":
+        return {"status": UNDECIDED_STATUS, "pass": 0, "fail": SLOWER_STATUS}[undecided]
+    return {"slower": SLOWER_STATUS, "invalid": INVALID_STATUS}.get(verdict, 0)
+
+
+def _differs(twin: GateFigure) -> bool:
+    """Whether the base differs from itself by more than the tolerance: then this machine shows what is not there."""
+    return twin.verdict in ("slower", "invalid") or (
+        twin.verdict == "faster" and twin.slower_high is not None and -twin.slower_high > twin.tolerance
+    )

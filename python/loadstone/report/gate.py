@@ -1,0 +1,85 @@
+"""A gate's outcome as lines for a terminal: the verdict, the figures, and the noise floor where a twin showed it."""
+
+from collections.abc import Iterator
+
+from loadstone.judge.gate_result import GateFigure, GateResult
+from loadstone.language import _, translated
+from loadstone.report import format as fmt
+from loadstone.report.text.english.gate import NAMES, by_text, percent
+
+
+def gate_lines(result: GateResult) -> Iterator[str]:
+    """What a person reads first: `head against main: SLOWER by 6 % [4, 8]: CPU a request`, and a line a figure."""
+    yield _(
+        "{head} against {base}: {verdict}",
+        head=fmt.plain(result.head),
+        base=fmt.plain(result.base),
+        verdict=fmt.sentence(result.message),
+    )
+    width = max((len(translated(NAMES[one.name])) for one in result.figures), default=0)
+    for one in result.figures:
+        yield f"  {translated(NAMES[one.name]):<{width}}  {figure_text(one)}"
+    if result.twin:
+        floor = ", ".join(f"{translated(NAMES[one.name])} {_floor(one)}" for one in result.twin)
+        yield "  " + _("noise floor, the base against another start of itself: {floor}", floor=floor)
+
+
+def figure_text(figure: GateFigure) -> str:
+    """`26 µs -> 28 µs: slower by 6 % [4, 8]`."""
+    return f"{value_text(figure, figure.base)} → {value_text(figure, figure.head)}: {verdict_text(figure)}"
+
+
+def verdict_text(figure: GateFigure) -> str:
+    """What may be said by one figure, with its interval; where nothing may, what would have been seen."""
+    by = by_text([figure.slower, figure.slower_low, figure.slower_high])
+    if figure.verdict == "invalid":
+        return _("invalid: {why}", why=fmt.sentence(figure.why))
+    if figure.verdict == "slower":
+        return _("SLOWER by {by}", by=by)
+    if figure.verdict == "faster":
+        return _("FASTER by {by}", by=by_text(faster(figure)))
+    tolerance = percent(figure.tolerance)
+    if figure.verdict == "same":
+        return _("same within {tolerance} %: {by}", tolerance=tolerance, by=signed(figure))
+    if figure.verdict == "not_slower":
+        return _("not slower by more than {tolerance} %: {by}", tolerance=tolerance, by=signed(figure))
+    return _open(figure)
+
+
+def _open(figure: GateFigure) -> str:
+    if figure.why is not None:
+        return _("open: {why}", why=fmt.sentence(figure.why))
+    if figure.slower is None:
+        return _("open: too few rounds for an interval")
+    if figure.visible is None:
+        return _("open: {by}", by=signed(figure))
+    return _("open: {by}; {visible} % would have been seen", by=signed(figure), visible=percent(figure.visible))
+
+
+def faster(figure: GateFigure) -> list[float | None]:
+    """By how much the head is faster, with the interval's ends: shares of what it takes now."""
+    ends = (figure.slower, figure.slower_high, figure.slower_low)
+    return [None if one is None else -one / (1 + one) for one in ends]
+
+
+def signed(figure: GateFigure) -> str:
+    """`+1.2 % [-0.4, +2.9]` slower; less than 0: faster."""
+    if figure.slower is None or figure.slower_low is None or figure.slower_high is None:
+        return fmt.NONE
+    low, high = _signed(figure.slower_low), _signed(figure.slower_high)
+    return f"{_signed(figure.slower)} % [{low}, {high}]"
+
+
+def _signed(value: float) -> str:
+    return f"{'−' if value < 0 else '+'}{percent(abs(value))}"
+
+
+def _floor(figure: GateFigure) -> str:
+    return signed(figure) if figure.slower is not None else _("open")
+
+
+def value_text(figure: GateFigure, value: float | None) -> str:
+    """A figure with its unit."""
+    if figure.unit == "ns":
+        return fmt.duration(value)
+    return fmt.size(value) if figure.unit == "bytes" else f"{fmt.rate(value)}/s"

@@ -1,0 +1,63 @@
+"""`loadstone gate` on a real service: the status, `gate.json`, and that nothing is left behind."""
+
+import json
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.end_to_end.conftest import Lab
+
+pytestmark = pytest.mark.timeout(300)
+
+SERVICE = """
+import asyncio, hashlib, sys
+rounds = int(sys.argv[2])
+
+async def serve(reader, writer):
+    try:
+        while True:
+            await reader.readuntil(b"\\r\\n\\r\\n")
+            digest = b""
+            for _ in range(rounds):
+                digest = hashlib.sha256(digest).digest()
+            writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+    except (asyncio.IncompleteReadError, ConnectionError):
+        writer.close()
+
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]))
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def service(lab: Lab) -> Path:
+    path = lab.folder / "service.py"
+    path.write_text(SERVICE)
+    return path
+
+
+def test_a_version_that_costs_twice_as_much_is_red(lab: Lab, service: Path) -> None:
+    base, head = (f"{sys.executable} {service} {{port}} {rounds}" for rounds in (50, 400))
+    done = lab.loadstone("gate", "--base", base, "--head", head, "--budget", "40s", "--level", "0.05", "--out", "runs")
+    assert "Traceback" not in done.err
+    assert done.status == 1, done.out + done.err
+    assert "50 against" in done.out or "400 against" in done.out
+    assert "SLOWER by" in done.out.splitlines()[0]
+    (folder,) = (lab.folder / "runs").iterdir()
+    result = json.loads((folder / "gate.json").read_text())
+    assert (result["verdict"], result["status"], result["level"]) == ("slower", 1, 0.05)
+    cpu = next(one for one in result["figures"] if one["name"] == "cpu")
+    assert cpu["slower_low"] > cpu["tolerance"]
+    assert result["message"]["text"] in done.out
+    assert not [one for one in psutil.process_iter(["cmdline"]) if str(service) in (one.info["cmdline"] or [])]
+
+
+def test_a_command_that_ends_at_once_says_why(lab: Lab) -> None:
+    done = lab.loadstone("gate", "--base", "sh -c 'echo no licence; exit 2' {port}", "--head", "sleep 60")
+    assert done.status == 2
+    assert done.error_line == "loadstone: subject base: it ended while it started, and its last lines are: no licence"

@@ -1,0 +1,108 @@
+"""When a gate is red: for a loss beyond the margin with the whole interval on that side, and for nothing else."""
+
+import math
+
+import pytest
+
+from loadstone.judge.gate import needs_more, standing, status_of, verdict_of
+from loadstone.judge.gate_result import FigureName, GateFigure, Standing
+from loadstone.judge.verdict import Side, Verdict, VerdictKind
+from loadstone.message import message
+from loadstone.plan.looks import gate_level, gate_looks
+from loadstone.record.trial import CheckResult
+
+LEVEL = 0.001
+
+
+def verdict(kind: VerdictKind, low: float, high: float, *, rate: bool = False, **more: object) -> Verdict:
+    """By shares of what a request costs, or of a rate."""
+    return Verdict(
+        kind=kind,
+        a=Side(name="base"),
+        b=Side(name="head"),
+        larger_is_faster=rate,
+        margin=0.03,
+        blocks=20,
+        blocks_min=14,
+        estimate=math.log1p((low + high) / 2),
+        low=math.log1p(low),
+        high=math.log1p(high),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (verdict("faster", 0.04, 0.08, winner="a", materially=True), "slower"),
+        (verdict("faster", 0.01, 0.08, winner="a"), "undecided"),
+        (verdict("faster", -0.08, -0.01, winner="b"), "faster"),
+        (verdict("equivalent", -0.01, 0.02), "same"),
+        (verdict("undecided", -0.09, 0.02), "not_slower"),
+        (verdict("undecided", -0.09, 0.04), "undecided"),
+        (verdict("undecided", -0.02, 0.09, rate=True), "not_slower"),
+        (verdict("undecided", -0.04, 0.09, rate=True), "undecided"),
+        (verdict("undecided", -0.09, 0.02, total=0.06), "undecided"),
+        (verdict("undecided", -0.09, 0.02, unsteady=message("cost_mixed")), "undecided"),
+        (verdict("mixed", -0.09, 0.02), "undecided"),
+    ],
+)
+def test_a_loss_must_be_beyond_the_margin_with_its_whole_interval(found: Verdict, expected: Standing) -> None:
+    assert standing(found) == expected
+
+
+def test_what_a_check_forbids_is_invalid_and_too_few_operations_are_not() -> None:
+    def refused(name: str) -> Verdict:
+        check = CheckResult(name=name, verdict="invalid", measured=1.0, limit=0.5, unit="%")
+        return verdict("invalid", -0.1, 0.1, refusal=check)
+
+    assert [standing(refused(name)) for name in ("errors", "samples")] == ["invalid", "undecided"]
+
+
+def test_a_loss_whose_size_is_open_goes_on_and_one_that_is_known_ends() -> None:
+    open_, lost = verdict("faster", 0.01, 0.08, winner="a"), verdict("faster", 0.04, 0.08, winner="a", materially=True)
+    same = verdict("equivalent", -0.01, 0.02)
+    assert needs_more(same, open_)
+    assert not needs_more(open_, lost)
+    assert not needs_more(same, same)
+
+
+def figure(name: FigureName, standing: Standing, slower: float = 0.0) -> GateFigure:
+    return GateFigure(
+        name=name,
+        unit="ns",
+        verdict=standing,
+        tolerance=0.03,
+        slower=slower,
+        slower_low=slower - 0.01,
+        slower_high=slower + 0.01,
+    )
+
+
+def test_one_figure_makes_it_red_and_one_of_rate_and_cpu_makes_it_green() -> None:
+    rate, cpu = figure("rate", "undecided"), figure("cpu", "same")
+    assert verdict_of([rate, cpu]) == ("same", ["cpu"])
+    assert verdict_of([rate, cpu, figure("p99", "slower", 0.4)]) == ("slower", ["p99"])
+    assert verdict_of([rate, figure("p99", "same")]) == ("undecided", [])
+    assert verdict_of([rate, figure("cpu", "faster", -0.2)]) == ("faster", ["cpu"])
+    assert verdict_of([rate, cpu], invalid=True) == ("invalid", [])
+
+
+def test_where_the_twin_differs_nothing_is_claimed() -> None:
+    figures = [figure("cpu", "slower", 0.2)]
+    assert verdict_of(figures, [figure("cpu", "slower", 0.2)]) == ("invalid", ["cpu"])
+    assert verdict_of(figures, [figure("cpu", "faster", -0.2)]) == ("invalid", ["cpu"])
+    assert verdict_of(figures, [figure("cpu", "faster", -0.02), figure("rate", "undecided")])[0] == "slower"
+
+
+def test_each_verdict_has_its_status() -> None:
+    assert [status_of(one) for one in ("same", "faster", "slower", "invalid", "undecided")] == [0, 0, 1, 3, 4]
+    assert [status_of("undecided", how) for how in ("pass", "fail")] == [0, 1]
+
+
+def test_the_first_look_is_where_the_exact_test_has_an_interval() -> None:
+    alpha = gate_level(LEVEL, 4, sequential=True, in_rounds=False)
+    looks = gate_looks(alpha)
+    assert 2.0 ** (1 - looks[0]) <= alpha
+    assert list(looks) == sorted(set(looks))
+    assert gate_looks(alpha / 2)[0] == looks[0] + 1
