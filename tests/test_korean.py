@@ -125,10 +125,10 @@ NAMES = frozenset(
     word
     for line in (
         "agent always any baseline capacity closed compare default disable doctor fsyncs hget history hits hset httpd",
-        "incr ioredis",
+        "fetch git incr ioredis",
         "java jedis kubernetes lettuce limit linux list loadstone local lpush lrange madvise mariadb max memcached",
         "monitor mset native nest never no objective ping prometheus python redis remote report rewrite rpush sadd",
-        "scheduler serve show shuf spring table thp transparent valkey yes zadd",
+        "scheduler serve show shuf spring table sh thp transparent valkey yes zadd",
     )
     for word in line.split()
 )

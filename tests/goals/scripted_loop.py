@@ -54,6 +54,7 @@ class Outcome:
     forecast: Message | None = None
     carried: float | None = None
     exact: bool = True
+    lost: bool = False
 
 
 @dataclass
