@@ -1,4 +1,4 @@
-.PHONY: setup setup-dev demo test lint fuzz bench calibrate docs clean
+.PHONY: setup setup-dev demo test lint fuzz bench calibrate docs wheel sdist clean
 
 setup:
 	@scripts/setup
@@ -34,5 +34,11 @@ docs: setup-dev
 	@.venv/bin/python scripts/run_folder.py
 	@.venv/bin/python scripts/shown.py
 
+wheel:
+	@scripts/wheel
+
+sdist:
+	@scripts/wheel --source
+
 clean:
-	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv target dist .mypy_cache .ruff_cache .pytest_cache

@@ -19,7 +19,7 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from loadstone import __version__, defect, language, terminal
+from loadstone import defect, language, terminal
 from loadstone.bounds.describing import describing
 from loadstone.commands.baseline_command import baseline_app
 from loadstone.commands.capacity_command import capacity_command
@@ -48,6 +48,7 @@ from loadstone.options import (
     SecretFiles,
     Trust,
 )
+from loadstone.own_build import version_lines
 from loadstone.own_command import own_command
 from loadstone.record.run_files import MAIN
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
@@ -57,7 +58,6 @@ app = typer.Typer(
     name="loadstone",
     help="The load laboratory for Redis and the applications around it.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -71,6 +71,8 @@ app.add_typer(fleet_app, name="fleet")
 app.add_typer(baseline_app, name="baseline")
 app.add_typer(gate_app, name="gate")
 
+COMPLETING = "_LOADSTONE_COMPLETE"
+"""The variable by which a shell asks how a command line may go on."""
 MISSING = "Missing argument 'EXPERIMENT|FILE.yaml'"
 WORD_MAX, LINE_MAX = 400, 2000
 """Characters of a message: paths and lists of choices are shorter."""
@@ -93,12 +95,23 @@ CHOOSES = (
     *("blocks", "at_rate", "twin", "allow_any_command"),
 )
 """Of the options of a run: what is measured, and how long."""
-Named = Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False)]
+
+
+def _experiments(incomplete: str) -> list[str]:
+    """The built-in experiments that a word may become, for the shell; files it knows by itself."""
+    from loadstone.spec.built_in import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+Named = Annotated[
+    str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False, autocompletion=_experiments)
+]
 
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print version, engine and build.")] = False,
     _lang: Annotated[
         str,
         typer.Option(
@@ -107,7 +120,7 @@ def _root(
     ] = "",
 ) -> None:
     if version:
-        _print([f"loadstone {__version__}"])
+        _print(version_lines())
         raise typer.Exit
 
 
@@ -364,13 +377,13 @@ def main() -> None:
     """Entry point: every error becomes one line and its exit status."""
     terminal.prepare()
     if sys.argv[1:] == ["--version"]:  # nothing need be loaded for it
-        _print([f"loadstone {__version__}"])
+        _print(version_lines())
         return
     defect.report_those_of_threads()
     try:
         _require_text(sys.argv[1:])
         _choose_language()
-        if not sys.argv[1:]:
+        if not sys.argv[1:] and COMPLETING not in os.environ:
             _help()
         status = in_readers_language(app)(prog_name="loadstone", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):

@@ -12,6 +12,7 @@ from loadstone.deploy.installed import Fact, output_of
 from loadstone.deploy.placement import place
 from loadstone.deploy.processes.resource_limits import Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
+from loadstone.deploy.system_packages import how_to_get
 from loadstone.errors import UserError
 from loadstone.machine.process_table import busy_programs
 
@@ -196,7 +197,7 @@ def java() -> Fact:
     """The JVM that would run an application."""
     said = output_of("java", "-version")
     if said is None:
-        return Fact("java", "not installed", "warn", "Debian: apt-get install default-jdk-headless; needed by Spring")
+        return Fact("java", "not installed", "warn", f"{how_to_get('java')}; needed by Spring")
     version = re.search(r'version "(\d+)[^"]*"', said)
     value = version[0].removeprefix("version ").strip('"') if version else said.split("\n")[0]
     if version and int(version[1]) < JAVA_OLDEST:
@@ -208,7 +209,7 @@ def maven() -> Fact:
     """What builds the Spring application."""
     said = output_of("mvn", "-v")
     if said is None:
-        return Fact("maven", "not installed", "warn", "Debian: apt-get install maven; needed once, to build Spring")
+        return Fact("maven", "not installed", "warn", f"{how_to_get('mvn')}; needed once, to build Spring")
     version = re.search(r"Maven ([\d.]+)", said)
     return Fact("maven", version[1] if version else "installed", "ok")
 
@@ -218,9 +219,7 @@ def node() -> Fact:
     said = output_of("node", "--version")
     needed = f"{NODE_OLDEST[0]}.{NODE_OLDEST[1]} or newer"
     if said is None:
-        return Fact(
-            "node", "not installed", "warn", f"Debian: apt-get install nodejs npm, if that is {needed}; needed by Nest"
-        )
+        return Fact("node", "not installed", "warn", f"{how_to_get('node')}, if that is {needed}; needed by Nest")
     version = re.search(r"(\d+)\.(\d+)[.\d]*", said)
     if version and (int(version[1]), int(version[2])) < NODE_OLDEST:
         return Fact("node", version[0], "warn", f"Nest needs {needed}; Debian's may be older")

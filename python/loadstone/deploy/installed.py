@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from loadstone.deploy.system_packages import how_to_get
 from loadstone.errors import UserError
 from loadstone.language import said
 
@@ -57,14 +58,7 @@ def require_programs(name: str, manifest: Requiring, kind: Literal["subject", "d
     for program, oldest in manifest.requires.items():
         where = f"{kind} {name}: requires.{program}"
         if shutil.which(program) is None:
-            raise UserError(
-                said(
-                    "{where}: it is not installed, or not on PATH; install {program} {oldest} or newer",
-                    where=where,
-                    program=program,
-                    oldest=oldest,
-                )
-            )
+            raise UserError(_not_there(where, program, oldest))
         version = _version(program)
         if not version:
             argument = _argument(program)
@@ -87,6 +81,24 @@ def require_programs(name: str, manifest: Requiring, kind: Literal["subject", "d
                     oldest=oldest,
                 )
             )
+
+
+def _not_there(where: str, program: str, oldest: str) -> str:
+    how = how_to_get(program)
+    if not how:
+        return said(
+            "{where}: it is not installed, or not on PATH; install {program} {oldest} or newer",
+            where=where,
+            program=program,
+            oldest=oldest,
+        )
+    return said(
+        "{where}: it is not installed, or not on PATH; install {program} {oldest} or newer: {how}",
+        where=where,
+        program=program,
+        oldest=oldest,
+        how=how,
+    )
 
 
 def versions(programs: Iterable[str]) -> dict[str, str]:

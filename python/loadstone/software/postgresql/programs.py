@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone.deploy.installed import Fact, output_of
+from loadstone.deploy.system_packages import install_line
 from loadstone.errors import UserError
 from loadstone.language import said
 
 PLACES = ("/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt")
 """Where systems keep one folder a version: Debian's `15/bin`, Homebrew's `postgresql@17/bin`."""
+INSTALLED = install_line("postgresql", "postgresql-server", "postgresql@17")
 OTHER_USERS = ("postgres", "nobody")
 FOLDER_FD = 9
 """The file descriptor by which a program of another user has its folder. A shell names none above."""
@@ -99,7 +101,7 @@ def installed() -> Fact:
     """The PostgreSQL that would be started."""
     program = find("postgres")
     if program is None or find("initdb") is None:
-        remedy = "Debian: apt-get install postgresql; or --server NAME=postgresql://..."
+        remedy = f"{INSTALLED}; or --server NAME=postgresql://..."
         return Fact("postgresql", "not installed", "warn", remedy)
     version = re.search(r"\d+(\.\d+)*", output_of(str(program), "--version") or "")
     return Fact("postgresql", f"{version[0] if version else 'installed'} ({program})", "ok")

@@ -18,6 +18,7 @@ from loadstone.deploy.processes.local_server import OwnServer, PortTaken, await_
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts, ServerSettings
 from loadstone.deploy.settings_in_force import differences
+from loadstone.deploy.system_packages import install_line
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
@@ -193,10 +194,11 @@ class ProcessSettings(ServerSettings):
             problem = f"binary '{self.binary}' is not an executable file" if self.binary else "no redis-server on PATH"
             raise UserError(
                 said(
-                    "server {name}: {problem}; install one (Debian: apt-get install redis-server), name it with "
+                    "server {name}: {problem}; install one ({how}), name it with "
                     "'binary', or use the embedded server (kind: embedded)",
                     name=name,
                     problem=problem,
+                    how=install_line("redis-server", "valkey", "redis"),
                 )
             )
         return Parts(Path(binary).absolute(), self._modules(name))

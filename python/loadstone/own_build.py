@@ -1,0 +1,40 @@
+"""Which build of loadstone this is: what `--version` prints, and what a report of a fault should name."""
+
+import json
+import platform
+from pathlib import Path
+
+from loadstone import __version__
+
+BUILT = Path(__file__).with_name("built.json")
+"""Commit and its date, written by `scripts/wheel`; a clone has none."""
+
+
+def version_lines() -> list[str]:
+    """`loadstone VERSION` alone on the first line, for programs; then the engine, its build and what runs it."""
+    parts = [engine_line()]
+    made_of = commit()
+    if made_of:
+        parts.append(f"commit {made_of}")
+    parts.append(f"Python {platform.python_version()}")
+    parts.append(f"{platform.system()} {platform.release()} {platform.machine()}")
+    return [f"loadstone {__version__}", ", ".join(parts)]
+
+
+def engine_line() -> str:
+    """Version, profile and back end of the engine, or why it cannot be loaded here."""
+    try:
+        from loadstone import _engine
+    except ImportError as error:
+        return f"engine: cannot be loaded ({error})"
+    build = _engine.build()
+    return f"engine {build['version']} ({build['profile']}, {build['backend']})"
+
+
+def commit() -> str:
+    """The commit that a wheel was built from, with its date; empty in a clone."""
+    try:
+        built = json.loads(BUILT.read_text())
+        return f"{built['commit']} of {built['date']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

@@ -1,0 +1,43 @@
+"""What is said to install, by system."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone.deploy import system_packages
+from loadstone.deploy.system_packages import how_to_get, install_line, installers
+
+
+@pytest.fixture(autouse=True)
+def _anew() -> Iterator[None]:
+    installers.cache_clear()
+    yield
+    installers.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [
+        ("ID=debian\n", "apt-get install maven"),
+        ('ID=ubuntu\nID_LIKE="debian"\n', "apt-get install maven"),
+        ('ID="rocky"\nID_LIKE="rhel centos fedora"\n', "dnf install maven"),
+        ("ID=arch\n", "apt-get install maven / dnf install maven / brew install maven"),
+    ],
+)
+def test_it_is_the_command_of_this_system(
+    release: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "os-release").write_text(release)
+    monkeypatch.setattr(system_packages, "OS_RELEASE", tmp_path / "os-release")
+    assert how_to_get("mvn") == said
+
+
+def test_macos_has_brew_and_what_is_often_old_its_makers_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system_packages.platform, "system", lambda: "Darwin")
+    assert how_to_get("go") == "brew install go (https://go.dev/dl)"
+    assert install_line("a", "b", "c") == "brew install c"
+
+
+def test_nothing_is_said_of_a_program_that_is_not_known() -> None:
+    assert how_to_get("no-such-program") == ""

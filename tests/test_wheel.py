@@ -1,0 +1,79 @@
+"""What is installed elsewhere: a wheel would hold what the package needs. `scripts/release-check` installs one."""
+
+import fnmatch
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from loadstone import __version__, own_build
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+MATURIN = PROJECT["tool"]["maturin"]
+MANIFESTS = sorted([*ROOT.glob("clients/*/driver.yaml"), *ROOT.glob("subjects/*/subject.yaml")])
+
+
+def in_wheel(path: Path) -> bool:
+    """Whether the patterns take a file that stands in the package by a link."""
+    name = f"python/loadstone/{path.relative_to(ROOT)}"
+    included = any(fnmatch.fnmatch(name, one["path"]) for one in MATURIN["include"] if "wheel" in one["format"])
+    return included and not any(fnmatch.fnmatch(name, one["path"]) for one in MATURIN["exclude"])
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.parent.name)
+def test_what_a_driver_or_an_application_is_built_from_is_in_the_wheel(manifest: Path) -> None:
+    build = YAML(typ="safe").load(manifest)["build"]
+    root = manifest.parent / build.get("root", ".")
+    sources = [path.resolve() for pattern in build["inputs"] for path in root.glob(pattern) if path.is_file()]
+    assert len(sources) > 1
+    assert [path for path in [manifest, *sources] if not in_wheel(path)] == []
+
+
+def test_no_test_is_in_the_wheel_and_the_source_distribution_has_what_the_wheel_has() -> None:
+    tests = [path for place in ("clients", "subjects") for path in ROOT.glob(f"{place}/*/src/test/**/*.java")]
+    assert tests
+    assert [path for path in tests if in_wheel(path)] == []
+    assert [one["path"] for one in MATURIN["include"] if set(one["format"]) != {"sdist", "wheel"}] == []
+
+
+def test_versions_agree() -> None:
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    assert PROJECT["project"]["version"] == cargo == __version__
+
+
+def test_the_version_names_engine_build_and_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = own_build.version_lines()
+    assert first == f"loadstone {__version__}"
+    assert second.startswith("engine ")
+    assert f"Python {sys.version.split()[0]}" in second
+    monkeypatch.setattr(own_build, "BUILT", tmp_path / "built.json")
+    (tmp_path / "built.json").write_text(json.dumps({"commit": "0123456789ab", "date": "2026-11-26"}))
+    assert "commit 0123456789ab of 2026-11-26" in own_build.version_lines()[1]
+    (tmp_path / "built.json").write_text("[]")
+    assert own_build.commit() == ""
+
+
+def test_bash_completes_commands_and_experiments() -> None:
+    program = f"{sys.executable} -m loadstone"
+    text = f"""
+loadstone() {{ {program} "$@"; }}
+eval "$(_LOADSTONE_COMPLETE=source_bash {program})"
+for words in 'loadstone sat' 'loadstone run json' 'loadstone run --qui'; do
+  COMP_WORDS=($words) COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+  COMPREPLY=($(COMP_WORDS="${{COMP_WORDS[*]}}" COMP_CWORD=$COMP_CWORD _LOADSTONE_COMPLETE=complete_bash {program}))
+  echo "${{COMPREPLY[@]}}"
+done
+complete -p loadstone
+"""
+    done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "saturate",
+        "json-documents",
+        "--quick --quiet",
+        "complete -o default -F _loadstone_completion loadstone",
+    ]
