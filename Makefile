@@ -1,4 +1,4 @@
-.PHONY: setup setup-dev demo test lint fuzz bench calibrate docs wheel sdist clean
+.PHONY: setup setup-dev demo test lint fuzz bench calibrate docs wheel sdist image release-check clean
 
 setup:
 	@scripts/setup
@@ -34,11 +34,17 @@ docs: setup-dev
 	@.venv/bin/python scripts/run_folder.py
 	@.venv/bin/python scripts/shown.py
 
+image:
+	@scripts/image
+
 wheel:
 	@scripts/wheel
 
 sdist:
 	@scripts/wheel --source
+
+release-check: setup-dev
+	@.venv/bin/python scripts/release_check.py
 
 clean:
 	rm -rf .venv target dist .mypy_cache .ruff_cache .pytest_cache

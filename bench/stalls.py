@@ -8,9 +8,9 @@ P99 and P99.9 of loadstone and of the truth, and what a closed model with the sa
 """
 
 import argparse
-import heapq
 import sys
 
+from loadstone.conduct.known_servers import FreezingServer, quantile
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
@@ -20,31 +20,10 @@ from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Ti
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.operations import Command, Operation
 
-DELAY_S = 0.001
 EVERY_S = 10.0
-FREEZE_S = 1.0
+SERVER = FreezingServer(delay_s=0.001, every_s=EVERY_S, freeze_s=1.0)
 RATE_PER_S = 1000
 LIMIT = 0.02
-
-
-def true_latencies_s(seconds: float, connections: int) -> list[float]:
-    """Response times of all requests, sorted, by simulation of the server's rule; whole periods from 0."""
-    free_at = [0.0] * connections
-    heapq.heapify(free_at)
-    found = []
-    for number in range(int(seconds * RATE_PER_S)):
-        intended = number / RATE_PER_S
-        sent = max(intended, heapq.heappop(free_at))
-        ready = sent + DELAY_S
-        frozen_from = ready // EVERY_S * EVERY_S + EVERY_S - FREEZE_S
-        answered = frozen_from + FREEZE_S if ready >= frozen_from else ready
-        heapq.heappush(free_at, answered)
-        found.append(answered - intended)
-    return sorted(found)
-
-
-def quantile(values: list[float], share: float) -> float:
-    return values[min(len(values) - 1, int(share * len(values)))]
 
 
 def plan(endpoint: Endpoint, model: Open | Closed, seconds: float, connections: int, cpus: tuple[int, ...]) -> Plan:
@@ -68,9 +47,9 @@ def main() -> None:
     options = parser.parse_args()
     require_release_engine()
     placement = place()
-    truth = true_latencies_s(options.seconds, options.connections)
+    truth = SERVER.response_times_s(RATE_PER_S, options.seconds, options.connections)
     true_p99, true_p999 = quantile(truth, 0.99), quantile(truth, 0.999)
-    null = NullServerProcess({"delay_us": DELAY_S * 1e6, "freeze_every_s": EVERY_S, "freeze_s": FREEZE_S})
+    null = NullServerProcess(SERVER.options)
     endpoint = null.start(DeployContext(cpus=placement.server_cpus))
     worst = 0.0
     try:

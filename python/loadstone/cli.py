@@ -373,6 +373,20 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
+@app.command("self-test")
+def self_test_command() -> None:
+    """Try out what figures of this machine may be trusted with: half a minute.
+
+    `doctor` reads what is installed and how the machine is set; this measures: the generator on servers of known speed,
+    delay and freezes, clocks, CPUs, and what a kill leaves. Status 3 if something does not hold.
+    """
+    from loadstone.overview import try_out
+
+    status = try_out(lambda line: _print([line]), terminal.remark)
+    if status:
+        raise typer.Exit(status)
+
+
 def main() -> None:
     """Entry point: every error becomes one line and its exit status."""
     terminal.prepare()

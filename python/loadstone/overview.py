@@ -1,6 +1,7 @@
 """What loadstone can tell without measuring: the plan of an experiment, and this machine."""
 
 import math
+from collections.abc import Callable
 
 from rich.console import Console
 
@@ -112,6 +113,18 @@ def _detectable(group: Group, blocks: int) -> float | None:
     alpha = level(group.sequential, group.unit == "round") / len(group.pairs)
     log_ratio = detectable_effect(group.replicates(blocks), spread, alpha)
     return None if log_ratio is None else math.expm1(log_ratio)
+
+
+def try_out(say: Callable[[str], None], remark: Callable[[str], None]) -> int:
+    """Print what `loadstone self-test` finds, a part as it is done; the exit status. Raises UserError."""
+    from loadstone.conduct.self_test import Part, self_test
+
+    def show(part: Part) -> None:
+        say(f"{part.verdict:<5} {part.name:<14} {part.found}")
+        if part.means:
+            say(f"{'':<20} {part.means}")
+
+    return self_test(show, remark)
 
 
 def examine(console: Console) -> bool:

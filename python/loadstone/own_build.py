@@ -31,6 +31,15 @@ def engine_line() -> str:
     return f"engine {build['version']} ({build['profile']}, {build['backend']})"
 
 
+def engine_back_end() -> str | None:
+    """How the engine waits where nothing else is requested; None if it cannot be loaded."""
+    try:
+        from loadstone import _engine
+    except ImportError:
+        return None
+    return _engine.build()["backend"]
+
+
 def commit() -> str:
     """The commit that a wheel was built from, with its date; empty in a clone."""
     try:

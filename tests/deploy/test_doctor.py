@@ -1,3 +1,4 @@
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ def machine(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) 
         path.write_text(text + "\n")
     monkeypatch.setattr(doctor, "PROC", root / "proc")
     monkeypatch.setattr(doctor, "SYS", root / "sys")
+    monkeypatch.setattr(doctor, "ROOT", root)
     return {fact.name: fact for fact in doctor.facts()}
 
 
@@ -104,6 +106,28 @@ def test_a_good_machine_is_not_warned_of(tmp_path: Path, monkeypatch: pytest.Mon
     named = ("CPU steal", "swap in use", "somaxconn", "memory overcommit", "transparent huge pages", "clock source")
     assert [found[name].verdict for name in (*named, "CPU governor")] == ["ok"] * 7
     assert "CPU limit (cgroup)" not in found
+
+
+@pytest.mark.parametrize(
+    ("files", "remedy"),
+    [
+        ({"proc/self/status": "Name: x\nSeccomp:\t2", "run/.containerenv": ""}, "--security-opt seccomp=PROFILE"),
+        ({"proc/sys/kernel/io_uring_disabled": "2"}, "sysctl kernel.io_uring_disabled=0"),
+        ({"proc/self/status": "Seccomp:\t0"}, "Linux 6.1 or newer"),
+    ],
+)
+def test_who_has_no_io_uring_is_told_what_forbids_it(
+    files: dict[str, str], remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "engine_back_end", lambda: "epoll")
+    monkeypatch.setattr(doctor, "usable_cpus", lambda: 0)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setattr(doctor, "facts", doctor.machine_facts)
+    found = machine(tmp_path, files, monkeypatch)
+    assert (found["generator waits by"].verdict, found["generator waits by"].value) == ("warn", "epoll, not io_uring")
+    assert remedy in found["generator waits by"].remedy
+    assert ("container" in found) == ("run/.containerenv" in files)
+    assert found["CPUs"].value.startswith(f"0 of {os.cpu_count()} of ")
 
 
 def test_what_a_system_does_not_tell_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -280,6 +280,13 @@ _WHY_NOT = {
     "no_room": marked("the system had no memory or files left for it"),
     "unsuitable": marked("this system's does not do what is required"),
 }
+
+
+def why_not_io_uring(reason: str | None) -> str:
+    """Why io_uring is not used, for a person; a reason that is no fault of the system as it is recorded."""
+    return translated(_WHY_NOT.get(reason or "", reason or "epoll"))
+
+
 NOTES: dict[str, str | Callable[..., str]] = {
     "note_cut_short": _cut_short,
     "note_beyond_budget": (

