@@ -47,7 +47,7 @@ def test_a_terminal_of_100_columns_has_room_for_it(path: Path) -> None:
 def test_what_was_changed_by_hand_is_made_again() -> None:
     page = "<!-- output of: loadstone --version -->\n```\nloadstone 99\n```\n<!-- end -->\nText.\n"
     made = shown.page(page)
-    assert re.search(r"```\nloadstone \d+\.\d+\.\d+\n```", made)
+    assert re.search(r"```\nloadstone \d+\.\d+\.\d+\nengine .*\n```", made)
     assert "99" not in made
     assert made.endswith("<!-- end -->\nText.\n")
     assert shown.page(made) == made

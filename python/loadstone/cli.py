@@ -375,7 +375,7 @@ def doctor() -> None:
 
 @app.command("self-test")
 def self_test_command() -> None:
-    """Try out what figures of this machine may be trusted with: half a minute.
+    """Measure how far to trust figures of this machine.
 
     `doctor` reads what is installed and how the machine is set; this measures: the generator on servers of known speed,
     delay and freezes, clocks, CPUs, and what a kill leaves. Status 3 if something does not hold.
