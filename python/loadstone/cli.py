@@ -32,6 +32,7 @@ from loadstone.commands.history_command import history_command
 from loadstone.commands.http_command import HTTP_PEERS, http_command
 from loadstone.commands.redis_command import REDIS_PEERS, redis_command
 from loadstone.commands.saturate_command import saturate_app
+from loadstone.commands.self_test_command import self_test_command
 from loadstone.commands.serve_command import serve_command
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.language import in_language, said, translated
@@ -373,18 +374,7 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-@app.command("self-test")
-def self_test_command() -> None:
-    """Measure how far to trust figures of this machine.
-
-    `doctor` reads what is installed and how the machine is set; this measures: the generator on servers of known speed,
-    delay and freezes, clocks, CPUs, and what a kill leaves. Status 3 if something does not hold.
-    """
-    from loadstone.overview import try_out
-
-    status = try_out(lambda line: _print([line]), terminal.remark)
-    if status:
-        raise typer.Exit(status)
+command(app, "self-test")(self_test_command)
 
 
 def main() -> None:
