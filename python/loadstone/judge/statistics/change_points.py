@@ -165,10 +165,14 @@ def _ratios(y: Floats, w: Floats, parts: Ints) -> Floats:
 
 
 def _greatest(y: Floats, w: Floats, parts: Ints) -> tuple[Floats, Ints]:
-    """The greatest of each row, less what neighbours that are alike add, and which part it is."""
+    """The greatest of each row by what runs scatter beside it, less what neighbours that are alike add to that, and
+    which part it is."""
     ratios = _ratios(y, w, parts)
     at = ratios.argmax(axis=1)
-    return ratios[np.arange(len(ratios)), at] / _inflation(y, w, parts[:, at]), at
+    between = ratios[np.arange(len(ratios)), at]
+    mean = (w * y).sum(axis=1, keepdims=True) / w.sum(axis=1, keepdims=True)
+    within = np.maximum((w * (y - mean) ** 2).sum(axis=1) - between, 1e-9)
+    return between / within / _inflation(y, w, parts[:, at]), at
 
 
 def _inflation(y: Floats, w: Floats, part: Ints) -> Floats:
