@@ -6,9 +6,11 @@ what differed within it, and not what the machine may have done between two of t
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from statistics import NormalDist
 
 from loadstone.analyse.between_runs import Driven, Surroundings, driven_by, surroundings_of, unlike
 from loadstone.analyse.model import Analysis, Comparison, Row
+from loadstone.judge.gate_result import GateResult
 from loadstone.judge.verdict import COST, Piece
 from loadstone.message import Message
 from loadstone.record.reading import Run
@@ -19,6 +21,7 @@ RATIO = "ratio"
 """The metric of a declared comparison: how many times as much B is as A."""
 GOODPUT, AT_RATE = "goodput_per_s", "response_ns"
 _QUANTILES = ("p50", "p99", "p999")
+_NORMAL = NormalDist()
 _NAMED = 4
 """So many differences between two lines are named."""
 
@@ -84,6 +87,8 @@ class OverRuns(Piece):
 
 def figures_of(run: Run, analysis: Analysis, began_unix_s: float) -> RunFigures:
     """The figures of a run, of its tables' rows and declared comparisons. Rows that are invalid have none."""
+    if analysis.gate is not None:
+        return _of_gate(run, analysis.gate, began_unix_s)
     trials = {trial.trial: trial for trial in run.trials}
     rows = (_of_row(run, row, trials) for table in analysis.tables for row in table.rows)
     pairs = (_of_pair(run, pair, trials) for family in analysis.families for pair in family.comparisons)
@@ -97,6 +102,33 @@ def figures_of(run: Run, analysis: Analysis, began_unix_s: float) -> RunFigures:
         surroundings=surroundings_of(run),
         places=list(found.values()),
     )
+
+
+def _of_gate(run: Run, gate: GateResult, began_unix_s: float) -> RunFigures:
+    """How many times as much the head is as the base: measured in turns, so that the machine makes no difference.
+
+    Gates against one base make a line, whatever machines they ran on.
+    """
+    surroundings = surroundings_of(run).model_copy(update={"environment": {}})
+    places = [
+        PlaceFigures(
+            key=f"gate {figure.name} {gate.base}",
+            label=f"{gate.base}: {figure.name}",
+            driven=[],
+            figures={RATIO: _at_95(figure.ratio, figure.low, figure.high, figure.interval_level)},
+        )
+        for figure in gate.figures
+        if figure.ratio is not None
+    ]
+    return RunFigures(run=run.path.name, began_unix_s=began_unix_s, surroundings=surroundings, places=places)
+
+
+def _at_95(ratio: float, low: float | None, high: float | None, level: float | None) -> Figure:
+    """A ratio whose interval has another level with its 95 % interval, as if its logarithm were normal."""
+    if low is None or high is None or level is None or not 0 < low <= ratio <= high:
+        return Figure(value=ratio)
+    shrunk = _NORMAL.inv_cdf(0.975) / _NORMAL.inv_cdf((1 + level) / 2)
+    return Figure(value=ratio, low=ratio * (low / ratio) ** shrunk, high=ratio * (high / ratio) ** shrunk)
 
 
 def _of_row(run: Run, row: Row, trials: dict[str, TrialRecord]) -> PlaceFigures | None:

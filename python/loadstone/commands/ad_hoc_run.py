@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from loadstone import terminal
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
+from loadstone.commands.gate_output import GateOutput
 from loadstone.errors import NoPlace, UserError
 from loadstone.language import said
 from loadstone.options import Output, RunOptions
@@ -182,6 +183,8 @@ def _capacities(ad_hoc: "AdHoc", options: RunOptions, output: Output) -> "Capaci
 
 def _write_files(outcome: "Outcome", output: Output) -> None:
     """What is requested beside the report. Raises LoadstoneError where it cannot be written."""
+    if outcome.analysis.gate is not None and isinstance(output, GateOutput):
+        output.write_gate(outcome.analysis.gate)
     if output.json_file is not None:
         from loadstone.record.lines import dump_document, write_file
         from loadstone.report.json_report import with_texts

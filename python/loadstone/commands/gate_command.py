@@ -8,9 +8,10 @@ from typer.core import TyperGroup
 
 from loadstone.commands.command import Takes, command
 from loadstone.commands.gate_options import GateLoad, GateOptions, Versions
+from loadstone.commands.gate_output import GateOutput
 from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load, rate_per_s
-from loadstone.options import MEASURES, Output, RunOptions
+from loadstone.options import MEASURES, RunOptions
 
 SERVICE = "http"
 """What two versions are of where nothing else is said."""
@@ -48,7 +49,7 @@ def gate_http(
     load: GateLoad,
     gate: GateOptions,
     run: Annotated[RunOptions, Takes(*TAKEN)],
-    output: Output,
+    output: GateOutput,
 ) -> None:
     """Is the new version of a service slower than the old one?
 
@@ -58,6 +59,7 @@ def gate_http(
     from loadstone.commands.gate_experiment import http_gate
     from loadstone.commands.gate_services import services
 
+    output.check()  # before anything is built
     with services(versions) as (base, head):
         ad_hoc = http_gate(base, head, work, load_of(load, gate, slice_=SLICE), gate, restarts=_restarts(versions))
         carry_out(ad_hoc, replace(run, trust=True), output)  # the commands are the user's own words

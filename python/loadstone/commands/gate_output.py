@@ -1,0 +1,100 @@
+"""What `loadstone gate` writes for CI, beside what every run prints."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from loadstone import terminal
+from loadstone.errors import UserError
+from loadstone.language import said
+from loadstone.options import RESULTS, Option, Output, one_of, require_file
+
+if TYPE_CHECKING:
+    from loadstone.judge.gate_result import GateResult
+
+GITHUB = "github"
+
+
+@dataclass(frozen=True)
+class GateOutput(Output):
+    """The same of a gate, with files for CI."""
+
+    summary: Annotated[
+        Path | None,
+        Option(
+            "--summary",
+            metavar="FILE",
+            help="Add a short Markdown for a pull request to it, e.g. $GITHUB_STEP_SUMMARY.",
+            panel=RESULTS,
+        ),
+    ] = None
+    junit: Annotated[
+        Path | None, Option("--junit", metavar="FILE", help="Write a test report in JUnit's XML.", panel=RESULTS)
+    ] = None
+    result: Annotated[
+        Path | None,
+        Option("--result", metavar="FILE", help="Write the outcome as JSON (docs/gate.schema.json).", panel=RESULTS),
+    ] = None
+    bencher: Annotated[
+        Path | None, Option("--bencher", metavar="FILE", help="Write Bencher's own JSON (BMF).", panel=RESULTS)
+    ] = None
+    annotations: Annotated[
+        str | None,
+        Option(
+            "--annotations",
+            metavar=GITHUB,
+            help="Print the verdict as an annotation of GitHub's.",
+            panel=RESULTS,
+            read=one_of((GITHUB, "none")),
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Before anything is started. Raises UserError."""
+        super().check()
+        for option, file in self._files():
+            if not file.absolute().parent.is_dir():
+                raise UserError(
+                    said(
+                        "{option} {path}: there is no folder {parent}; make it, or name another",
+                        option=option,
+                        path=file,
+                        parent=file.parent,
+                    )
+                )
+            if file.is_dir():
+                raise UserError(said("{option} {path}: is a folder; name a file", option=option, path=file))
+            require_file(option, file)
+
+    def write_gate(self, result: "GateResult") -> None:
+        """Write what was asked for. Raises LoadstoneError where it cannot be written."""
+        from loadstone.record.lines import dump_document, write_error, write_file
+        from loadstone.report.ci.annotations import github
+        from loadstone.report.ci.bencher import bencher
+        from loadstone.report.ci.junit import junit
+        from loadstone.report.ci.summary import summary
+        from loadstone.secrecy.known_secrets import hide
+
+        if self.summary is not None:
+            try:
+                with self.summary.open("a", encoding="utf-8") as file:
+                    file.write(hide(summary(result)))
+            except OSError as error:
+                raise write_error(error, self.summary) from None
+        if self.junit is not None:
+            write_file(self.junit, hide(junit(result)).encode())
+        if self.result is not None:
+            write_file(self.result, dump_document(result.model_dump(mode="json")))
+        if self.bencher is not None:
+            write_file(self.bencher, hide(bencher(result)).encode())
+        if self.annotations == GITHUB:
+            terminal.result(github(result))
+
+    def _files(self) -> list[tuple[str, Path]]:
+        named = (
+            ("--summary", self.summary),
+            ("--junit", self.junit),
+            ("--result", self.result),
+            ("--bencher", self.bencher),
+        )
+        return [(option, file) for option, file in named if file is not None]

@@ -1,0 +1,162 @@
+"""What a gate leaves for CI, with the names that a stranger may give a branch, a command or a reply."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+
+from loadstone.commands.gate_output import GateOutput
+from loadstone.errors import UserError
+from loadstone.judge.gate_result import GateFigure, GateResult, GateVerdict
+from loadstone.message import as_written, message
+from loadstone.report.ci.annotations import github
+from loadstone.report.ci.bencher import bencher
+from loadstone.report.ci.junit import junit
+from loadstone.report.ci.summary import code, summary
+
+HOSTILE = (
+    "`x` ``| a | <script>alert(1)</script> [y](javascript:z) ![i](http://e/x.png) <!-- @octocat #12 https://evil.example",
+    "a\n\n# big\n\n| t |\n|---|\n| x |\n\n```\n::error::x",
+    "`",
+    "\x1b[2J\x00\x08\ud800\ufffe\u202e]]>&amp;<x/>",
+    "%0A::add-mask::x\r\n::stop-commands::y",
+    "",
+    "x" * 5000,
+)
+STATUS: dict[GateVerdict, int] = {"slower": 1, "same": 0, "faster": 0, "undecided": 4, "invalid": 3}
+
+
+def figure(verdict: str = "slower", **changed: Any) -> GateFigure:
+    figures = {"base": 26_000.0, "head": 27_560.0, "ratio": 1.06, "low": 1.04, "high": 1.08}
+    shares = {"slower": 0.06, "slower_low": 0.04, "slower_high": 0.08, "tolerance": 0.03, "visible": 0.04}
+    return GateFigure(**{"name": "cpu", "unit": "ns", "verdict": verdict, **figures, **shares, **changed})
+
+
+def gate(verdict: GateVerdict = "slower", **changed: Any) -> GateResult:
+    said = message("gate_slower", figure="cpu", by=[0.06, 0.04, 0.08], others=[])
+    given = {
+        "base": "main",
+        "head": "faster-json",
+        "verdict": verdict,
+        "status": STATUS[verdict],
+        "message": said,
+        "decided_by": ["cpu"],
+        "figures": [figure()],
+        "level": 0.001,
+        "tolerance": 0.03,
+        "run": "20260101T000000Z-gate",
+        "began_unix_s": 0.0,
+        "elapsed_s": 61.0,
+        "budget_s": 60.0,
+        "machine": {"cpu_model": "AMD EPYC", "cpu_count": "2"},
+    }
+    return GateResult(**{**given, **changed})
+
+
+def test_a_summary_is_short() -> None:
+    text = summary(gate(twin=[figure("same", slower=0.001, slower_low=-0.01, slower_high=0.012)]))
+    assert text.startswith("### ❌ SLOWER by 6 % \\[4, 8\\]: CPU a request\n")
+    assert "`faster-json` against `main`" in text
+    assert "| CPU a request | 26 µs | 28 µs | +6 % [+4, +8] | SLOWER | 4 % | +0.1 % [−1, +1.2] |" in text
+    assert "├" in text.split("```")[1]
+    assert len(text.splitlines()) < 20
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_summary_has_one_heading_and_one_table_whatever_names_hold(name: str) -> None:
+    hostile = gate(base=name, head=name, run=name, message=as_written(name), machine={"cpu_model": name})
+    page = MarkdownIt("commonmark", {"html": True}).enable("table").render(summary(hostile))
+    tags = set(re.findall(r"</?([a-z0-9]+)", page))
+    assert tags <= {"h3", "p", "code", "table", "thead", "tbody", "tr", "th", "td", "pre", "sub"}, page
+    assert (page.count("<h3>"), page.count("<table>"), page.count("<pre>")) == (1, 1, 1)
+    outside = re.sub(r"<(code|pre)>.*?</\1>", "", page, flags=re.S)
+    assert not re.search(r"@\w|#\d|://|\x1b|\x00", outside), outside
+    assert len(page) < 4000
+
+
+def test_a_name_is_shown_as_it_is() -> None:
+    assert code("feature/a|b") == "`feature/a|b`"
+    assert code("a`b") == "``a`b``"
+    assert code("`") == "`` ` ``"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_junit_is_xml_whatever_names_hold(name: str) -> None:
+    found = ElementTree.fromstring(junit(gate(base=name, head=name, message=as_written(name))))
+    suite = found.find("testsuite")
+    assert suite is not None
+    assert [case.get("name") for case in suite.findall("testcase")] == ["verdict", "CPU a request"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "failures", "errors", "skipped"),
+    [("slower", 1, 2, 0, 0), ("undecided", 4, 1, 0, 1), ("undecided", 1, 2, 0, 0), ("invalid", 3, 1, 1, 0),
+     ("same", 0, 1, 0, 0)],
+)  # fmt: skip
+def test_a_test_report_is_red_as_the_exit_status_is(
+    verdict: GateVerdict, status: int, failures: int, errors: int, skipped: int
+) -> None:
+    """Each with a figure that is slower by itself."""
+    suite = ElementTree.fromstring(junit(gate(verdict, status=status))).find("testsuite")
+    assert suite is not None
+    counts = {"failures": failures, "errors": errors, "skipped": skipped}
+    assert {name: int(suite.get(name, "")) for name in counts} == counts
+    assert {tag: len(suite.findall(f"testcase/{tag[:-1] if tag != 'skipped' else tag}")) for tag in counts} == counts
+
+
+COMMAND = re.compile(r"^\s*::(?P<name>[a-z-]+)(?: (?P<properties>[^:]*(?:%3A[^:]*)*))?::(?P<data>.*)$", re.M)
+"""As GitHub's runner reads a line of a step's output."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_an_annotation_is_one_command(name: str) -> None:
+    text = github(gate(base=name, head=name, message=as_written(name)))
+    assert text.count("\n") == 1
+    (command,) = COMMAND.finditer(text)
+    assert (command["name"], command["properties"]) == ("error", "title=loadstone gate")
+    assert "%0A" not in command["data"].replace("%250A", "")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "kind"),
+    [("slower", 1, "error"), ("invalid", 3, "error"), ("undecided", 4, "warning"), ("undecided", 0, "warning"),
+     ("undecided", 1, "error"), ("same", 0, "notice"), ("faster", 0, "notice")],
+)  # fmt: skip
+def test_an_annotation_is_as_red_as_the_verdict(verdict: GateVerdict, status: int, kind: str) -> None:
+    assert github(gate(verdict, status=status)).startswith(f"::{kind} title=loadstone gate::")
+
+
+def test_bencher_gets_the_ratio_with_its_interval() -> None:
+    assert json.loads(bencher(gate())) == {
+        "loadstone gate": {
+            "cpu-per-request": {"value": 27_560.0},
+            "cpu-per-request-ratio": {"value": 1.06, "lower_value": 1.04, "upper_value": 1.08},
+        }
+    }
+    assert json.loads(bencher(gate("invalid", figures=[]))) == {}
+
+
+def test_files_are_written_where_they_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The summary is added to what stands there; the rest is replaced."""
+    named = {name: tmp_path / name for name in ("summary", "junit", "result", "bencher")}
+    for file in named.values():
+        file.write_text("before\n")
+    output = GateOutput(**named, annotations="github")
+    output.check()
+    output.write_gate(gate())
+    assert named["summary"].read_text().startswith("before\n### ")
+    assert ElementTree.parse(named["junit"]).getroot().tag == "testsuites"
+    assert GateResult.model_validate_json(named["result"].read_text()) == gate()
+    assert json.loads(named["bencher"].read_text())
+    assert capsys.readouterr().out.startswith("::error ")
+
+
+def test_a_file_that_cannot_be_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--junit .*: there is no folder"):
+        GateOutput(junit=tmp_path / "gone" / "x.xml").check()
+    with pytest.raises(UserError, match=r"--summary .*: is a folder"):
+        GateOutput(summary=tmp_path).check()

@@ -1,0 +1,117 @@
+"""The Action and the template: their very scripts, with a `loadstone` that writes down how it was called.
+
+`scripts/bench ci-steps` carries them out with real gates, from a clean clone.
+"""
+
+import json
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.ci_steps import action, run_action, run_gitlab, template
+
+STUB = """\
+#!/usr/bin/env python3
+import json, os, sys
+json.dump(sys.argv[1:], open(os.environ["CALLED"], "w"))
+status = int(os.environ["STATUS"])
+for option, value in zip(sys.argv, sys.argv[1:]):
+    if option == "--result" and status != 2:
+        json.dump({"verdict": {0: "same", 1: "slower", 3: "invalid", 4: "undecided"}[status]}, open(value, "w"))
+    if option == "--summary" and status != 2:
+        open(value, "a").write("### verdict\\n")
+print("::set-output name=x::stolen by a branch's name")
+if "--annotations" in sys.argv:
+    print("::error title=loadstone gate::SLOWER")
+sys.exit(status)
+"""
+
+
+@pytest.fixture
+def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where its calls are written to; the stub stands where both install."""
+    for folder in ("loadstone", "loadstone-1"):
+        file = tmp_path / folder / "bin" / "loadstone"
+        file.parent.mkdir(parents=True)
+        file.write_text(STUB)
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("CALLED", str(tmp_path / "called.json"))
+    return tmp_path / "called.json"
+
+
+HOSTILE = "$(touch pwned)`touch pwned`; touch pwned #\"'"
+
+
+@pytest.mark.parametrize(
+    ("status", "undecided", "ends", "verdict"),
+    [(0, "pass", 0, "same"), (1, "pass", 1, "slower"), (3, "pass", 3, "invalid"), (4, "pass", 0, "undecided"),
+     (4, "fail", 4, "undecided"), (2, "pass", 2, "")],
+)  # fmt: skip
+def test_the_action_ends_as_the_verdict_says(
+    stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, undecided: str, ends: int, verdict: str
+) -> None:
+    monkeypatch.setenv("STATUS", str(status))
+    place = tmp_path / "checkout"
+    place.mkdir()
+    inputs = {"base": HOSTILE, "build": "make", "undecided": undecided, "options": f"--path=/a b\n\n{HOSTILE}\r\n"}
+    done = run_action(place, inputs, tmp_path, cached=True)
+    assert done.status == ends
+    assert done.outputs["gate"]["verdict"] == verdict
+    assert done.outputs["gate"]["status"] == str(status)
+    called = json.loads(stub.read_text())
+    assert called[:8] == [
+        *("gate", f"--base={HOSTILE}", "--head=HEAD", "--budget=60 s", "--tolerance=3 %"),
+        *("--build=make", "--path=/a b", HOSTILE),
+    ]
+    assert list(place.iterdir()) == []
+    assert ("The gate did not run (status 2)" in done.summary) == (status == 2)
+    lines = done.said.splitlines()
+    stopped = re.fullmatch(r"::stop-commands::([0-9a-f]{32})", lines[0])
+    assert stopped
+    resumed = lines.index(f"::{stopped[1]}::")
+    assert [line for line in lines[1:resumed] if line.startswith("::")] == [
+        "::set-output name=x::stolen by a branch's name"  # while commands are stopped
+    ]
+    assert lines[resumed + 1 :] == ["::error title=loadstone gate::SLOWER"]
+
+
+def test_the_action_keys_its_install_by_what_is_installed(tmp_path: Path) -> None:
+    keys = []
+    for package in ("", "loadstone==0.2.0"):
+        place = tmp_path / f"of-{package}"
+        place.mkdir()
+        done = run_action(place, {"base": "main", "package": package, "undecided": "never"}, place, cached=True)
+        assert done.status == 2
+        assert "neither pass nor fail" in done.errors
+        keys.append(done.outputs["key"]["key"])
+    assert all(re.fullmatch(r"loadstone-Linux-X64-3\.\d+-[0-9a-f]{64}", key) for key in keys)
+    assert keys[0] != keys[1]
+
+
+def test_the_action_takes_no_right_and_pins_what_it_uses() -> None:
+    text = json.dumps(action())
+    assert "github.token" not in text
+    assert "secrets." not in text
+    used = [step["uses"] for step in action()["runs"]["steps"] if "uses" in step]
+    assert used
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", one) for one in used)
+
+
+@pytest.mark.parametrize("status", [0, 1, 2, 3, 4])
+def test_the_template_ends_as_the_verdict_says(
+    stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setenv("STATUS", str(status))
+    place = tmp_path / "checkout"
+    place.mkdir()
+    variables = {"GATE_BASE": "abc", "GATE_START": HOSTILE, "GATE_OPTIONS": "--path=/a b\n--twin"}
+    done = run_gitlab(place, variables, tmp_path, installed=True)
+    assert done.status == status
+    assert json.loads(stub.read_text())[:8] == [
+        *("gate", "--base=abc", "--head=HEAD", "--budget=60 s", "--tolerance=3 %"),
+        *(f"--start={HOSTILE}", "--path=/a b", "--twin"),
+    ]
+    assert not (place / "pwned").exists()
+    assert template()["allow_failure"]["exit_codes"] == [4]
