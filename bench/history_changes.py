@@ -45,10 +45,10 @@ workload:
   pool: {connections: 16}
   documents: {payload_bytes: 100}
   keys: {count: 1000}
-  phases: {warm_up_s: 0.1, measure_s: 0.25}
+  phases: {warm_up_s: 0.05, measure_s: 0.2}
   operations:
     - {name: set, commands: [{args: "SET {key} {value}", expect: ok}]}
-design: {budget: 1 min, table_blocks: 8, at_rate: never}
+design: {budget: 1 min, table_blocks: 6, at_rate: never}
 """
 SLOWER, HARMLESS = "servers.redis.settings.io-threads=2", "servers.redis.settings.hz=11"
 NEIGHBOUR = "while True: pass"
@@ -113,7 +113,7 @@ def real(folder: Path, *, harmless: bool, confirms: int, pause_s: float) -> dict
         hints = json.loads(said)["figures"][0]["hints"]
         outcomes = []
         for _ in range(confirms):
-            asked = ("--confirm", "--metric", METRIC, "--json", "--budget", "30s", "--wait")
+            asked = ("--confirm", "--metric", METRIC, "--json", "--budget", "25s", "--wait")
             between = () if hints else ("--between", f"{PLANTED_AT - 1},{PLANTED_AT}")
             done = loadstone(place, "history", "planted", *asked, *between)
             outcomes.append({"status": done.returncode, "said": json.loads(done.stdout)["text"] if done.stdout else ""})
