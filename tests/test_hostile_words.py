@@ -41,6 +41,7 @@ BASES: dict[str, list[str]] = {
     "baseline set": ["a-run"],
     "baseline remove": ["tiny"],
     "history": ["tiny"],
+    "gate http": ["--base-url", "http://127.0.0.1:1", "--head-url", "http://127.0.0.1:2"],
     "fleet agent": ["tls://127.0.0.1:1"],
     "fleet up": ["local:1"],
     **{f"fleet {name}": ["tls://127.0.0.1:1"] for name in ("status", "down", "doctor")},
@@ -58,13 +59,14 @@ BESIDE: dict[str, list[str]] = {
     **{name: ["redis://127.0.0.1:1", "--tls"] for name in ("--cacert", "--cert", "--key", "--sni")},
     "serve --cert": [],
     "serve --key": [],
+    "gate http --slice": [],
     "http --slice": ["--against", "http://127.0.0.1:2"],
     **{name: ["--confirm"] for name in ("--between", "--before", "--after")},
     "--a": ["--b", "operation=get"],
     "--b": ["--a", "operation=get"],
 }
 CREDENTIALS = certificates.made()
-NAMES = {"--uri": "servers.redis.url", "--host": "servers.redis.url"}
+NAMES = {"--uri": "servers.redis.url", "--host": "servers.redis.url", "--head": "--base-url"}
 """What a message calls an option otherwise."""
 
 
