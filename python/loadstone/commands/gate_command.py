@@ -1,6 +1,8 @@
 """`loadstone gate`: is the new version slower than the old one? For CI: a line, and an exit status for each answer."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -11,12 +13,15 @@ from loadstone.commands.gate_options import GateLoad, GateOptions, Versions
 from loadstone.commands.gate_output import GateOutput
 from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load, rate_per_s
-from loadstone.options import MEASURES, RunOptions
+from loadstone.commands.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
+from loadstone.options import MEASURES, PARTS, Option, RunOptions
 
-SERVICE = "http"
+SERVICE, REDIS = "http", "redis"
 """What two versions are of where nothing else is said."""
 BUDGET = "60 s"
-CONNECTIONS = 16
+CONNECTIONS, REDIS_CONNECTIONS = 16, 50
+USUAL_RATIO = "1:10"
+"""SETs to GETs, where no option says what is sent."""
 SLICE = "100 ms"
 """Of a service."""
 TAKEN = tuple(name for name in MEASURES if name not in ("resume", "fleet", "lost_agent"))
@@ -29,8 +34,19 @@ class GateGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See typer."""
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
-            args = [SERVICE, *args]
+            args = [kind_of(args), *args]
         return super().parse_args(ctx, args)
+
+
+def kind_of(words: Sequence[str]) -> str:
+    """Which of the gate's commands these options are of: `--base redis=7.0` is of a Redis."""
+    from loadstone.commands.gate_redis import is_redis
+
+    for word, following in pairwise((*words, "")):
+        base = following if word == "--base" else word.removeprefix("--base=") if word.startswith("--base=") else ""
+        if base and is_redis(base):
+            return REDIS
+    return SERVICE
 
 
 gate_app = typer.Typer(
@@ -63,6 +79,43 @@ def gate_http(
     with services(versions) as (base, head):
         ad_hoc = http_gate(base, head, work, load_of(load, gate, slice_=SLICE), gate, restarts=_restarts(versions))
         carry_out(ad_hoc, replace(run, trust=True), output)  # the commands are the user's own words
+
+
+@command(gate_app, "redis")
+def gate_redis(
+    *,
+    base: Annotated[
+        str | None,
+        Option(
+            "--base",
+            metavar="SERVER",
+            help="redis, redis=7.0, valkey, redis:7.2 (an image), a program, a URL; settings behind commas.",
+            panel=PARTS,
+        ),
+    ] = None,
+    head: Annotated[
+        str | None, Option("--head", metavar="SERVER", help="The same of the new one.", panel=PARTS)
+    ] = None,
+    work: RedisWork,
+    keys: KeySpace,
+    load: GateLoad,
+    gate: GateOptions,
+    run: Annotated[RunOptions, Takes(*TAKEN)],
+    output: GateOutput,
+) -> None:
+    """Is a Redis, by its version or its settings, slower than another one?
+
+    Both run at once and are loaded in turns. Status 0: same or faster; 1: slower; 3: invalid; 4: not decidable here.
+    """
+    from loadstone.commands.ad_hoc_run import carry_out
+    from loadstone.commands.gate_redis import redis_gate
+    from loadstone.commands.redis_experiment import RedisAsked
+
+    if not work.tests and work.ratio is None and not work.commands:
+        work = replace(work, ratio=USUAL_RATIO)
+    of_redis = load_of(load, gate, slice_=SLICE, connections=REDIS_CONNECTIONS)
+    asked = RedisAsked(None, of_redis, work, keys, Receivers(), Recording(), Login(), Address())
+    carry_out(redis_gate(base, head, asked, gate), replace(run, trust=True), output)
 
 
 def _restarts(versions: Versions) -> bool:

@@ -3,6 +3,7 @@
 import json
 import shlex
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,6 +55,7 @@ def services(versions: Versions) -> Iterator[tuple[Subject, Subject]]:
         yield _at_url(versions.base_url, "--base-url"), _at_url(versions.head_url, "--head-url")
         return
     folder = Path(tempfile.mkdtemp(prefix=_TEMPORARY))
+    terminated = signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was made goes then, too
     try:
         if versions.start is not None:
             with revisions(versions, folder) as (base, head):
@@ -69,6 +71,7 @@ def services(versions: Versions) -> Iterator[tuple[Subject, Subject]]:
             for command, side in zip(commands, (BASE, HEAD), strict=True)
         )
     finally:
+        signal.signal(signal.SIGTERM, terminated)
         shutil.rmtree(folder, ignore_errors=True)
 
 

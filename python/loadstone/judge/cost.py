@@ -359,11 +359,12 @@ def _in_turns(block: PairBlock, of_a: Parts, of_b: Parts) -> Turns:
 def reach_of(others: Errors, settings: Settings, *, runs: bool = True) -> float:
     """How far (ln) the interval reaches beyond that of the slices: by noise at their level, and 95 times in 100 by what
     slices cannot tell and, with `runs`, by what runs differ by: not of processes that were started once, which alone
-    are compared."""
+    are compared, and not of a gate, whose level holds for what slices cannot tell, too."""
     noise, unknown = others
-    runs = runs and not settings.started_once
+    runs = runs and not settings.started_once and not settings.of_gate
     level = NormalDist().inv_cdf(1 - settings.interval_alpha / 2)
-    return math.hypot(level * noise, RATIO_Z * unknown, RATIO_Z * RATIO_SD if runs else 0.0)
+    unknown *= level if settings.of_gate else RATIO_Z
+    return math.hypot(level * noise, unknown, RATIO_Z * RATIO_SD if runs else 0.0)
 
 
 def wider(evidence: Evidence, reach: float) -> Evidence:

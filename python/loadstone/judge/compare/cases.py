@@ -61,6 +61,7 @@ class GroupCase:
             alpha=level(design.sequential, unit == "round")
             if gate is None
             else gate_level(gate.level, gate.figures, sequential=design.sequential, in_rounds=unit == "round"),
+            of_gate=gate is not None,
             cost_margin=COST_MARGIN if gate is None else margin_share(gate.cost_margin),
             pairs=len(self.design.pairs),
             conditions=self.blocks.conditions,

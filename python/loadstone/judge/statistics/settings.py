@@ -40,6 +40,8 @@ class Settings:
 
     cost_margin: float = COST_MARGIN
     """A smaller difference in what a request costs does not matter."""
+    of_gate: bool = False
+    """Whether it is asked of two versions here and now, at a level of its own: what runs differ by is no matter."""
     rate_per_s: float | None = None
     """At which both were driven, where the comparison has a rate of its own."""
 

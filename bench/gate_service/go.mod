@@ -1,0 +1,2 @@
+module svc
+go 1.21

@@ -1,0 +1,132 @@
+"""Two Redis versions or configurations of a gate: what `--base redis=7.0` or `--head appendfsync=always` means."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, replace
+
+from loadstone.commands.ad_hoc import AdHoc, Target
+from loadstone.commands.gate_experiment import asked as gate_asked
+from loadstone.commands.gate_options import GateOptions
+from loadstone.commands.gate_services import BASE, HEAD
+from loadstone.commands.operations import Fields
+from loadstone.commands.redis_experiment import RedisAsked, redis_ad_hoc
+from loadstone.commands.targets import address, redis_server
+from loadstone.errors import UserError
+from loadstone.language import said
+from loadstone.software.redis import packages
+
+BROUGHT = ("redis", "valkey")
+SERVER_WORD = re.compile(r"(redis|valkey)([=,:].*)?")
+URL = re.compile(r"(rediss?|valkeys?|unix)(\+sentinel)?://")
+_VERSION = re.compile(r"\bv=(\d+(?:\.\d+)*)")
+
+
+@dataclass(frozen=True)
+class Server:
+    """One side of the gate."""
+
+    name: str
+    settings: Fields
+
+
+def is_redis(text: str) -> bool:
+    """Whether a version is one of a Redis."""
+    return SERVER_WORD.fullmatch(text) is not None or URL.match(text) is not None
+
+
+def server_of(text: str, option: str) -> Server:
+    """`redis`, `redis=8.2`, `valkey`, `redis:7.2` (an image), `./redis-server`, a URL; behind commas settings.
+
+    Raises UserError.
+    """
+    if URL.match(text):
+        return Server(address(text), redis_server(text, option=option))
+    first, *rest = [part.strip() for part in text.split(",")]
+    word, equals, version = first.partition("=")
+    if equals and word not in BROUGHT:
+        first, rest, word, version = "redis", [first, *rest], "redis", ""
+    settings = dict(_setting(part, option) for part in rest)
+    common: Fields = {"settings": settings} if settings else {}
+    return Server(text, {**_kind(first, word, version, option), **common})
+
+
+def _kind(first: str, word: str, version: str, option: str) -> Fields:
+    if word in BROUGHT and not version:
+        return {"kind": "embedded" if word == "redis" else "valkey"}
+    if word in BROUGHT:
+        return _of_version(word, version)
+    if ":" in first and "/" not in first.partition(":")[0]:
+        return {"kind": "container", "image": first}
+    if shutil.which(first) is None:
+        raise UserError(
+            said(
+                "{option} {first}: no Redis; write redis, redis=7.0, valkey, an image (redis:7.2), the path of a "
+                "program, a URL, or settings as appendfsync=always",
+                option=option,
+                first=first,
+            )
+        )
+    return {"kind": "process", "binary": first}
+
+
+def _of_version(word: str, version: str) -> Fields:
+    """The one that loadstone brings, an installed one, or else an image."""
+    brought = packages.need_server if word == "redis" else packages.need_valkey
+    installed = shutil.which(f"{word}-server")
+    try:
+        if _is(str(brought()), version):
+            return {"kind": "embedded" if word == "redis" else "valkey"}
+    except UserError:  # it is not installed
+        pass
+    if installed is not None and _is(installed, version):
+        return {"kind": "process", "binary": installed}
+    image = "redis" if word == "redis" else "valkey/valkey"
+    return {"kind": "container", "image": f"{image}:{version}"}
+
+
+def _is(program: str, version: str) -> bool:
+    """Whether a program says that it is of this version, `8.2` of 8.2.3, too."""
+    try:
+        told = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=5, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    found = _VERSION.search(told)
+    return found is not None and f"{found[1]}.".startswith(f"{version}.")
+
+
+def _setting(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UserError(
+            said("{option}: '{text}' is no setting; write NAME=VALUE, as appendfsync=always", option=option, text=text)
+        )
+    return name, value
+
+
+def redis_gate(base: str | None, head: str | None, asked: RedisAsked, gate: GateOptions) -> AdHoc:
+    """Two servers under the same commands. Raises UserError that names the option."""
+    if base is None or head is None:
+        raise UserError(said("--base, --head: which two? Write for example --base redis=7.0 --head redis=8.2"))
+    if base == head:
+        raise UserError(said("--base, --head: both are '{same}'; name two versions", same=base))
+    sides = (server_of(base, "--base"), server_of(head, "--head"))
+    common = redis_ad_hoc(replace(asked, load=replace(asked.load, slice=None)))
+    if len(common.rows) > 1:
+        rows = ", ".join(row.name for row in common.rows)
+        raise UserError(
+            said("-t {rows}: a gate compares one kind of request; write one, or a mix by --ratio 1:10", rows=rows)
+        )
+    modules = list(common.rows[0].modules)
+    needs: Fields = {"modules": modules} if modules else {}
+    running = any(side.settings["kind"] == "url" for side in sides)
+    return replace(
+        common,
+        command="gate",
+        load=asked.load,
+        question=f"Is {sides[1].name} slower than {sides[0].name} under {common.rows[0].name}?",
+        targets=tuple(
+            Target(part, part, {**side.settings, **needs}) for part, side in zip((BASE, HEAD), sides, strict=True)
+        ),
+        gate=gate_asked(sides[0].name, sides[1].name, gate, restarts=not running),
+    )
