@@ -82,6 +82,13 @@ def _first() -> Software:
     return next(iter(SOFTWARE.values()))
 
 
+def brought_program(kind: str) -> "Path | None":
+    """The program of a Redis (`embedded`) or Valkey (`valkey`) that loadstone brings; None: not installed."""
+    packages = import_module("loadstone.software.redis.packages")
+    found: Path | None = (packages.find_valkey if kind == "valkey" else packages.find_server)()
+    return found
+
+
 def read_recording(path: "Path", folder: "Path") -> "RecordedLoad":
     """A recording of commands, made ready for drivers in `folder`; of the first software that reads any.
 

@@ -2,17 +2,25 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 from loadstone.analyse.model import Comparison, Family
 from loadstone.judge.gate import DECIDING, standing, status_of, verdict_of
 from loadstone.judge.gate_result import FigureName, GateFigure, GateResult, GateVerdict
+from loadstone.judge.statistics.decision import verdict_of_blocks
+from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import COST, Verdict
 from loadstone.message import Message, message
+from loadstone.plan.looks import gate_level
+from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.facts import DRIVER
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
-from loadstone.spec.experiment import GATE_P99, GATE_RATE
+from loadstone.spec.experiment import GATE_P99, GATE_RATE, Gate
 from loadstone.spec.units import margin_share
+
+TARGET, BASE, HEAD = "target", "base", "head"
+"""The factor of a gate and its levels, which its servers or services are called by, too."""
 
 
 def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord], elapsed_s: float) -> GateResult | None:
@@ -22,7 +30,10 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         return None
     by_name = {family.name: family for family in families}
     main = [family.comparisons[0] for family in families if family.comparisons]
+    memory = memory_verdict(run, trials, gate)
     figures = _figures({name: one.comparisons[0] for name, one in by_name.items() if one.comparisons})
+    if memory is not None:
+        figures.append(_figure("memory", memory))
     twin = _figures({name: one.twin for name, one in by_name.items() if one.twin is not None})
     refusal = next((one.primary.refusal for one in main if standing(one.primary) == "invalid"), None)
     why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
@@ -60,6 +71,32 @@ def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
     return found
 
 
+def memory_verdict(run: Run, trials: Sequence[TrialRecord], gate: Gate) -> Verdict | None:
+    """The most resident memory of both in each block, compared block by block; None where it was not seen."""
+    by_block: dict[tuple[str, int], dict[str, float]] = {}
+    for trial in trials:
+        side = str(trial.condition.get(TARGET, ""))
+        seen = [one.value for one in run.samples.get(trial.trial, ()) if (one.part, one.metric) == (side, "rss_bytes")]
+        if trial.block != WARM_BLOCK and seen:
+            by_block.setdefault((trial.group, trial.block), {})[side] = max(seen)
+    both = [peaks for peaks in by_block.values() if {BASE, HEAD} <= peaks.keys() and min(peaks.values()) > 0]
+    if not both:
+        return None
+    settings = Settings(
+        metric="rss_bytes",
+        larger_is_faster=False,
+        margin=margin_share(gate.memory_margin),
+        alpha=gate_level(gate.level, gate.figures, sequential=True, in_rounds=False),
+        names=(BASE, HEAD),
+    )
+    of_base, of_head = ([one[side] for one in both] for side in (BASE, HEAD))
+    found = verdict_of_blocks(of_base, of_head, settings)
+    a, b = (
+        side.model_copy(update={"typical": median(peaks)}) for side, peaks in ((found.a, of_base), (found.b, of_head))
+    )
+    return found.model_copy(update={"a": a, "b": b})
+
+
 def _cost(comparison: Comparison) -> Verdict | None:
     """What a request costs the part that is compared: the program with a client library, or the dearest part."""
     client = next((one for one in comparison.costs if one.metric == f"{COST}{DRIVER}"), None)
@@ -74,7 +111,7 @@ def _figure(name: FigureName, verdict: Verdict) -> GateFigure:
     shown = verdict.kind != "invalid" and low is not None
     return GateFigure(
         name=name,
-        unit="/s" if verdict.larger_is_faster else "ns",
+        unit="bytes" if name == "memory" else "/s" if verdict.larger_is_faster else "ns",
         verdict=standing(verdict),
         base=verdict.a.typical,
         head=verdict.b.typical,

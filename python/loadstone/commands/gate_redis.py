@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass, replace
 
+from loadstone import registry
 from loadstone.commands.ad_hoc import AdHoc, Target
 from loadstone.commands.gate_experiment import asked as gate_asked
 from loadstone.commands.gate_options import GateOptions
@@ -14,7 +15,6 @@ from loadstone.commands.redis_experiment import RedisAsked, redis_ad_hoc
 from loadstone.commands.targets import address, redis_server
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.software.redis import packages
 
 BROUGHT = ("redis", "valkey")
 SERVER_WORD = re.compile(r"(redis|valkey)([=,:].*)?")
@@ -72,13 +72,10 @@ def _kind(first: str, word: str, version: str, option: str) -> Fields:
 
 def _of_version(word: str, version: str) -> Fields:
     """The one that loadstone brings, an installed one, or else an image."""
-    brought = packages.need_server if word == "redis" else packages.need_valkey
-    installed = shutil.which(f"{word}-server")
-    try:
-        if _is(str(brought()), version):
-            return {"kind": "embedded" if word == "redis" else "valkey"}
-    except UserError:  # it is not installed
-        pass
+    kind = "embedded" if word == BROUGHT[0] else BROUGHT[1]
+    brought, installed = registry.brought_program(kind), shutil.which(f"{word}-server")
+    if brought is not None and _is(str(brought), version):
+        return {"kind": kind}
     if installed is not None and _is(installed, version):
         return {"kind": "process", "binary": installed}
     image = "redis" if word == "redis" else "valkey/valkey"

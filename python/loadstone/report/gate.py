@@ -35,9 +35,10 @@ def verdict_text(figure: GateFigure) -> str:
     if figure.verdict == "invalid":
         return _("invalid: {why}", why=fmt.sentence(figure.why))
     if figure.verdict == "slower":
-        return _("SLOWER by {by}", by=by)
+        return _("{by} MORE", by=by) if figure.name == "memory" else _("SLOWER by {by}", by=by)
     if figure.verdict == "faster":
-        return _("FASTER by {by}", by=by_text(faster(figure)))
+        less = by_text(faster(figure))
+        return _("{by} less", by=less) if figure.name == "memory" else _("FASTER by {by}", by=less)
     tolerance = percent(figure.tolerance)
     if figure.verdict == "same":
         return _("same within {tolerance} %: {by}", tolerance=tolerance, by=signed(figure))
@@ -80,6 +81,8 @@ def _floor(figure: GateFigure) -> str:
 
 def value_text(figure: GateFigure, value: float | None) -> str:
     """A figure with its unit."""
+    if value is None:
+        return fmt.NONE
     if figure.unit == "ns":
         return fmt.duration(value)
     return fmt.size(value) if figure.unit == "bytes" else f"{fmt.rate(value)}/s"

@@ -31,6 +31,8 @@ def by_text(by: Sequence[float | None]) -> str:
 
 def _slower(figure: str, by: Sequence[float | None], others: Sequence[str]) -> str:
     said = _("SLOWER by {by}: {figure}", by=by_text(by), figure=translated(NAMES[figure]))
+    if figure == "memory":
+        said = _("TAKES {by} MORE memory", by=by_text(by))
     return f"{said}{_also(others)}"
 
 

@@ -1,0 +1,75 @@
+"""`loadstone gate`: two Redis by version, program, image, settings or URL."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.commands.conftest import Said
+
+from loadstone.commands import gate_redis
+from loadstone.commands.gate_command import kind_of
+from loadstone.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("redis", {"kind": "embedded"}),
+        ("valkey,maxmemory=1gb", {"kind": "valkey", "settings": {"maxmemory": "1gb"}}),
+        ("io-threads=2,appendonly=yes", {"kind": "embedded", "settings": {"io-threads": "2", "appendonly": "yes"}}),
+        ("redis:7.2", {"kind": "container", "image": "redis:7.2"}),
+        ("redis=1.0", {"kind": "container", "image": "redis:1.0"}),
+        ("sh", {"kind": "process", "binary": "sh"}),
+        ("redis://a:1", {"kind": "url", "url": "redis://a:1"}),
+    ],
+)
+def test_a_version_is_a_server(text: str, settings: dict[str, object]) -> None:
+    assert gate_redis.server_of(text, "--base").settings == settings
+
+
+def test_a_version_is_the_installed_one_where_that_is_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "redis-server"
+    program.write_text("#!/bin/sh\necho 'Redis server v=6.55.3 sha=0'")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert gate_redis.server_of("redis=6.55", "--base").settings == {"kind": "process", "binary": str(program)}
+    assert gate_redis.server_of("redis=6.5", "--base").settings["kind"] == "container"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("--base", "redis", "--head", "redis"), "--base, --head: both are 'redis'; name two versions"),
+        (("--base", "redis"), "--base, --head: which two? Write for example --base redis=7.0 --head redis=8.2"),
+        (("--base", "redis", "--head", "valkey,x"), "--head: 'x' is no setting; write NAME=VALUE"),
+        (("--base", "redis", "--head", "/no/such"), "--head /no/such: no Redis"),
+        (("--base", "redis", "--head", "valkey", "-t", "get,set"), "-t get, set: a gate compares one kind of request"),
+    ],
+)
+def test_one_clear_line_says_what_is_wrong(said: Callable[..., Said], arguments: tuple[str, ...], line: str) -> None:
+    with pytest.raises(UserError) as error:
+        said("gate", *arguments)
+    assert str(error.value).startswith(line)
+
+
+def test_both_are_started_again_for_each_block(said: Callable[..., Said]) -> None:
+    found = said("gate", "--base", "redis", "--head", "maxmemory=1gb")
+    assert {group.unit for group in found.run_plan.groups} == {"block"}
+    assert found.experiment.gate.restarts
+    running = said("gate", "--base", "redis://a:1", "--head", "redis://a:2")
+    assert not running.experiment.gate.restarts
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["--base", "redis=7.0", "--head", "x"], "redis"),
+        (["--head", "x", "--base=valkey"], "redis"),
+        (["--base", "rediss://a"], "redis"),
+        (["--base", "./redis-app {port}"], "http"),
+        (["--base-url", "http://redis:1"], "http"),
+        (["--base", "redis-cli --port {port}"], "http"),
+    ],
+)
+def test_what_two_versions_are_of_they_say_themselves(words: list[str], kind: str) -> None:
+    assert kind_of(words) == kind
