@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from rich.console import Console
 
+from loadstone.language import _, translated
 from loadstone.message import Message, message
 from loadstone.options import RunOptions
 from loadstone.plan.extent import extent
@@ -14,6 +15,7 @@ from loadstone.plan.outline import outline, remarks
 from loadstone.plan.rounds import EXPECTED_SPREAD, EXPECTED_SPREAD_A_START, expected_spread
 from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import requested_experiment, requested_plan
+from loadstone.report.format import plain, rough_time
 from loadstone.report.terminal.announcement import (
     announcement,
     description,
@@ -47,6 +49,13 @@ def announce(run_plan: RunPlan, experiment: Experiment) -> list[str]:
 
     No forecast: how far blocks lie apart on this machine is known after the first look, which says what it means.
     """
+    if experiment.gate is not None:  # it ends when it knows: nothing else of its plan is of interest
+        said = _(
+            "{question} Both take turns until that is known, {budget} at most.",
+            question=plain(translated(experiment.question)),
+            budget=rough_time(run_plan.budget_s),
+        )
+        return [said]
     return announcement(experiment, extent(run_plan), [*remarks(run_plan), *shortcomings(run_plan)])
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.conduct.processes import alike, in_turn_with, paused_of, watch_of, watched_apart
+from loadstone.conduct.processes import alike, in_turn_with, paused_of, read_by_driver, watch_of, watched_apart
 from loadstone.conduct.warm_up import warm_up_each
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.machine.process_identity import started
@@ -148,3 +148,20 @@ def test_what_is_on_other_machines_is_named_as_it_would_be_here() -> None:
         "nodes-2": ("10.0.1.2", 7002, True),
         "app": ("app.example", 8080, False),
     }
+
+
+def test_all_that_runs_beneath_an_applications_process_is_its_own() -> None:
+    shell = subprocess.Popen(
+        ["sh", "-c", "sleep 60 & echo begun; wait"], stdout=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        assert shell.stdout is not None
+        assert shell.stdout.readline() == b"begun\n"
+        application = Application("app", shell.pid)
+        ready = Ready({}, {"app": DeployedSubject(application, (), {"app": shell.pid}, 0.0)})
+        found = read_by_driver(ready)["app"]
+        assert found[0] == shell.pid
+        assert len(found) == 2, "the shell, and what it waits for"
+    finally:
+        os.killpg(shell.pid, 9)
+        shell.wait()

@@ -86,6 +86,7 @@ def test_one_figure_makes_it_red_and_one_of_rate_and_cpu_makes_it_green() -> Non
     assert verdict_of([rate, figure("p99", "same")]) == ("undecided", [])
     assert verdict_of([rate, figure("cpu", "faster", -0.2)]) == ("faster", ["cpu"])
     assert verdict_of([rate, cpu], invalid=True) == ("invalid", [])
+    assert verdict_of([figure("p99", "same")]) == ("same", ["p99"]), "at a rate, of what runs elsewhere"
 
 
 def test_where_the_twin_differs_nothing_is_claimed() -> None:

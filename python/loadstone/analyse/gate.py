@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from loadstone.analyse.model import Comparison, Family
-from loadstone.judge.gate import DECIDING, standing, status_of, verdict_of
+from loadstone.judge.gate import DECIDING, deciding, standing, status_of, verdict_of
 from loadstone.judge.gate_result import FigureName, GateFigure, GateResult, GateVerdict
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
@@ -15,7 +15,7 @@ from loadstone.plan.looks import gate_level
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.facts import DRIVER
 from loadstone.record.reading import Run
-from loadstone.record.trial import TrialRecord
+from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import GATE_P99, GATE_RATE, Gate
 from loadstone.spec.units import margin_share
 
@@ -29,13 +29,12 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
     if gate is None:
         return None
     by_name = {family.name: family for family in families}
-    main = [family.comparisons[0] for family in families if family.comparisons]
     memory = memory_verdict(run, trials, gate)
     figures = _figures({name: one.comparisons[0] for name, one in by_name.items() if one.comparisons})
     if memory is not None:
         figures.append(_figure("memory", memory))
     twin = _figures({name: one.twin for name, one in by_name.items() if one.twin is not None})
-    refusal = next((one.primary.refusal for one in main if standing(one.primary) == "invalid"), None)
+    refusal = _refusal([by_name[name].comparisons[0] for name in (GATE_RATE, GATE_P99) if name in by_name])
     why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
     verdict, by = verdict_of(figures, twin, invalid=why is not None or not figures)
     return GateResult(
@@ -69,6 +68,15 @@ def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
     if p99 is not None:
         found.append(_figure("p99", p99.primary))
     return found
+
+
+def _refusal(main: Sequence[Comparison]) -> CheckResult | None:
+    """What forbids any verdict: what does so to the first comparison, and requests that fail in either."""
+    for number, one in enumerate(main):
+        refusal = one.primary.refusal
+        if standing(one.primary) == "invalid" and refusal is not None and (number == 0 or refusal.name == "errors"):
+            return refusal
+    return None
 
 
 def memory_verdict(run: Run, trials: Sequence[TrialRecord], gate: Gate) -> Verdict | None:
@@ -167,9 +175,9 @@ def _said(
             f"gate_{verdict}", figure=most.name, by=_by(most, verdict), others=[n for n in by if n != most.name]
         )
     if verdict == "same":
-        bounds = {name: of[name].tolerance for name in by if name in DECIDING}
+        bounds = {name: of[name].tolerance for name in by if name in DECIDING} or {n: of[n].tolerance for n in by}
         return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds))
-    seen = [one.visible for one in figures if one.name in DECIDING and one.visible is not None]
+    seen = [one.visible for one in deciding(figures) if one.visible is not None]
     return message("gate_undecided", visible=min(seen, default=None))
 
 

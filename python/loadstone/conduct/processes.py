@@ -115,10 +115,17 @@ def watched_apart(every: Sequence[Ready]) -> list[tuple[Ready, set[int]]]:
 
 
 def read_by_driver(ready: Ready) -> dict[str, tuple[int, ...]]:
-    """Part -> its process, and its workers'. Parts of many processes, which come and go, are the monitors'."""
+    """Part -> its process, and its workers'; of an application that we started without workers that we know of, all
+    that runs beneath its process. Parts of many processes, which come and go, are the monitors'."""
     watch = watch_of(ready, ())
     alone = {part: pid for part, pid in watch.pids.items() if part not in watch.trees or part in watch.workers}
-    return {part: (pid, *watch.workers.get(part, ())) for part, pid in alone.items()}
+    own = {pid for one in ready.subjects.values() if one.subject.ours for pid in one.subject.pids.values()}
+    beneath = {
+        part: sorted(process_table.tree({pid}) - {pid})
+        for part, pid in alone.items()
+        if pid in own and part not in watch.workers
+    }
+    return {part: (pid, *watch.workers.get(part, ()), *beneath.get(part, ())) for part, pid in alone.items()}
 
 
 def paused_of(every: Sequence[Ready]) -> tuple[tuple[ProcessOfDrive, ...], ...]:

@@ -69,14 +69,18 @@ def verdict_of(
     slower = [one.name for one in figures if one.verdict == "slower"]
     if slower:
         return "slower", slower
-    deciding = [one for one in figures if one.name in DECIDING]
-    good = [one for one in deciding if one.verdict in GOOD]
+    good = [one for one in deciding(figures) if one.verdict in GOOD]
     if not good:
         return "undecided", []
     faster = [one.name for one in good if one.verdict == "faster"]
     if faster:
         return "faster", faster
     return "same", [one.name for one in figures if one.verdict in GOOD]
+
+
+def deciding(figures: Sequence[GateFigure]) -> list[GateFigure]:
+    """The figures of which one must be decided: rate and CPU, or at a rate, of what runs elsewhere, the P99."""
+    return [one for one in figures if one.name in DECIDING] or [one for one in figures if one.name == "p99"]
 
 
 def status_of(verdict: GateVerdict, undecided: Literal["status", "pass", "fail"] = "status") -> int:
