@@ -43,7 +43,7 @@ def service(lab: Lab) -> Path:
 
 def test_a_version_that_costs_twice_as_much_is_red(lab: Lab, service: Path) -> None:
     base, head = (f"{sys.executable} {service} {{port}} {rounds}" for rounds in (50, 400))
-    done = lab.loadstone("gate", "--base", base, "--head", head, "--budget", "40s", "--level", "0.05", "--out", "runs")
+    done = lab.loadstone("gate", "--base", base, "--head", head, "--budget", "90s", "--level", "0.05", "--out", "runs")
     assert "Traceback" not in done.err
     assert done.status == 1, done.out + done.err
     assert "50 against" in done.out or "400 against" in done.out
