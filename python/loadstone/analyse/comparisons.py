@@ -317,10 +317,12 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
         ended: why no more blocks were measured.
         repeated: how many blocks were measured again.
     """
-    declared = case.declared
+    declared, gate = case.declared, case.experiment.gate
     bounds, findings = _bounds(case), with_carry_over(case, judge_group(case))
     judged = [
-        _comparison(case, one, bounds, findings.check).model_copy(update={"ended": ended, "blocks_repeated": repeated})
+        _comparison(case, one, bounds, findings.check).model_copy(
+            update={"ended": ended, "blocks_repeated": repeated, "gate_level": gate and gate.level}
+        )
         for one in findings.judged
     ]
     twins = [pair.design.is_twin for pair, _, _ in findings.judged]

@@ -274,6 +274,8 @@ class Comparison(Piece):
     """Blocks that were measured again, as earlier versions did where something outside disturbed them."""
     ended: Ended
     """Why no more blocks were measured."""
+    gate_level: float | None = Field(default=None, exclude_if=lambda level: level is None)
+    """Of a gate: how often all of its figures together may mislead."""
     lengthened: Message | None = None
     """To how long its slices were made, and why; None where they were not."""
     checks: list[CheckResult]

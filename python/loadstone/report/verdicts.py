@@ -211,6 +211,14 @@ def level_text(comparison: Comparison) -> str:
     level = comparison.primary.level
     assert level is not None
     share = f"{100 * level:.4g} %"
+    if comparison.gate_level is not None:
+        once_in = f"{1 / comparison.gate_level:,.0f}"
+        return _(
+            "The interval is a {share} one, so that all figures and looks of the gate together say slower at most once "
+            "in {once_in} times where it is not.",
+            share=share,
+            once_in=once_in,
+        )
     looks = _("all looks") if comparison.sequential else ""
     pairs = _("{pairs} pairs", pairs=comparison.pairs) if comparison.pairs > 1 else ""
     shared = " and ".join(filter(None, (looks, pairs)))
