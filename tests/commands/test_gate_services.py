@@ -78,6 +78,10 @@ def test_a_command_becomes_a_subject_in_the_users_folder(tmp_path: Path, monkeyp
             "--ready: what is at a URL runs already; leave it out",
         ),
         (Versions(base="cd x && ./a", head="b"), "--base: 'cd' is for a shell, and there is none; write sh -c '...'"),
+        (
+            Versions(base="./a {prt}", head="b"),
+            "--base: '{prt}' is not known; known are {port}, {host} and {folder}",
+        ),
         (Versions(base="A=1", head="b"), "--base: starts nothing; write a command, as './server --port {port}'"),
         (Versions(base="a 'b", head="b"), "--base: 'a 'b' is not a command line (no closing quotation)"),
     ],

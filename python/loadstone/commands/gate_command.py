@@ -1,6 +1,8 @@
 """`loadstone gate`: is the new version slower than the old one? For CI: a line, and an exit status for each answer."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any
@@ -14,6 +16,7 @@ from loadstone.commands.gate_output import GateOutput
 from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load, rate_per_s
 from loadstone.commands.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
+from loadstone.errors import UserError
 from loadstone.options import MEASURES, PARTS, Option, RunOptions
 
 SERVICE, REDIS = "http", "redis"
@@ -22,6 +25,7 @@ BUDGET = "60 s"
 CONNECTIONS, REDIS_CONNECTIONS = 16, 50
 USUAL_RATIO = "1:10"
 """SETs to GETs, where no option says what is sent."""
+_OF_SUBJECT = re.compile(r"^subject (base|head)(?:-twin)?: (?:run\.command |run\.ready: )?")
 SLICE = "100 ms"
 """Of a service."""
 TAKEN = tuple(name for name in MEASURES if name not in ("resume", "fleet", "lost_agent"))
@@ -78,7 +82,8 @@ def gate_http(
     output.check()  # before anything is built
     with services(versions) as (base, head):
         ad_hoc = http_gate(base, head, work, load_of(load, gate, slice_=SLICE), gate, restarts=_restarts(versions))
-        carry_out(ad_hoc, replace(run, trust=True), output)  # the commands are the user's own words
+        with by_options():
+            carry_out(ad_hoc, replace(run, trust=True), output)  # the commands are the user's own words
 
 
 @command(gate_app, "redis")
@@ -116,6 +121,18 @@ def gate_redis(
     of_redis = load_of(load, gate, slice_=SLICE, connections=REDIS_CONNECTIONS)
     asked = RedisAsked(None, of_redis, work, keys, Receivers(), Recording(), Login(), Address())
     carry_out(redis_gate(base, head, asked, gate), replace(run, trust=True), output)
+
+
+@contextmanager
+def by_options() -> Iterator[None]:
+    """Errors of the two applications name the options that start them."""
+    try:
+        yield
+    except UserError as error:
+        named = _OF_SUBJECT.sub(r"--\1: ", str(error))
+        if named == str(error):
+            raise
+        raise UserError(named) from None
 
 
 def _restarts(versions: Versions) -> bool:

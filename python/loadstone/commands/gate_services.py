@@ -1,6 +1,7 @@
 """The two versions of a service that a gate starts: by a command each, or of two git revisions; or that run already."""
 
 import json
+import re
 import shlex
 import shutil
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 from loadstone.commands.gate_options import READY_WITHIN_S, Versions
 from loadstone.commands.gate_revisions import revisions
 from loadstone.commands.operations import Fields
-from loadstone.deploy.subjects.manifest import FILE, OF_SHELL
+from loadstone.deploy.subjects.manifest import FILE, OF_SHELL, PLACES
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.secrecy.known_secrets import hide
@@ -23,6 +24,7 @@ NAME_MAX = 60
 WARM_UP_S = 5.0
 """Of what is started once. What starts again for each block is warmed up by a slice."""
 _TEMPORARY = "loadstone-gate-"
+_PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,15 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
                     "{option}: '{word}' is for a shell, and there is none; write sh -c '...'", option=option, word=word
                 )
             )
+    unknown = next((one for one in _PLACE.findall(service.command) if one not in PLACES), None)
+    if unknown is not None:
+        raise UserError(
+            said(
+                "{option}: '{{{unknown}}}' is not known; known are {{port}}, {{host}} and {{folder}}",
+                option=option,
+                unknown=unknown,
+            )
+        )
     once = versions.start_once
     manifest = {
         "name": side,
