@@ -1,6 +1,7 @@
 """`loadstone gate`: which two versions are meant, by commands, git revisions and URLs."""
 
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,10 +34,25 @@ def test_a_gate_is_an_experiment_of_two_conditions(said: Callable[..., Said]) ->
     assert {group.unit for group in found.run_plan.groups} == {"block"}, "each block is a start of both"
 
 
+def test_what_a_build_takes_is_no_part_of_the_budget(said: Callable[..., Said], repository: Path) -> None:
+    assert (repository / "app").is_dir()
+    before = time.monotonic()
+    build = ("--build", "sleep .2; cp version built", "--start", SERVE)
+    found = said("gate", "--base", "HEAD~1", "--head", "HEAD", *build)
+    assert found.options.began_s - before > 0.4
+
+
 def test_at_a_rate_there_is_no_full_speed(said: Callable[..., Said]) -> None:
     found = said("gate", "--base-url", "http://127.0.0.1:1/x", "--head-url", "http://127.0.0.1:2/", "--rate", "2k")
     assert [(one.name, one.metric) for one in found.experiment.comparisons] == [("p99", "response_ns.p99")]
     assert found.run_plan.trials[0].plan.operations[0].requests[0].path == "/x"
+
+
+@pytest.mark.usefixtures("kept")
+def test_what_takes_long_to_start_is_started_once_and_compared_by_rounds(said: Callable[..., Said]) -> None:
+    found = said("gate", "--base", SERVE, "--head", "x {port}", "--start-once")
+    assert {group.unit for group in found.run_plan.groups} == {"round"}
+    assert {group.rounds and group.rounds.processes for group in found.run_plan.groups} == {"once"}
 
 
 @pytest.mark.usefixtures("kept")
