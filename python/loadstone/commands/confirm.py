@@ -202,7 +202,7 @@ def _cannot(asked: Asked, runs: Sequence["Run"], error: UserError) -> UserError:
             said(
                 "--confirm: runs {before} and {after} are of the same versions, settings and load, by all that is "
                 "recorded: not the program, but the machine, or what is not recorded. If a service of yours changed, "
-                "start both versions and name them: --before NAME=URL --after NAME=URL",
+                "start both versions and name them: --before NAME=URL --after NAME=URL, or use `loadstone gate`",
                 before=asked.hint.before.number,
                 after=asked.hint.after.number,
             )
@@ -211,7 +211,7 @@ def _cannot(asked: Asked, runs: Sequence["Run"], error: UserError) -> UserError:
     return UserError(
         said(
             "--confirm: {error} ({differs}); start both versions and name them: --before NAME=URL --after NAME=URL "
-            "(NAME: {servers})",
+            "(NAME: {servers}), or: `loadstone gate --base redis=VERSION --head redis=VERSION`",
             error=str(error),
             differs="; ".join(map(fmt.sentence, differs)),
             servers=servers,
