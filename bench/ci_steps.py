@@ -30,6 +30,7 @@ WORK, STATUS = {work}, {status}
 
 class Service(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one segment
 
     def do_GET(self):
         number = 0
