@@ -226,9 +226,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="without wheels")
     try:
-        check(quick=parser.parse_args().quick)
+        quick = parser.parse_args().quick
+        check(quick=quick)
     except NotReady as problem:
         sys.exit(f"release: NOT READY: {problem}")
+    if quick:
+        return
     print("release: ready. Then: git tag, scripts/wheel --arm64, make image, and publish what is in dist/")
 
 
