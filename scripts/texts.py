@@ -7,6 +7,7 @@ so that they change where a sentence does.
 
 import ast
 import io
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -16,24 +17,50 @@ from babel.messages import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
+from loadstone.language import AUTHOR
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "loadstone"
 LOCALES = ("ko",)
 ONE = {"_", "said", "said_as", "marked", "translated"}
 HEADER = "# The sentences of loadstone. `scripts/texts` collects them; translate what stands behind msgstr.\n"
+WRITTEN = ("question", "title", "note", "description", "claim", "answer", "source", "then")
+"""The fields of an experiment that are prose."""
+PAIR_CHECKS = ("carry_over", "error_difference", "offered_rate", "order_effect", "replication", "samples")
+"""Checks of comparisons and of saturation points, which no table declares."""
+COUNTED = (
+    "% of the time",
+    "points",
+    "users",
+    "clients",
+    "connections",
+    "threads",
+    "keys",
+    "rounds",
+    "blocks",
+    "trials",
+    "nodes",
+    "slices",
+)
+"""What is counted often: units of checks of comparisons, and of the factors of others' experiments."""
 DATES = ("POT-Creation-Date", "PO-Revision-Date", "Generated-By", "Last-Translator", "Language-Team", "Report-Msgid")
-Text = tuple[str, str | tuple[str, str]]
-"""The file that has a sentence, and the sentence; singular and plural where it has a number."""
+Text = tuple[str, str | tuple[str, str], str]
+"""The file that has a sentence, and the sentence; singular and plural where it has a number; its context, or ""."""
+
+Found = tuple[str, str | tuple[str, str]]
+"""The same without its context."""
 
 
 def texts() -> list[Text]:
     """Every sentence once, by file and place."""
-    found = dict.fromkeys((*in_catalogue(), *in_tables(), *in_python(), *in_templates(), *in_help(), *in_experiments()))
-    seen: dict[str, Text] = {}
-    for file, text in found:
-        key = text if isinstance(text, str) else text[0]
-        if key.strip() and (key not in seen or not isinstance(text, str)):
-            seen[key] = (file, text)
+    plain = dict.fromkeys((*in_catalogue(), *in_tables(), *in_python(), *in_templates(), *in_help()))
+    authors = dict.fromkeys((*in_experiments(), *in_units(), *in_labels(), *in_commands()))
+    seen: dict[tuple[str, str], Text] = {}
+    for context, found in (("", plain), (AUTHOR, authors)):
+        for file, text in found:
+            key = (context, text if isinstance(text, str) else text[0])
+            if key[1].strip() and (key not in seen or not isinstance(text, str)):
+                seen[key] = (file, text, context)
     return sorted(seen.values(), key=lambda one: one[0])
 
 
@@ -50,12 +77,12 @@ def calls() -> list[tuple[Path, ast.Call, str]]:
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-                if name in (*ONE, "several", "tip"):
+                if name in (*ONE, "several", "tip", "authored"):
                     found.append((path, node, name))
     return found
 
 
-def in_python() -> Iterator[Text]:
+def in_python() -> Iterator[Found]:
     """Literals that are marked in the code. Raises ValueError for one that cannot be translated."""
     for path, node, name in calls():
         literals = [one.value if isinstance(one, ast.Constant) else None for one in node.args]
@@ -79,7 +106,7 @@ def of_errors() -> set[str]:
     return {text for text, kinds in found.items() if kinds == {True}}
 
 
-def in_templates() -> Iterator[Text]:
+def in_templates() -> Iterator[Found]:
     """Those of the templates of pages."""
     for path in sorted((*PACKAGE.rglob("templates/*.j2"), *PACKAGE.rglob("templates/*.html"))):
         options = {"trimmed": "false", "newstyle_gettext": "true", "silent": "false", "trim_blocks": "true"}
@@ -90,7 +117,7 @@ def in_templates() -> Iterator[Text]:
                     yield _place(path), given[0] if len(given) == 1 else (given[0], given[1])
 
 
-def in_catalogue() -> Iterator[Text]:
+def in_catalogue() -> Iterator[Found]:
     """The report's sentences that are templates, and the terms that it explains."""
     from loadstone.goals.registry import KINDS
     from loadstone.report.text import english
@@ -109,7 +136,7 @@ def in_catalogue() -> Iterator[Text]:
             yield "python/loadstone/report/text/english/glossary.py", text
 
 
-def in_tables() -> Iterator[Text]:
+def in_tables() -> Iterator[Found]:
     """Headings and explanations of columns, of the metrics' too; what verdicts and checks are called."""
     from loadstone import registry
     from loadstone.judge.validity.checks import CHECKS
@@ -125,23 +152,62 @@ def in_tables() -> Iterator[Text]:
         yield "python/loadstone/report/tables/columns.py", word
     for check in CHECKS:
         yield "python/loadstone/report/summary.py", check.name.replace("_", " ")
+    for name in PAIR_CHECKS:
+        yield "python/loadstone/report/summary.py", name.replace("_", " ")
 
 
-def in_experiments() -> Iterator[Text]:
-    """Questions and titles of the built-in experiments."""
+def in_commands() -> Iterator[Found]:
+    """Texts of the experiments that commands make of their options."""
+    for path, node, name in calls():
+        first = node.args[0] if node.args else None
+        if name == "authored" and isinstance(first, ast.Constant):
+            yield _place(path), str(first.value)
+
+
+def in_experiments() -> Iterator[Found]:
+    """What the authors of the built-in experiments wrote, as reports and pages print it."""
     from ruamel.yaml import YAML
 
     def of(value: object) -> Iterator[str]:
         if isinstance(value, dict):
-            yield from (value[name] for name in ("question", "title") if isinstance(value.get(name), str))
+            yield from (text for name in WRITTEN if isinstance(text := value.get(name), str))
         for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
             yield from of(inner)
 
-    for path in sorted((ROOT / "experiments").glob("*.yaml")):
+    for path in (*sorted((ROOT / "experiments").glob("*.yaml")), PACKAGE / "first_experiment.yaml"):
         yield from ((_place(path), text) for text in of(YAML(typ="safe").load(path)) if "{" not in text)
 
 
-def in_help() -> Iterator[Text]:
+def in_units() -> Iterator[Found]:
+    """What checks count."""
+    from loadstone.judge.validity.checks import CHECKS
+    from loadstone.report.format import SCALED_UNITS, singular
+
+    units = {check.limit.unit for check in CHECKS if check.limit is not None} | {*COUNTED}
+    for unit in sorted(units - {*SCALED_UNITS, "", "us", "bytes/s"}):
+        yield from (("python/loadstone/judge/validity/checks.py", f"{{n}} {one}") for one in (unit, singular(unit)))
+
+
+def in_labels() -> Iterator[Found]:
+    """What levels of the built-in experiments are called that are not names alone: `{n} workers`, `client {level}`."""
+    from loadstone.plan.labels import condition_label
+    from loadstone.spec.built_in import FOLDER
+    from loadstone.spec.loading import load_experiment
+
+    for path in (*sorted(FOLDER.glob("*.yaml")), PACKAGE / "first_experiment.yaml"):
+        experiment = load_experiment(path)
+        for factor, found in experiment.factors.items():
+            for level in found.levels:
+                text = condition_label(experiment, {factor: level}, [factor])
+                if isinstance(level, bool):
+                    yield _place(path.resolve()), text
+                elif isinstance(level, str) and (known := text.removesuffix(level)):
+                    yield _place(path.resolve()), f"{known}{{level}}"
+                elif not isinstance(level, str) and re.search("[a-z]{3}", text):
+                    yield _place(path.resolve()), re.sub(r"[\d,.]+", "{n}", text)
+
+
+def in_help() -> Iterator[Found]:
     """The help of each command, its options, and their headings."""
     import typer
 
@@ -182,14 +248,14 @@ def renewed(locale: str, collected: Iterable[Text]) -> tuple[str, list[str]]:
     before = read_po(io.BytesIO(path.read_bytes()), locale=locale) if path.exists() else Catalog(locale=locale)
     now = Catalog(locale=locale, project="loadstone", charset="utf-8", fuzzy=False, header_comment=HEADER)
     missing = []
-    for file, text in collected:
-        old = before.get(text if isinstance(text, str) else text[0])
+    for file, text, context in collected:
+        old = before.get(text if isinstance(text, str) else text[0], context or None)
         string = old.string if old is not None else ""
         if isinstance(text, tuple):
             string = string if isinstance(string, tuple) else (string,)
         elif isinstance(string, tuple):
             string = string[0]
-        now.add(text, string, [(file, 1)], flags=(old.flags & {"fuzzy"}) if old else ())
+        now.add(text, string, [(file, 1)], flags=(old.flags & {"fuzzy"}) if old else (), context=context or None)
         if not any(string if isinstance(string, tuple) else (string,)):
             missing.append(text if isinstance(text, str) else text[0])
     written = io.BytesIO()

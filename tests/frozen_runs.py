@@ -11,7 +11,7 @@ import json
 import lzma
 import re
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from hashlib import sha256
@@ -19,6 +19,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from ruamel.yaml import YAML
 
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.model import Analysis
@@ -33,6 +34,8 @@ from loadstone.report.formats import FORMATS
 from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.terminal_report import show
 from loadstone.report.write import REPORTERS
+
+from .korean_terms import english_in, names_in
 
 IN_KOREAN = ("jedis-vs-lettuce", "redis-against")
 """These are made in Korean, too."""
@@ -94,10 +97,14 @@ def made(run: Path, other: Path | None = None) -> Files:
     }
     if other is not None:
         files["compared-runs.txt"] = _compared(CompareOptions((other, run), across=True, fail_if=RATIOS))
-    if run.name in IN_KOREAN:
-        with speaking("ko"), _nothing_drawn():
-            files["terminal.ko.txt"] = _on_terminal(analysis, run)
-            files["report.ko.md"] = REPORTERS["md"](analysis)["report.md"]
+    with speaking("ko"), _nothing_drawn():
+        korean = {
+            "terminal.ko.txt": _on_terminal(analysis, run),
+            "report.ko.md": REPORTERS["md"](analysis)["report.md"],
+        }
+    files |= korean if run.name in IN_KOREAN else {}
+    left = _english_left(run, korean.values())
+    assert not left, f"{run.name}: English words in what is made in Korean: {left}"
     with _nothing_drawn():
         for name in (name for name in FORMATS if name not in ("svg", "png")):
             files |= REPORTERS[name](analysis)
@@ -173,6 +180,12 @@ def _arithmetic() -> bytes:
 
 def _to_nine_digits(text: bytes) -> bytes:
     return _LONG.sub(lambda found: b"%.9g" % float(found[0]), text)
+
+
+def _english_left(run: Path, texts: Iterable[bytes]) -> list[str]:
+    """Words that are neither names nor terms."""
+    names = names_in(YAML(typ="safe").load(run / "experiment.yaml")) | set(re.findall(r"[a-z]{3,}", run.name))
+    return english_in(b"\n".join(texts).decode(), frozenset(names))
 
 
 def _on_terminal(analysis: Analysis, run: Path) -> bytes:

@@ -14,38 +14,16 @@ from typing import Any
 import pytest
 from babel.messages.pofile import read_po
 
-from loadstone.language import po_file
+from loadstone.deploy.installed import Fact
+from loadstone.errors import UserError
+from loadstone.language import in_language, po_file, said, speaking
+from loadstone.spec.loading import load_experiment
+
+from .korean_terms import CODE, IN_COMMANDS, KNOWN, NAMES, english_in
 
 ROOT = Path(__file__).parents[1]
 ERRORS_WITHOUT = 0
 """So many messages of errors have no Korean yet, and are said in English; may only fall."""
-KNOWN = frozenset(
-    word
-    for line in (
-        "alias auto chmod clean count embedded exponential fix folder head host ip link lowercase manifest mapping",
-        "messages number output post prefix ramp random replicas root scheme setpriv sslmode stats uniform unique",
-        "unshare verify true false rounds meta mg me ma cpus never mn monotonic environment port loopback",
-        "check control cryptography driver end export fleet group init",
-        "install min null pip saturate sweeps up where everysec",
-        "ab accept acl al aof append as at avg b backlog bi bit block bo boot buff byte cache cgroup ci cpu cs csv",
-        "ctrl dask debug docker drop epoll et eviction failover fifo file fork free fsync gc get goodput half hash",
-        "heap hikari hit hits html http https huge hz id in io jit json jvm kernel key keys kill kneedle lag latency",
-        "list log loglevel loop lua maven maxmemory md memory miss mix ms mtt nfs node none notice ns offset ok on",
-        "oom open os overcommit p page pages pem per ping png pool ps queue r ram rate rb read redo replica resp",
-        "retry rps run seccomp seed sentinel set sets si sigterm sla slow so sock sql ssl st stderr stdin stdout",
-        "steal stream svg swpd sy system tcp tls tomcat tps trace",
-        "ttl tty udp uri url us user utf val vmstat vu vuser",
-        "vusers wa wait wal worker workers write wrk yaml zipf",
-    )
-    for word in line.split()
-)
-"""Terms of the field that are written so in Korean."""
-
-
-_CODE = re.compile(
-    r"`[^`]*`|'[^']*'|\$?\{[^{}]*\}|\{\{|\}\}|--?[\w-]+|[\w./*-]*[./_:=@<>\\-][\w./*:=-]*|\b[\w-]*[A-Z0-9][\w-]*\b"
-)
-"""What is code: in quotes, an option, a path, a name with a capital or a digit."""
 
 
 @cache
@@ -59,8 +37,11 @@ def texts() -> ModuleType:
 
 
 @cache
-def entries() -> dict[str, Any]:
-    return {one.id if isinstance(one.id, str) else one.id[0]: one for one in _catalogue() if one.id}
+def entries() -> dict[tuple[str, str], Any]:
+    """Context and text -> the entry."""
+    return {
+        (one.context or "", one.id if isinstance(one.id, str) else one.id[0]): one for one in _catalogue() if one.id
+    }
 
 
 def _catalogue() -> Any:
@@ -114,24 +95,11 @@ def test_no_english_but_names_code_and_terms() -> None:
     """Words that are in the English as names, options, code or in capitals stay; others have to be terms."""
     wrong = {}
     for one in entries().values():
-        said = _CODE.sub(" ", korean(one))
-        words = {word.lower() for word in re.findall(r"[a-z]{2,}", said)} - KNOWN - NAMES
+        shown = CODE.sub(" ", korean(one))
+        words = {word.lower() for word in re.findall(r"[a-z]{2,}", shown)} - KNOWN - NAMES - IN_COMMANDS
         if words:
             wrong[korean(one)] = sorted(words)
     assert wrong == {}
-
-
-NAMES = frozenset(
-    word
-    for line in (
-        "agent always any baseline capacity closed compare default disable doctor fsyncs hget history hits hset httpd",
-        "fetch git incr ioredis",
-        "java jedis kubernetes lettuce limit linux list loadstone local lpush lrange madvise mariadb max memcached",
-        "monitor mset native nest never no objective ping prometheus python redis remote report rewrite rpush sadd",
-        "scheduler serve show shuf spring table sh thp transparent valkey yes zadd",
-    )
-    for word in line.split()
-)
 
 
 @pytest.mark.parametrize("words", [["--lang", "ko", "--help"], ["redis", "--help", "--lang=ko"]])
@@ -141,3 +109,29 @@ def test_the_help_speaks_korean(words: list[str]) -> None:
     ).stdout
     assert said.startswith("사용법: loadstone")
     assert not re.search(r"[a-z]{3,} [a-z]{3,} [a-z]{3,} [a-z]{3,}", said.replace("loadstone redis", "")), "English"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("format: 1\nfactors: {a: {levels: [1, 2], titel: x}}", "factors.a.titel: 없는 키입니다. 혹시 'title'인가요?"),
+        ("format: 1\nname: x", "question: 빠졌습니다"),
+        ("format: 2", "format: '2'는 쓸 수 없는 값입니다. 쓸 수 있는 값: 1"),
+        ("name: [x]", "name: 목록은 문자열이 아닙니다. 따옴표로 감싸세요"),
+        ("a: 1\na: 2", "키가 두 번 나옵니다(처음은 1행)"),
+    ],
+)
+def test_what_is_wrong_with_an_experiment_is_said_in_korean(text: str, expected: str) -> None:
+    with pytest.raises(UserError) as raised, speaking("ko"):
+        load_experiment(text)
+    with speaking("ko"):
+        assert expected in in_language(raised.value)
+    assert not re.search("[가-힣]", str(raised.value)), "what is recorded is English"
+
+
+def test_the_facts_of_a_machine_are_said_in_korean() -> None:
+    fact = Fact("CPU steal", said("{percent:.2f} % since the start", percent=9.5), "warn", said("not installed"))
+    assert fact.lines == ["warn  CPU steal                9.50 % since the start", f"{'':<30} not installed"]
+    with speaking("ko"):
+        assert fact.lines == ["주의  CPU 뺏김(steal)          부팅 이후 9.50 %", f"{'':<30} 설치되지 않음"]
+        assert english_in("\n".join(fact.lines), frozenset()) == []

@@ -14,7 +14,18 @@ from pydantic import TypeAdapter
 
 from loadstone import cli, language, terminal
 from loadstone.errors import UserError
-from loadstone.language import _, in_language, of_locale, of_request, po_file, read_po, said, several, speaking
+from loadstone.language import (
+    _,
+    in_language,
+    of_author,
+    of_locale,
+    of_request,
+    po_file,
+    read_po,
+    said,
+    several,
+    speaking,
+)
 
 PO = """
 msgid ""
@@ -134,6 +145,29 @@ def test_the_option_may_stand_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
             cli._choose_language()
 
 
+@pytest.mark.parametrize(
+    ("english", "korean"),
+    [
+        ("set, 1 kB, 8 workers", "set, 1 kB, 워커 8개"),
+        ("client lettuce", "클라이언트 lettuce"),
+        ("string against json, 1 worker", "json 대비 string, 워커 1개"),
+        ("remote against local x 2 replicas", "local 대비 remote x 레플리카 2개"),
+        ("Is valkey faster than redis under get, set?", "get, set 부하에서 valkey가 redis보다 빠른가?"),
+        ("How fast is an embedded Redis under get?", "get 부하에서 내장 Redis는 얼마나 빠른가?"),
+        ("Does the append-only file make SET slower?", "AOF를 켜면 SET이 느려지는가?"),
+        # Somebody else's words stay as they are.
+        ("Is a small document read faster than a large one?", "Is a small document read faster than a large one?"),
+        ("set, large documents", "set, large documents"),
+        ("8 apples", "8 apples"),
+        ("워커 8개, 8 workers", "워커 8개, 8 workers"),
+    ],
+)
+def test_what_experiments_say_is_known_by_its_text_or_its_template(english: str, korean: str) -> None:
+    assert of_author(english) == english
+    with speaking("ko"):
+        assert of_author(english) == korean
+
+
 def test_our_reader_and_babel_read_the_same() -> None:
     content = po_file("ko").read_bytes()
     catalogue = read_by_babel(io.BytesIO(content), locale="ko")
@@ -141,5 +175,6 @@ def test_our_reader_and_babel_read_the_same() -> None:
     for one in catalogue:
         string = one.string[0] if isinstance(one.string, tuple) else one.string
         if one.id and string and not one.fuzzy:
-            expected[one.id[0] if isinstance(one.id, tuple) else one.id] = string
+            context = f"{one.context}\x04" if one.context else ""
+            expected[context + (one.id[0] if isinstance(one.id, tuple) else one.id)] = string
     assert read_po(content.decode()) == expected

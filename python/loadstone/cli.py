@@ -35,7 +35,7 @@ from loadstone.commands.saturate_command import saturate_app
 from loadstone.commands.self_test_command import self_test_command
 from loadstone.commands.serve_command import serve_command
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.language import in_language, said, translated
+from loadstone.language import _, in_language, of_author, said
 from loadstone.options import (
     EXPERIMENT,
     MEASURES,
@@ -74,7 +74,7 @@ app.add_typer(gate_app, name="gate")
 
 COMPLETING = "_LOADSTONE_COMPLETE"
 """The variable by which a shell asks how a command line may go on."""
-MISSING = "Missing argument 'EXPERIMENT|FILE.yaml'"
+MISSING = said("Missing argument '{argument}'", argument="EXPERIMENT|FILE.yaml")
 WORD_MAX, LINE_MAX = 400, 2000
 """Characters of a message: paths and lists of choices are shorter."""
 RUN = "RUN"
@@ -131,9 +131,9 @@ def list_command() -> None:
     """List the built-in experiments, a line each."""
     from loadstone.spec.built_in import questions
 
-    _print([f"{name:<20} {translated(question)}" for name, question in questions()])
+    _print([f"{name:<20} {of_author(question)}" for name, question in questions()])
     if sys.stdout.isatty():  # a program that reads the list gets a line an experiment
-        _print([f"try one: {own_command()} run NAME --quick"])
+        _print([_("try one: {command} run NAME --quick", command=own_command())])
 
 
 @command(app, "show")
@@ -153,7 +153,7 @@ def show(
     _print([described, ""])
     for line in acts:
         terminal.evidence(line, result=True)
-    _print(["", f"try it: {own_command()} run {shlex.quote(experiment)} --quick"])
+    _print(["", _("try it: {command}", command=f"{own_command()} run {shlex.quote(experiment)} --quick")])
 
 
 @command(app, "init")
@@ -165,7 +165,8 @@ def init(
     from loadstone.init import write_experiment
 
     write_experiment(file)
-    _print([f"written: {file}", f"try it: {own_command()} run {shlex.quote(str(file))} --quick"])
+    command = f"{own_command()} run {shlex.quote(str(file))} --quick"
+    _print([_("written: {file}", file=file), _("try it: {command}", command=command)])
 
 
 @command(app, "run")
@@ -290,9 +291,9 @@ def runs_command(
 
     runs = list_runs(folder, find, archived=archived)
     if not runs and find:
-        terminal.remark(f"no run in {folder} has all of: {find}")
+        terminal.remark(said("no run in {folder} has all of: {find}", folder=folder, find=find))
     elif not runs:
-        terminal.remark(f"there is no run in {folder}; `loadstone run EXPERIMENT` makes one")
+        terminal.remark(said("there is no run in {folder}; `loadstone run EXPERIMENT` makes one", folder=folder))
     _print(run_lines(runs, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
 
 
@@ -447,7 +448,13 @@ def _go_on(folder: Path | None, *, trust: bool) -> None:
     given = [word for word in sys.argv[sys.argv.index("run") + 1 :] if word != "--trust"]
     words_are_of_folder(trusted=trust, files_sent=files_sent(command_of(folder, given)))
     for option in written_by(folder, given):
-        terminal.remark(f"--resume {folder}: {option} is not taken from there; give it again to have it written")
+        terminal.remark(
+            said(
+                "--resume {folder}: {option} is not taken from there; give it again to have it written",
+                folder=folder,
+                option=option,
+            )
+        )
     # Last, so that `latest` is not looked for again, where the command's own `--out` or another folder would answer.
     words = [*command_of(folder, given), *given, "--resume", str(folder)]
     status = in_readers_language(app)(words, prog_name="loadstone", standalone_mode=False)

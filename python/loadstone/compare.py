@@ -146,10 +146,10 @@ def _metric(text: str | None) -> str | None:
     if metric not in METRICS:
         raise UserError(
             said(
-                "--metric {text}: there is no such metric to compare; {text2}write for example goodput, p99 or "
+                "--metric {text}: there is no such metric to compare; {hint}write for example goodput, p99 or "
                 "service_ns.p50",
                 text=text,
-                text2=nearest(text, METRICS),
+                hint=nearest(text, METRICS),
             )
         )
     return metric
@@ -297,20 +297,20 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
         more = f", and {len(unlike) - _NAMED} more" if len(unlike) > _NAMED else ""
         raise UserError(
             said(
-                "{runs} and {runs2} are not of the same thing: {sentences_text}{more}; compare them all the same "
+                "{first} and {second} are not of the same thing: {differences}{more}; compare them all the same "
                 "with --across",
-                runs=options.runs[0],
-                runs2=options.runs[1],
-                sentences_text="; ".join(map(sentences.text, unlike[:_NAMED])),
+                first=options.runs[0],
+                second=options.runs[1],
+                differences="; ".join(map(sentences.text, unlike[:_NAMED])),
                 more=more,
             )
         )
     if not matches:
         raise UserError(
             said(
-                "{runs} and {runs2}: no condition was measured in both, in the same group",
-                runs=options.runs[0],
-                runs2=options.runs[1],
+                "{first} and {second}: no condition was measured in both, in the same group",
+                first=options.runs[0],
+                second=options.runs[1],
             )
         )
     named = list(zip(names, (a, b), strict=True))

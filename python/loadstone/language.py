@@ -8,6 +8,8 @@ Texts are whole sentences in English with figures by name; `locale/ko/LC_MESSAGE
     said("{option}: no such file", option="--data")      a text in English, as data, which can be said in another later
 
 What is recorded is data and stays in English: errors are `said`, and `in_language` says them where they are printed.
+What the authors of the studies wrote, and what levels are called (`8 workers`), is English in YAML: `of_author` looks
+it up where it is printed.
 """
 
 import contextlib
@@ -16,7 +18,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -31,6 +33,17 @@ _here: ContextVar[str | None] = ContextVar("language", default=None)
 _PO_PART = re.compile(r'^(msgctxt|msgid|msgid_plural|msgstr(?:\[0\])?) (".*")$|^(".*")$')
 _CONTEXT = "\x04"
 """Between context and text in a key, as gettext has it."""
+AUTHOR = "author"
+"""The context of what stands in the YAML of an experiment: questions, notes, claims; what levels are called."""
+_HANGUL = re.compile("[가-힣]")
+_FIGURES = {
+    "n": r"[<>~]?[\d,.]+",
+    "level": r"[\w.,+-]+(?: (?:k?B|MB|[mµ]?s|%))?",
+    "side": r"[\w.,:+%/-]+(?: [\w.,:+%/-]+)?",
+}
+"""What stands for a figure of an author's template, by its name without digits; any text for other names."""
+_LIST_MAX = 500
+"""Characters of a text up to which it may be a list of levels."""
 
 
 def language() -> str:
@@ -96,6 +109,36 @@ def several(n: int, one: str, many: str, /, **figures: Any) -> str:
 def marked(template: str) -> str:
     """The same text: marks one that is kept in English and translated where it is shown."""
     return template
+
+
+def authored(template: str, /, **figures: Any) -> str:
+    """A text of an experiment that a command makes, in English: where it is printed, `of_author` knows its template."""
+    return template.format(**figures)
+
+
+def of_author(text: Any) -> Any:
+    """What an experiment says, in the language of now: a text of our studies, or levels as rows name them.
+
+    A text of somebody else's experiment stays as it is.
+    """
+    if not isinstance(text, str) or not text or language() == ENGLISH:
+        return text
+    catalogue = _catalogue(language())
+    if (whole := catalogue.authored(text)) is not None:
+        return whole
+    if len(text) > _LIST_MAX or _HANGUL.search(text):
+        return text
+    for separator in (", ", " x "):
+        parts = text.split(separator)
+        known = [catalogue.authored(part) for part in parts]
+        if any(known):
+            return separator.join(korean or part for korean, part in zip(known, parts, strict=True))
+    return text
+
+
+def opened(sentence: str) -> str:
+    """A sentence with a large letter at its beginning, in a language that begins sentences so."""
+    return f"{sentence[:1].upper()}{sentence[1:]}" if language() == ENGLISH else sentence
 
 
 def finished(text: str) -> str:
@@ -199,6 +242,22 @@ class _Catalogue(gettext.NullTranslations):
         """The translation of a text; itself if there is none."""
         return self._texts.get(message) or message
 
+    def authored(self, text: str) -> str | None:
+        """The translation of what an author wrote, by the text itself or by a template that it follows."""
+        if known := self._texts.get(f"{AUTHOR}{_CONTEXT}{text}"):
+            return known
+        for pattern, template in self._templates:
+            if found := pattern.fullmatch(text):
+                figures = {name: of_author(value) for name, value in found.groupdict().items()}
+                return finished(template.format(**figures))
+        return None
+
+    @cached_property
+    def _templates(self) -> list[tuple[re.Pattern[str], str]]:
+        """Those with figures, as patterns: the longest first, since it says most of the text."""
+        known = ((key.partition(_CONTEXT)[2], text) for key, text in self._texts.items() if key.startswith(AUTHOR))
+        return [(_pattern(key), text) for key, text in sorted(known, key=lambda one: -len(one[0])) if "{" in key]
+
     def pgettext(self, context: str, message: str) -> str:
         """The same in a context."""
         return self._texts.get(f"{context}{_CONTEXT}{message}") or self.gettext(message)
@@ -206,6 +265,16 @@ class _Catalogue(gettext.NullTranslations):
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
         """The only form there is."""
         return self._texts.get(msgid1) or (msgid1 if n == 1 else msgid2)
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """What texts of a template look like."""
+    parts = []
+    for literal, name, _spec, _conversion in Formatter().parse(template):
+        parts.append(re.escape(literal))
+        if name is not None:
+            parts.append(f"(?P<{name}>{_FIGURES.get(name.rstrip('0123456789'), '.+')})")
+    return re.compile("".join(parts), re.DOTALL)
 
 
 @cache

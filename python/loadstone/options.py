@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from loadstone.errors import UserError
 from loadstone.fleet.spec import LostAgent
-from loadstone.language import said
+from loadstone.language import marked, said
 from loadstone.secrecy.text import HIDDEN
 
 if TYPE_CHECKING:
@@ -61,13 +61,17 @@ def whole(wrong: str, lowest: int, highest: int | None = None) -> Read:
         except ValueError:
             number = lowest - 1
         if number < lowest or (highest is not None and number > highest):
-            allowed = f"from {lowest} to {highest}" if highest is not None else f"from {lowest} on"
+            allowed = (
+                said("from {lowest} to {highest}", lowest=lowest, highest=highest)
+                if highest is not None
+                else said("from {lowest} on", lowest=lowest)
+            )
             raise UserError(
                 said(
                     "{option} {text}: {wrong}; write a number {allowed}",
                     option=option,
                     text=text,
-                    wrong=wrong,
+                    wrong=said(wrong),
                     allowed=allowed,
                 )
             )
@@ -90,7 +94,7 @@ def positive(wrong: str, most: float) -> Read:
                     "{option} {text}: {wrong}; write a number above 0, at most {most:g}",
                     option=option,
                     text=text,
-                    wrong=wrong,
+                    wrong=said(wrong),
                     most=most,
                 )
             )
@@ -114,11 +118,11 @@ def one_of(words: Sequence[str]) -> Read:
         if text not in words:
             raise UserError(
                 said(
-                    "{option} {text}: write {words} or {words2}",
+                    "{option} {text}: write {others} or {last}",
                     option=option,
                     text=text,
-                    words=", ".join(words[:-1]),
-                    words2=words[-1],
+                    others=", ".join(words[:-1]),
+                    last=words[-1],
                 )
             )
         return text
@@ -171,7 +175,7 @@ Threads = Annotated[
         metavar="NUMBER",
         help="Threads of the generator; without it as many as the CPUs allow.",
         panel=LOAD,
-        read=whole("not a number of threads", 1, 256),
+        read=whole(marked("not a number of threads"), 1, 256),
     ),
 ]
 Think = Annotated[
@@ -338,7 +342,7 @@ class RunOptions:
             metavar="NUMBER",
             help="Measure this number of blocks, and compare once at the end.",
             panel=LENGTH,
-            read=whole("not a number of blocks", 1, 1000),
+            read=whole(marked("not a number of blocks"), 1, 1000),
         ),
     ] = None
     """Of every group; None: the looks and the design decide."""
@@ -354,7 +358,7 @@ class RunOptions:
             metavar="NUMBER",
             help="Seed of the order, the keys and the documents; a fresh one if not given.",
             panel=LENGTH,
-            read=whole("not a seed", 0),
+            read=whole(marked("not a seed"), 0),
         ),
     ] = None
     """None: a fresh one, or on `resume` the folder's."""
@@ -377,7 +381,7 @@ class RunOptions:
             metavar="PORT",
             help="Offer live figures to Prometheus there.",
             panel=PLACE,
-            read=whole("not a port", 1, 65535),
+            read=whole(marked("not a port"), 1, 65535),
         ),
     ] = None
     fleet: Annotated[

@@ -142,7 +142,6 @@ def examine(console: Console) -> bool:
 
     facts = doctor.facts()
     for fact in facts:
-        console.print(f"{fact.verdict:<5} {fact.name:<24} {fact.value}", markup=False, soft_wrap=True)
-        if fact.remedy:
-            console.print(f"{'':<30} {fact.remedy}", markup=False, soft_wrap=True)
+        for line in fact.lines:
+            console.print(line, markup=False, soft_wrap=True)
     return all(fact.verdict == "ok" for fact in facts)

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from loadstone.language import _
+
 DECIMALS_MAX = 3
 TIMES_FROM_PERCENT = 200.0
 """From so much more on a ratio is said as a factor."""
@@ -57,15 +59,22 @@ def times_text(
     low: float | None = None,
     high: float | None = None,
     *,
-    what: str = "times",
+    as_fast: bool = False,
     excludes_none: bool = False,
 ) -> str:
-    """`14.7 times [13.1, 16.3]` from log ratios; `what` stands behind the factor, `excludes_none`: see `_ends_text`."""
+    """`14.7 times [13.1, 16.3]` from log ratios; `as_fast`: 14.7 times as fast; `excludes_none`: see `_ends_text`."""
     ends = [_factor(end) for end in (low, high) if end is not None]
     value = _factor(estimate)
     decimals = max(decimals_of(ends) if ends else 0, 0 if value >= 100 else 1)
-    figure = f"{decimal(value, decimals)} {what}"
+    times = decimal(value, decimals)
+    figure = _("{factor} times as fast", factor=times) if as_fast else _("{factor} times", factor=times)
     return f"{figure} {_ends_text(ends, decimals, none=1.0, excludes_none=excludes_none)}" if ends else figure
+
+
+def factor_text(log_ratio: float) -> str:
+    """How many times, without the word: `14.7`."""
+    value = _factor(log_ratio)
+    return decimal(value, 0 if value >= 100 else 1)
 
 
 def _ends_text(ends: Sequence[float], decimals: int, *, none: float = 0.0, excludes_none: bool = False) -> str:

@@ -142,11 +142,11 @@ def server(name: str, settings: Mapping[str, Any]) -> "Server":
         told = f"{shown(kind)} is not known" if "kind" in settings else "is missing"
         raise UserError(
             said(
-                "servers.{name}.kind: {told}; {kind}known kinds: {servers}",
+                "servers.{name}.kind: {problem}; {hint}known kinds: {kinds}",
                 name=name,
-                told=told,
-                kind=nearest(str(kind), SERVERS),
-                servers=listed(SERVERS),
+                problem=told,
+                hint=nearest(str(kind), SERVERS),
+                kinds=listed(SERVERS),
             )
         )
     try:

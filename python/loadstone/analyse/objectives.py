@@ -174,9 +174,9 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
         told = f"has the unit '{unit}'" if unit else "has no unit"
         raise UserError(
             said(
-                "--fail-if '{text}': the value {told}; units here are {known}, for example '{example}'",
+                "--fail-if '{text}': the value {problem}; units here are {known}, for example '{example}'",
                 text=text,
-                told=told,
+                problem=told,
                 known=known,
                 example=example,
             )

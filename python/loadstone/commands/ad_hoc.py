@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from loadstone.commands.load import Load, RateLevel
 from loadstone.commands.operations import Fields, LoadRow
 from loadstone.commands.targets import OTHER, SERVER, SUBJECT
+from loadstone.language import authored
 from loadstone.plan.drive_plan import SPIN_US
 from loadstone.secrecy.references import learn_environment
 from loadstone.spec.experiment import GATE_P99, GATE_RATE, TWIN, TWIN_LEVELS, Experiment
@@ -130,19 +131,19 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
     load = ad_hoc.load
     rates = () if capacity else load.rates
     names = [row.name for row in ad_hoc.rows]
-    factors: Fields = {FACTOR: {"title": "Operation", "levels": names}}
+    factors: Fields = {FACTOR: {"title": authored("Operation"), "levels": names}}
     vary: Fields = {FACTOR: names}
     if ad_hoc.compares:
         labels = [target.label for target in ad_hoc.targets]
-        factors[TARGET_FACTOR] = {"title": "Target", "levels": labels}
+        factors[TARGET_FACTOR] = {"title": authored("Target"), "levels": labels}
         vary = {TARGET_FACTOR: labels, **vary}
     if ad_hoc.gate is not None and ad_hoc.gate.twin:
         factors[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
     if rates:
         labels = [rate.label for rate in rates]
-        factors[RATE_FACTOR] = {"title": "Rate", "levels": labels}
+        factors[RATE_FACTOR] = {"title": authored("Rate"), "levels": labels}
         vary[RATE_FACTOR] = labels
-    table = {"name": "results", "title": "Results", "vary": vary, "columns": list(ad_hoc.columns)}
+    table = {"name": "results", "title": authored("Results"), "vary": vary, "columns": list(ad_hoc.columns)}
     experiment: Fields = {
         "format": 1,
         "name": ad_hoc.command,
@@ -313,7 +314,7 @@ def _comparison(ad_hoc: AdHoc) -> Fields:
         at[RATE_FACTOR] = [rate.label for rate in ad_hoc.load.rates]
     comparison: Fields = {
         "name": "against",
-        "question": f"Is {b.label} faster than {a.label}{ad_hoc.load.compared_by}?",
+        "question": ad_hoc.load.faster(b.label, a.label),
         "between": TARGET_FACTOR,
         "levels": [b.label, a.label],
         "baseline": a.label,

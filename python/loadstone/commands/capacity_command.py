@@ -312,11 +312,11 @@ def _of_parts(
         if name not in parts:
             raise UserError(
                 said(
-                    "{option} {text}: '{name}' is no part; {name2}parts are: {parts}",
+                    "{option} {text}: '{name}' is no part; {hint}parts are: {parts}",
                     option=option,
                     text=text[:60],
                     name=name,
-                    name2=nearest(name, parts),
+                    hint=nearest(name, parts),
                     parts=listed(parts),
                 )
             )

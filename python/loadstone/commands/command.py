@@ -21,6 +21,7 @@ from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 from loadstone.errors import UserError
+from loadstone.language import Said, marked, said
 from loadstone.options import PANELS, Option
 
 Function = Callable[..., None]
@@ -159,13 +160,13 @@ class Command(TyperCommand):
         refused = self._peers.refused
         for word in args:  # hey's long options with one dash, which would be read as a short one and its value
             if len(word) > 2 and word[0] == "-" != word[1] and word in refused:
-                raise UserError(f"{word}: {refused[word]}")
+                raise UserError(said("{option}: {why}", option=word, why=refused[word]))
         try:
             return super().parse_args(ctx, args)
         except TyperException as error:
             name = getattr(error, "option_name", "")
             if name in refused:
-                raise UserError(f"{name}: {refused[name]}") from None
+                raise UserError(said("{option}: {why}", option=name, why=refused[name])) from None
             raise
         except UserError as error:
             self._name_as_typed(ctx, error)
@@ -190,12 +191,15 @@ class Command(TyperCommand):
     def _name_as_typed(self, ctx: Any, error: UserError) -> None:
         """Makes an error name the options that it begins with as the user wrote them."""
         typed = _typed(ctx.meta["typed"], [parameter.opts for parameter in self.params])
-        head = _HEAD.match(str(error))
-        if head is not None:
-            renamed = ", ".join(typed.get(name, name) for name in head[0].split(", "))
-            if renamed == head[0]:
-                return  # as it is, so that it can be said in any language
-            error.args = (f"{renamed}{str(error)[head.end() :]}", *error.args[1:])
+
+        def renamed(text: str) -> str:
+            head = _HEAD.match(text)
+            if head is None:
+                return text
+            return f"{', '.join(typed.get(name, name) for name in head[0].split(', '))}{text[head.end() :]}"
+
+        text = error.args[0] if error.args else ""
+        error.args = (text.changed(renamed) if isinstance(text, Said) else renamed(str(error)), *error.args[1:])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments first, and what names no group last."""
@@ -233,21 +237,57 @@ def _typed(words: Sequence[str], options: Iterable[Sequence[str]]) -> dict[str, 
     return typed
 
 
-EXAMPLES = {"URL": "for example http://127.0.0.1:8080/", "RUN": "`latest` is the newest"}
+EXAMPLES = {"URL": said("for example http://127.0.0.1:8080/"), "RUN": said("`latest` is the newest")}
 """Of arguments that a newcomer leaves out."""
+_PARSER_SAYS = tuple(
+    (re.compile(pattern, re.DOTALL), template)
+    for pattern, template in (
+        (r"No such option: (?P<option>\S+)", marked("No such option: {option}")),
+        (
+            r"No such command '(?P<command>.*)'\. Did you mean '(?P<near>.*)'\?",
+            marked("No such command '{command}'. Did you mean '{near}'?"),
+        ),
+        (r"No such command '(?P<command>.*)'", marked("No such command '{command}'")),
+        (r"Missing argument '(?P<argument>.*)'", marked("Missing argument '{argument}'")),
+        (r"Missing option '(?P<option>.*)'", marked("Missing option '{option}'")),
+        (r"Option '(?P<option>.*)' requires an argument", marked("Option '{option}' requires an argument")),
+        (r"Option '(?P<option>.*)' does not take a value", marked("Option '{option}' does not take a value")),
+        (r"Got unexpected extra argument \((?P<word>.*)\)", marked("Got unexpected extra argument ({word})")),
+        (r"Got unexpected extra arguments \((?P<words>.*)\)", marked("Got unexpected extra arguments ({words})")),
+        (r"Invalid value for '(?P<option>.*?)': (?P<why>.*)", marked("Invalid value for '{option}': {why}")),
+    )
+)
+"""What the library that reads command lines says, as sentences that can be said in another language."""
 
 
 def usage_error(error: TyperException) -> str:
     """What is wrong with a command line as one line, with what helps."""
-    said = error.format_message().removesuffix(".").replace("Value error, ", "")
+    text = error.format_message().removesuffix(".").replace("Value error, ", "")
+    wrong = _as_said(text)
     context: Any = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "loadstone COMMAND")
     if near := getattr(error, "possibilities", None):
-        return f"{error.message}; did you mean {near[0]}? `{command} --help` lists the options"
+        return said(
+            "{wrong}; did you mean {near}? `{command} --help` lists the options",
+            wrong=_as_said(error.message),
+            near=near[0],
+            command=command,
+        )
     parameter: Any = getattr(error, "param", None)
-    if said.startswith("Missing argument") and parameter is not None:
+    if text.startswith("Missing argument") and parameter is not None:
         form = parameter.metavar or parameter.name.upper()
-        example = f", {EXAMPLES[form.split()[0]]}" if form.split()[0] in EXAMPLES else ""
-        return f"{said}: write `{command} {form}`{example}"
-    lists = "the commands" if "command" in said else "what it takes"
-    return f"{said}{'' if said.endswith('?') else ';'} `{command} --help` lists {lists}"
+        figures = {"wrong": wrong, "command": command, "form": form}
+        if example := EXAMPLES.get(form.split()[0]):
+            return said("{wrong}: write `{command} {form}`, {example}", **figures, example=example)
+        return said("{wrong}: write `{command} {form}`", **figures)
+    end = "" if text.endswith("?") else said(";")
+    if "command" in text:
+        return said("{wrong}{end} `{command} --help` lists the commands", wrong=wrong, end=end, command=command)
+    return said("{wrong}{end} `{command} --help` lists what it takes", wrong=wrong, end=end, command=command)
+
+
+def _as_said(text: str) -> str:
+    for pattern, template in _PARSER_SAYS:
+        if found := pattern.fullmatch(text):
+            return said(template, **found.groupdict())
+    return text

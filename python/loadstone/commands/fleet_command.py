@@ -20,7 +20,7 @@ from loadstone.errors import DriveFailed, UserError
 from loadstone.fleet import certificates
 from loadstone.fleet.certificates import Credential
 from loadstone.fleet.spec import PORT, FleetSpec, read_fleet
-from loadstone.language import said
+from loadstone.language import marked, said
 from loadstone.options import Option, whole
 
 fleet_app = typer.Typer(
@@ -76,7 +76,7 @@ def certificates_command(
             "--days",
             metavar="N",
             help=f"How long they are good, at most {certificates.DAYS_MAX}.",
-            read=whole("not a number of days", 1, certificates.DAYS_MAX),
+            read=whole(marked("not a number of days"), 1, certificates.DAYS_MAX),
         ),
     ] = certificates.DAYS,
 ) -> None:
@@ -280,9 +280,7 @@ def doctor_command(*, fleet: Fleet, folder: Folder = None) -> None:
             _print(f"{member.role} {member.name} ({member.host})")
             for fact in examined(cluster, member, root=cluster.identities[member.name].root):
                 good = good and fact.verdict == "ok"
-                _print(f"{fact.verdict:<5} {fact.name:<24} {fact.value}")
-                if fact.remedy:
-                    _print(f"{'':<30} {fact.remedy}")
+                _print("\n".join(fact.lines))
     finally:
         cluster.close()
     if not good:

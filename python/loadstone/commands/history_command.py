@@ -13,7 +13,7 @@ from loadstone import terminal
 from loadstone.bounds.describing import describing
 from loadstone.commands.command import Takes
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import marked, said
 from loadstone.options import EXPERIMENT, LENGTH, PARTS, PLACE, RESULTS, Option, RunOptions, require_file, whole
 from loadstone.runs import RUNS
 
@@ -45,7 +45,7 @@ def history_command(
             metavar="NUMBER",
             help="So many runs.",
             panel=EXPERIMENT,
-            read=whole("not a number of runs", 1, 10_000),
+            read=whole(marked("not a number of runs"), 1, 10_000),
         ),
     ] = NEWEST,
     svg: Annotated[
@@ -85,7 +85,7 @@ def history_command(
     with describing():
         history = history_asked(runs, name, condition, metric, newest)
     if not history.runs and not confirm:
-        terminal.remark(f"there is no run in {runs}; `loadstone run EXPERIMENT` makes one")
+        terminal.remark(said("there is no run in {folder}; `loadstone run EXPERIMENT` makes one", folder=runs))
     if csv is not None:
         from loadstone.report.history import csv_text
 

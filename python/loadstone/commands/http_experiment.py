@@ -7,6 +7,7 @@ from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load
 from loadstone.commands.operations import Fields, LoadRow, http_operations
 from loadstone.commands.targets import OTHER, SUBJECT, address, at, http_target
+from loadstone.language import authored
 from loadstone.secrecy.references import learn_options
 
 COLUMNS = ("goodput", "interval", "p50", "p95", "p99", "p999", "max", "errors", "app_cpu", "held_back")
@@ -23,13 +24,14 @@ def http_ad_hoc(url: str, work: HttpWork, load: Load) -> AdHoc:
     targets: tuple[Target, ...]
     if against is None:
         targets = (replace(first, rows=()),)
-        question = f"How fast is the service {at(url)} under {row.name}?"
+        what = authored("the service {at}", at=at(url))
+        question = authored("How fast is {what} under {under}?", what=what, under=row.name)
     else:
         other = _target(against, OTHER, work)
         label = f"{other.label} (B)" if other.label == first.label else other.label
         same = tuple(LoadRow(row.name, theirs.operations) for theirs in other.rows)
         targets = (first, replace(other, label=label, rows=same))
-        question = f"Is {label} faster than {first.label} under {row.name}{load.compared_by}?"
+        question = load.faster(label, first.label, row.name)
     return AdHoc(
         command="http",
         question=question,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import marked, said
 from loadstone.options import REQUESTS, Option, whole
 
 
@@ -56,7 +56,7 @@ class HttpWork:
             metavar="NUMBER",
             help="How many {number} there are.",
             panel=REQUESTS,
-            read=whole("not a number", 1, 1_000_000_000),
+            read=whole(marked("not a number"), 1, 1_000_000_000),
         ),
     ] = 1000
 

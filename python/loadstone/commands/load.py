@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import authored, marked, said
 from loadstone.options import (
     LENGTH,
     LOAD,
@@ -150,7 +150,7 @@ class Load:
             metavar="NUMBER",
             help=f"Connections of all threads together; each has one user, who waits for the reply ({CONNECTIONS}).",
             panel=LOAD,
-            read=whole("not a number of connections", 1, 65_536),
+            read=whole(marked("not a number of connections"), 1, 65_536),
         ),
     ] = None
     requests: Annotated[
@@ -161,7 +161,7 @@ class Load:
             metavar="NUMBER",
             help="Exactly so many requests of each operation, of all connections together, in the place of a time.",
             panel=LENGTH,
-            read=whole("not a number of requests", 1, 10**12),
+            read=whole(marked("not a number of requests"), 1, 10**12),
         ),
     ] = None
     measure_s: Annotated[
@@ -191,7 +191,7 @@ class Load:
             metavar="NUMBER",
             help="Measure each so often; from 6 on there is an interval. With --against: so many blocks.",
             panel=LENGTH,
-            read=whole("not a number of repeats", 1, 1000),
+            read=whole(marked("not a number of repeats"), 1, 1000),
         ),
     ] = None
     total_rate_per_s: Annotated[
@@ -213,7 +213,7 @@ class Load:
             metavar="RATE",
             help="As --rate, of each connection.",
             panel=LOAD,
-            read=positive("not a rate", 1e9),
+            read=positive(marked("not a rate"), 1e9),
         ),
     ] = None
     rates: Annotated[
@@ -294,14 +294,28 @@ class Load:
         """Whether full speed is measured first."""
         return any(level.share is not None for level in self.rates)
 
-    @property
-    def compared_by(self) -> str:
-        """What decides a comparison, as the end of its question; empty for rates at full speed."""
+    def faster(self, b: str, a: str, under: str = "") -> str:
+        """The question of a comparison, with what decides it where that is not the rate at full speed."""
+        names = {"side": b, "side2": a, "under": under, "rate": f"{self.rate_per_s or 0:,.0f}"}
         if self.rates:
-            return ", by the P99 of the response time at equal rates"
-        if self.rate_per_s is not None:
-            return f", by the P99 of the response time at {self.rate_per_s:,.0f} requests a second"
-        return ""
+            if not under:
+                return authored(
+                    "Is {side} faster than {side2}, by the P99 of the response time at equal rates?", **names
+                )
+            return authored(
+                "Is {side} faster than {side2} under {under}, by the P99 of the response time at equal rates?", **names
+            )
+        if self.rate_per_s is None:
+            either = authored("Is {side} faster than {side2}?", **names)
+            return authored("Is {side} faster than {side2} under {under}?", **names) if under else either
+        if not under:
+            return authored(
+                "Is {side} faster than {side2}, by the P99 of the response time at {rate} requests a second?", **names
+            )
+        return authored(
+            "Is {side} faster than {side2} under {under}, by the P99 of the response time at {rate} requests a second?",
+            **names,
+        )
 
     @property
     def blocks(self) -> int:

@@ -90,10 +90,10 @@ def redis_row(command: str, load: str | None) -> LoadRow:
     if " " not in text:
         raise UserError(
             said(
-                "--command '{text}': no such command; {text2}known are: {known}; or write a whole command in "
+                "--command '{text}': no such command; {hint}known are: {known}; or write a whole command in "
                 "quotes, for example 'GETRANGE {{key}} 0 9'",
                 text=text,
-                text2=nearest(text.lower(), KNOWN),
+                hint=nearest(text.lower(), KNOWN),
                 known=listed(KNOWN),
             )
         )
@@ -114,7 +114,7 @@ def size_bytes(option: str, text: str) -> int:
     try:
         size = int(parse(text if not text.isdecimal() else f"{text} B", BYTES))
     except ValueError as error:
-        raise UserError(f"{option} {text}: {error}") from None
+        raise UserError(said("{option} {text}: {error}", option=option, text=text, error=error)) from None
     if size > PAYLOAD_MAX_BYTES:
         raise UserError(
             said(

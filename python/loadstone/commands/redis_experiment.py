@@ -23,7 +23,7 @@ from loadstone.commands.redis_replay import replay_of, with_replay
 from loadstone.commands.redis_rows import payload_bytes, redis_rows
 from loadstone.commands.targets import OTHER, READ_FROM, SERVER, address, at, names_cluster, redis_server
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import authored, said
 from loadstone.options import given
 from loadstone.plan.operations import MESSAGE, MESSAGE_LEAST_BYTES
 
@@ -86,12 +86,20 @@ class Receiving:
         receivers = {"kind": self.kind, "connections": self.connections}
         return {"receivers": receivers, "documents": {"payload_bytes": self.message_bytes}}
 
-    @property
-    def question(self) -> str:
-        """Behind the name of the server."""
+    def question(self, what: str) -> str:
+        """Of a server, as it is called."""
+        figures = {"what": what, "connections": self.connections, "channels": self.channels}
         if self.kind == "subscribe":
-            return f"deliver to {self.connections} subscribers of {self.channels} channels, and how late?"
-        return f"hand to {self.connections} consumers of {self.channels} streams, and how late?"
+            return authored(
+                "How many messages a second does {what} deliver to {connections} subscribers of {channels} channels, "
+                "and how late?",
+                **figures,
+            )
+        return authored(
+            "How many messages a second does {what} hand to {connections} consumers of {channels} streams, "
+            "and how late?",
+            **figures,
+        )
 
 
 @dataclass(frozen=True)
@@ -216,16 +224,24 @@ def _label(url: str | None) -> str:
 def _question(asked: RedisAsked, rows: tuple[LoadRow, ...], targets: tuple[Target, ...], load: Load) -> str:
     under = ", ".join(row.name for row in rows)
     if len(targets) > 1:
-        return f"Is {targets[1].label} faster than {targets[0].label} under {under}{load.compared_by}?"
-    kind = "Redis Cluster" if asked.address.cluster else "Redis"
-    started = "a Redis Cluster" if asked.address.cluster else "an embedded Redis"
-    started = started if asked.address.read_from == PRIMARY else "an embedded Redis with a replica"
-    return f"How fast is {f'the {kind} {at(asked.url)}' if asked.url else started} under {under}?"
+        return load.faster(targets[1].label, targets[0].label, under)
+    return authored("How fast is {what} under {under}?", what=_what(asked), under=under)
+
+
+def _what(asked: RedisAsked) -> str:
+    """The server as a question calls it."""
+    if asked.url is not None and asked.address.cluster:
+        return authored("the Redis Cluster {at}", at=at(asked.url))
+    if asked.url is not None:
+        return authored("the Redis {at}", at=at(asked.url))
+    if asked.address.read_from != PRIMARY:
+        return authored("an embedded Redis with a replica")
+    return authored("a Redis Cluster") if asked.address.cluster else authored("an embedded Redis")
 
 
 def _received(asked: RedisAsked, receiving: Receiving) -> str:
-    server = "an embedded Redis" if asked.url is None else f"the Redis {at(asked.url)}"
-    return f"How many messages a second does {server} {receiving.question}"
+    what = authored("an embedded Redis") if asked.url is None else authored("the Redis {at}", at=at(asked.url))
+    return receiving.question(what)
 
 
 def receiving_of(receivers: Receivers, size: str, given: Sequence[str]) -> Receiving | None:

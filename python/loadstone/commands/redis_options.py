@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import marked, said
 from loadstone.options import LOAD, PARTS, REQUESTS, Option, positive, whole
 
 PRIMARY = "primary"
@@ -31,7 +31,7 @@ Keys = Annotated[
         metavar="NUMBER",
         help=f"How many keys there are ({KEYS}; with --documents one for each).",
         panel=REQUESTS,
-        read=whole("not a number of keys", 1, 1_000_000_000),
+        read=whole(marked("not a number of keys"), 1, 1_000_000_000),
     ),
 ]
 Pipeline = Annotated[
@@ -42,7 +42,7 @@ Pipeline = Annotated[
         metavar="NUMBER",
         help="Requests that a connection sends at once.",
         panel=LOAD,
-        read=whole("not a pipeline depth", 1, 10_000),
+        read=whole(marked("not a pipeline depth"), 1, 10_000),
     ),
 ]
 
@@ -83,7 +83,12 @@ class Address:
     port: Annotated[
         int | None,
         Option(
-            "--port", ("-p",), metavar="PORT", help="Of --host (6379).", panel=PARTS, read=whole("not a port", 1, 65535)
+            "--port",
+            ("-p",),
+            metavar="PORT",
+            help="Of --host (6379).",
+            panel=PARTS,
+            read=whole(marked("not a port"), 1, 65535),
         ),
     ] = None
     uri: Annotated[str | None, Option("--uri", ("-u",), metavar="URL", help="The same as URL.", panel=PARTS)] = None
@@ -164,7 +169,7 @@ class RedisWork:
             metavar="NUMBER",
             help="The weight of each --command, in their order. Repeatable.",
             panel=REQUESTS,
-            read=whole("not a weight", 1, 1_000_000),
+            read=whole(marked("not a weight"), 1, 1_000_000),
         ),
     ] = ()
     commands_file: Annotated[
@@ -236,7 +241,7 @@ class KeySpace:
             metavar="KEYS",
             help="Of the pattern G:G.",
             panel=REQUESTS,
-            read=positive("not a standard deviation", 1e9),
+            read=positive(marked("not a standard deviation"), 1e9),
         ),
     ] = None
     zipf: Annotated[
@@ -246,7 +251,7 @@ class KeySpace:
             metavar="EXPONENT",
             help="Some keys are used far more often than others, by Zipf's law, e.g. 0.99.",
             panel=REQUESTS,
-            read=positive("not an exponent", 9.99),
+            read=positive(marked("not an exponent"), 9.99),
         ),
     ] = None
 
@@ -285,7 +290,7 @@ class Receivers:
             metavar="NUMBER",
             help="In the place of -t: -c connections publish messages, so many subscribe; how late each message comes.",
             panel=REQUESTS,
-            read=whole("not a number of subscribers", 1, 65_536),
+            read=whole(marked("not a number of subscribers"), 1, 65_536),
         ),
     ] = None
     channels: Annotated[
@@ -295,7 +300,7 @@ class Receivers:
             metavar="NUMBER",
             help="Of --subscribers, who are spread evenly over them; each has one (1).",
             panel=REQUESTS,
-            read=whole("not a number of channels", 1, 65_536),
+            read=whole(marked("not a number of channels"), 1, 65_536),
         ),
     ] = None
     consumers: Annotated[
@@ -305,7 +310,7 @@ class Receivers:
             metavar="NUMBER",
             help="In the place of -t: entries are added to streams, and so many consumers of a group get them.",
             panel=REQUESTS,
-            read=whole("not a number of consumers", 1, 65_536),
+            read=whole(marked("not a number of consumers"), 1, 65_536),
         ),
     ] = None
     streams: Annotated[
@@ -315,7 +320,7 @@ class Receivers:
             metavar="NUMBER",
             help="Of --consumers, who are spread evenly over them; each reads one (1).",
             panel=REQUESTS,
-            read=whole("not a number of streams", 1, 65_536),
+            read=whole(marked("not a number of streams"), 1, 65_536),
         ),
     ] = None
 

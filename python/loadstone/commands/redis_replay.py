@@ -136,16 +136,16 @@ def replay_of(recording: Recording, load: Load, given: Sequence[str], *, of_a_cl
     for option in (option for option in given if option in _NOT_WITH):
         raise UserError(
             said(
-                "{option}, {option2}: the recording says what is sent, and when; leave one of them out",
+                "{option}, {other}: the recording says what is sent, and when; leave one of them out",
                 option=OPTION,
-                option2=option,
+                other=option,
             )
         )
     factor = _speed(recording.speed)
     try:
         recorded = recorded_load(path.resolve())
     except UserError as error:
-        raise UserError(f"{OPTION} {error}") from None
+        raise UserError(said("{option} {error}", option=OPTION, error=error)) from None
     if of_a_cluster and not recorded.number_in_a_cluster:
         (name, reason), count = max(recorded.not_in_a_cluster.items(), key=lambda one: one[1])
         raise UserError(

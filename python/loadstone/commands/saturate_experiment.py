@@ -12,7 +12,7 @@ from loadstone.commands.redis_options import Login
 from loadstone.commands.saturate_options import OneCommand, SearchOptions
 from loadstone.commands.targets import SERVER, SUBJECT, at, http_target, redis_server
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import authored, said
 from loadstone.options import given
 from loadstone.secrecy.references import learn_environment, learn_options
 from loadstone.spec.experiment import Experiment
@@ -41,8 +41,8 @@ def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, l
         raise UserError(said("{option}: is for a server of yours; add its URL, or leave it out", option=option))
     if row.modules:
         server["modules"] = list(row.modules)
-    what = "an embedded Redis" if url is None else f"the Redis {at(url)}"
-    data = _experiment("saturate-redis", f"Where does {what} saturate under {_args(row)}", search, workload)
+    what = authored("an embedded Redis") if url is None else authored("the Redis {at}", at=at(url))
+    data = _experiment("saturate-redis", what, _args(row), search, workload)
     return _resolved({**data, "servers": {SERVER: server}}, search)
 
 
@@ -58,21 +58,25 @@ def http_experiment(url: str, work: HttpWork, search: SearchOptions) -> Experime
         "operations": operations,
     }
     first = operations[0]["requests"][0]
-    under = f"{first['method']} {first['path']}{' and other requests' if len(operations) > 1 else ''}"
-    question = f"Where does the service {at(target.base)} saturate under {under}"
-    data = _experiment("saturate-http", question, search, workload)
+    under = f"{first['method']} {first['path']}"
+    if len(operations) > 1:
+        under = authored("{request} and other requests", request=under)
+    data = _experiment("saturate-http", authored("the service {at}", at=at(target.base)), under, search, workload)
     return _resolved({**data, "servers": {}, "subjects": {SUBJECT: {"url": target.base}}}, search)
 
 
-def _experiment(name: str, question: str, search: SearchOptions, workload: Fields) -> Fields:
+def _experiment(name: str, what: str, under: str, search: SearchOptions, workload: Fields) -> Fields:
     """What both have in common. The one condition is named by its operation."""
     level = "+".join(operation["name"] for operation in workload["operations"] if operation.get("weight", 1))
+    question = authored(
+        "Where does {what} saturate under {under}, and which part is the limit?", what=what, under=under
+    )
     return {
         "format": 1,
         "name": name,
-        "question": f"{' '.join(question.split())}, and which part is the limit?",
-        "factors": {FACTOR: {"title": "Operation", "levels": [level]}},
-        "tables": [{"name": "saturation", "title": "Saturation", "vary": {FACTOR: [level]}}],
+        "question": " ".join(question.split()),
+        "factors": {FACTOR: {"title": authored("Operation"), "levels": [level]}},
+        "tables": [{"name": "saturation", "title": authored("Saturation"), "vary": {FACTOR: [level]}}],
         "workload": {**_load(search), **workload, "threads": search.threads or "auto"},
     }
 

@@ -22,7 +22,9 @@ def serve_command(
     *,
     port: Annotated[
         int | None,
-        Option("--port", metavar="PORT", help="Default 8428; 0: a free one.", read=whole("not a port", 0, 65535)),
+        Option(
+            "--port", metavar="PORT", help="Default 8428; 0: a free one.", read=whole(marked("not a port"), 0, 65535)
+        ),
     ] = None,
     open_: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
     runs: Annotated[Path, Option("--runs", metavar="DIR", help="The folder of the runs.")] = RUNS,

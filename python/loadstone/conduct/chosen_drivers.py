@@ -56,10 +56,10 @@ def chosen_driver(word: str) -> ChosenDriver:
             known = listed(options) or "none"
             raise UserError(
                 said(
-                    "driver {manifest}: '{name}' is no option; {name2}it has: {known}",
-                    manifest=manifest.name,
+                    "driver {driver}: '{name}' is no option; {hint}it has: {known}",
+                    driver=manifest.name,
                     name=name,
-                    name2=nearest(name, options),
+                    hint=nearest(name, options),
                     known=known,
                 )
             )

@@ -14,6 +14,7 @@ from loadstone.deploy.processes.resource_limits import Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.system_packages import how_to_get
 from loadstone.errors import UserError
+from loadstone.language import marked, said
 from loadstone.machine.process_table import busy_programs
 from loadstone.own_build import engine_back_end
 
@@ -64,22 +65,28 @@ def _container() -> Fact | None:
         engine = "Kubernetes"
     if engine is None:
         return None
-    return Fact("container", f"{engine}; programs outside of it take CPU time too, and are not seen by name", "ok")
+    return Fact(
+        marked("container"),
+        said("{engine}; programs outside of it take CPU time too, and are not seen by name", engine=engine),
+        "ok",
+    )
 
 
 def _waits_by() -> Fact | None:
     """How the generator waits for replies, and what forbids io_uring, as the default seccomp profile of containers."""
     back_end = engine_back_end()
     if back_end == "io_uring" or platform.system() != "Linux":
-        return None if back_end is None else Fact("generator waits by", back_end, "ok")
-    value = f"{back_end}, not io_uring"
+        return None if back_end is None else Fact(marked("generator waits by"), back_end, "ok")
+    value = said("{back_end}, not io_uring", back_end=back_end)
     if (_read(PROC / "sys/kernel/io_uring_disabled") or "0") != "0":
-        remedy = "sysctl kernel.io_uring_disabled=0: its top rate is lower without, all figures hold"
+        remedy = said("sysctl kernel.io_uring_disabled=0: its top rate is lower without, all figures hold")
     elif is_filtered():
-        remedy = "--security-opt seccomp=PROFILE with io_uring allowed: its top rate is lower without, all figures hold"
+        remedy = said(
+            "--security-opt seccomp=PROFILE with io_uring allowed: its top rate is lower without, all figures hold"
+        )
     else:
-        remedy = "Linux 6.1 or newer: its top rate is lower without, all figures hold"
-    return Fact("generator waits by", value, "warn", remedy)
+        remedy = said("Linux 6.1 or newer: its top rate is lower without, all figures hold")
+    return Fact(marked("generator waits by"), value, "warn", remedy)
 
 
 def is_filtered() -> bool:
@@ -90,10 +97,16 @@ def is_filtered() -> bool:
 def _cpus() -> Fact:
     placement = place()
     online, usable = os.cpu_count() or 1, usable_cpus()
-    value = f"{online if usable == online else f'{usable} of {online}'} of {platform.machine()}; {placement.note}"
+    count = said("{usable} of {online}", usable=usable, online=online) if usable != online else f"{online}"
+    value = said("{count} of {machine}; {placement}", count=count, machine=platform.machine(), placement=placement.note)
     if placement.shared:
-        return Fact("CPUs", value, "warn", "give it two CPUs or more: servers and generator disturb each other on one")
-    return Fact("CPUs", value, "ok")
+        return Fact(
+            marked("CPUs"),
+            value,
+            "warn",
+            said("give it two CPUs or more: servers and generator disturb each other on one"),
+        )
+    return Fact(marked("CPUs"), value, "ok")
 
 
 def _cpu_quota() -> Fact | None:
@@ -106,12 +119,12 @@ def _cpu_quota() -> Fact | None:
         period = _read(SYS / "fs/cgroup/cpu/cpu.cfs_period_us") or "1"
     if quota in ("max", "-1"):
         return None
-    value = f"{int(quota) / int(period):.2f} CPU"
+    value = said("{cpus:.2f} CPU", cpus=int(quota) / int(period))
     return Fact(
-        "CPU limit (cgroup)",
+        marked("CPU limit (cgroup)"),
         value,
         "warn",
-        "raise the limit of the container: a throttled generator makes trials invalid",
+        said("raise the limit of the container: a throttled generator makes trials invalid"),
     )
 
 
@@ -121,8 +134,13 @@ def _governor() -> Fact | None:
         return None
     value = ", ".join(sorted(governors))
     if governors == {"performance"}:
-        return Fact("CPU governor", value, "ok")
-    return Fact("CPU governor", value, "warn", "cpupower frequency-set -g performance: the clock rate moves otherwise")
+        return Fact(marked("CPU governor"), value, "ok")
+    return Fact(
+        marked("CPU governor"),
+        value,
+        "warn",
+        said("cpupower frequency-set -g performance: the clock rate moves otherwise"),
+    )
 
 
 def _steal() -> Fact | None:
@@ -131,12 +149,15 @@ def _steal() -> Fact | None:
         return None
     times = [int(number) for number in text.split("\n", 1)[0].split()[1:9]]
     percent = 100 * times[7] / max(sum(times), 1)
-    value = f"{percent:.2f} % since the start"
+    value = said("{percent:.2f} % since the start", percent=percent)
     if percent > STEAL_LIMIT_PERCENT:
         return Fact(
-            "CPU steal", value, "warn", "the host gives this machine's time to others: use a less busy or dedicated one"
+            marked("CPU steal"),
+            value,
+            "warn",
+            said("the host gives this machine's time to others: use a less busy or dedicated one"),
         )
-    return Fact("CPU steal", value, "ok")
+    return Fact(marked("CPU steal"), value, "ok")
 
 
 def _busy() -> Fact | None:
@@ -146,11 +167,17 @@ def _busy() -> Fact | None:
         return None
     busy = [(name, cores) for name, cores in programs.items() if cores > BUSY_CORES]
     if not busy:
-        return Fact("other programs", f"none takes more than {BUSY_CORES:.0%} of a CPU now", "ok")
+        return Fact(
+            marked("other programs"),
+            said("none takes more than {share:.0%} of a CPU now", share=BUSY_CORES),
+            "ok",
+        )
     named = ", ".join(f"{name} {cores:.2f}" for name, cores in busy[:BUSY_SHOWN])
-    more = f" and {len(busy) - BUSY_SHOWN} more" if len(busy) > BUSY_SHOWN else ""
-    remedy = "end them or wait until they are done: what they take is missing from what is measured"
-    return Fact("other programs", f"use the CPUs now: {named} CPU{more}", "warn", remedy)
+    more = said(" and {count} more", count=len(busy) - BUSY_SHOWN) if len(busy) > BUSY_SHOWN else ""
+    remedy = said("end them or wait until they are done: what they take is missing from what is measured")
+    return Fact(
+        marked("other programs"), said("use the CPUs now: {named} CPU{more}", named=named, more=more), "warn", remedy
+    )
 
 
 def clock_source() -> Fact | None:
@@ -159,17 +186,19 @@ def clock_source() -> Fact | None:
     if value is None:
         return None
     if value in ("tsc", "kvm-clock", "arch_sys_counter"):
-        return Fact("clock source", value, "ok")
-    return Fact("clock source", value, "warn", "use tsc where the kernel offers it: reading this clock is slow")
+        return Fact(marked("clock source"), value, "ok")
+    return Fact(
+        marked("clock source"), value, "warn", said("use tsc where the kernel offers it: reading this clock is slow")
+    )
 
 
 def _open_files() -> Fact:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    value = f"{_limit(soft)} (may be raised to {_limit(hard)})"
+    value = said("{soft} (may be raised to {hard})", soft=_limit(soft), hard=_limit(hard))
     if soft != resource.RLIM_INFINITY and soft < FILES_NEEDED:
-        remedy = f"ulimit -n {FILES_NEEDED}, or more: each connection needs one on each side"
-        return Fact("open files", value, "warn", remedy)
-    return Fact("open files", value, "ok")
+        remedy = said("ulimit -n {files}, or more: each connection needs one on each side", files=FILES_NEEDED)
+        return Fact(marked("open files"), value, "warn", remedy)
+    return Fact(marked("open files"), value, "ok")
 
 
 def _limit(value: int) -> str:
@@ -181,7 +210,10 @@ def _somaxconn() -> Fact | None:
     if value is None:
         return None
     if int(value) < SOMAXCONN_NEEDED:
-        remedy = f"sysctl net.core.somaxconn={SOMAXCONN_NEEDED} or more: connections wait when many open at once"
+        remedy = said(
+            "sysctl net.core.somaxconn={connections} or more: connections wait when many open at once",
+            connections=SOMAXCONN_NEEDED,
+        )
         return Fact("somaxconn", value, "warn", remedy)
     return Fact("somaxconn", value, "ok")
 
@@ -191,9 +223,9 @@ def _overcommit() -> Fact | None:
     if value is None:
         return None
     if value != "1":
-        remedy = "sysctl vm.overcommit_memory=1: a fork for RDB or an AOF rewrite may fail when memory is short"
-        return Fact("memory overcommit", value, "warn", remedy)
-    return Fact("memory overcommit", value, "ok")
+        remedy = said("sysctl vm.overcommit_memory=1: a fork for RDB or an AOF rewrite may fail when memory is short")
+        return Fact(marked("memory overcommit"), value, "warn", remedy)
+    return Fact(marked("memory overcommit"), value, "ok")
 
 
 def _huge_pages() -> Fact | None:
@@ -203,9 +235,9 @@ def _huge_pages() -> Fact | None:
     chosen = re.search(r"\[(\w+)\]", text)
     value = chosen[1] if chosen else text
     if value == "always":
-        remedy = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: Redis stalls after a fork otherwise"
-        return Fact("transparent huge pages", value, "warn", remedy)
-    return Fact("transparent huge pages", value, "ok")
+        remedy = said("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: Redis stalls after a fork otherwise")
+        return Fact(marked("transparent huge pages"), value, "warn", remedy)
+    return Fact(marked("transparent huge pages"), value, "ok")
 
 
 def _swap() -> Fact | None:
@@ -215,8 +247,13 @@ def _swap() -> Fact | None:
     kib = {name: int(number) for name, number in re.findall(r"^(Swap\w+):\s+(\d+)", text, re.MULTILINE)}
     used = kib.get("SwapTotal", 0) - kib.get("SwapFree", 0)
     if used > 0:
-        return Fact("swap in use", f"{used // 1024} MiB", "warn", "free memory: a swapped server answers from the disk")
-    return Fact("swap in use", "none", "ok")
+        return Fact(
+            marked("swap in use"),
+            said("{used} MiB", used=used // 1024),
+            "warn",
+            said("free memory: a swapped server answers from the disk"),
+        )
+    return Fact(marked("swap in use"), said("none"), "ok")
 
 
 def _read(path: Path) -> str | None:
@@ -232,37 +269,51 @@ NODE_OLDEST = (20, 19)
 
 def java() -> Fact:
     """The JVM that would run an application."""
-    said = output_of("java", "-version")
-    if said is None:
-        return Fact("java", "not installed", "warn", f"{how_to_get('java')}; needed by Spring")
-    version = re.search(r'version "(\d+)[^"]*"', said)
-    value = version[0].removeprefix("version ").strip('"') if version else said.split("\n")[0]
+    printed = output_of("java", "-version")
+    if printed is None:
+        return Fact(
+            "java", said("not installed"), "warn", said("{how_to_get}; needed by Spring", how_to_get=how_to_get("java"))
+        )
+    version = re.search(r'version "(\d+)[^"]*"', printed)
+    value = version[0].removeprefix("version ").strip('"') if version else printed.split("\n")[0]
     if version and int(version[1]) < JAVA_OLDEST:
-        return Fact("java", value, "warn", f"Spring Boot needs {JAVA_OLDEST} or newer")
+        return Fact("java", value, "warn", said("Spring Boot needs {oldest} or newer", oldest=JAVA_OLDEST))
     return Fact("java", value, "ok")
 
 
 def maven() -> Fact:
     """What builds the Spring application."""
-    said = output_of("mvn", "-v")
-    if said is None:
-        return Fact("maven", "not installed", "warn", f"{how_to_get('mvn')}; needed once, to build Spring")
-    version = re.search(r"Maven ([\d.]+)", said)
-    return Fact("maven", version[1] if version else "installed", "ok")
+    printed = output_of("mvn", "-v")
+    if printed is None:
+        return Fact(
+            "maven",
+            said("not installed"),
+            "warn",
+            said("{how_to_get}; needed once, to build Spring", how_to_get=how_to_get("mvn")),
+        )
+    version = re.search(r"Maven ([\d.]+)", printed)
+    return Fact("maven", version[1] if version else said("installed"), "ok")
 
 
 def node() -> Fact:
     """The Node that would run an application."""
-    said = output_of("node", "--version")
-    needed = f"{NODE_OLDEST[0]}.{NODE_OLDEST[1]} or newer"
-    if said is None:
-        return Fact("node", "not installed", "warn", f"{how_to_get('node')}, if that is {needed}; needed by Nest")
-    version = re.search(r"(\d+)\.(\d+)[.\d]*", said)
+    printed = output_of("node", "--version")
+    needed = said("{version} or newer", version=".".join(map(str, NODE_OLDEST)))
+    if printed is None:
+        return Fact(
+            "node",
+            said("not installed"),
+            "warn",
+            said("{how_to_get}, if that is {needed}; needed by Nest", how_to_get=how_to_get("node"), needed=needed),
+        )
+    version = re.search(r"(\d+)\.(\d+)[.\d]*", printed)
     if version and (int(version[1]), int(version[2])) < NODE_OLDEST:
-        return Fact("node", version[0], "warn", f"Nest needs {needed}; Debian's may be older")
+        return Fact("node", version[0], "warn", said("Nest needs {needed}; Debian's may be older", needed=needed))
     if output_of("npm", "--version") is None:
-        return Fact("node", "npm is not installed", "warn", "install npm 10 or newer; needed once, to build Nest")
-    return Fact("node", version[0] if version else "installed", "ok")
+        return Fact(
+            "node", said("npm is not installed"), "warn", said("install npm 10 or newer; needed once, to build Nest")
+        )
+    return Fact("node", version[0] if version else said("installed"), "ok")
 
 
 def limits() -> Fact:
@@ -274,9 +325,12 @@ def limits() -> Fact:
         workspace.remove()
     if tried.unavailable is not None:
         return Fact(
-            "CPU and memory limits", tried.unavailable, "warn", "an experiment's limits are not in force without them"
+            marked("CPU and memory limits"),
+            tried.unavailable,
+            "warn",
+            said("an experiment's limits are not in force without them"),
         )
-    return Fact("CPU and memory limits", "can be given (control groups)", "ok")
+    return Fact(marked("CPU and memory limits"), said("can be given (control groups)"), "ok")
 
 
 def containers() -> Fact:
@@ -284,6 +338,6 @@ def containers() -> Fact:
     from loadstone.deploy.containers.container_engine import find_engine  # the library takes half a second to load
 
     try:
-        return Fact("container engine", find_engine().name, "ok")
+        return Fact(marked("container engine"), find_engine().name, "ok")
     except UserError:
-        return Fact("container engine", "none answers (needed for kind: container only)", "ok")
+        return Fact(marked("container engine"), said("none answers (needed for kind: container only)"), "ok")

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from loadstone.deploy.system_packages import how_to_get
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, in_language, said, translated
 
 
 def output_of(program: str, *arguments: str) -> str | None:
@@ -26,6 +26,10 @@ def output_of(program: str, *arguments: str) -> str | None:
     return done.stdout + done.stderr
 
 
+NAME_CELLS = 24
+"""How wide the names of facts are on a terminal."""
+
+
 @dataclass(frozen=True)
 class Fact:
     """One row: `remedy` says what helps, and is empty when `verdict` is ok."""
@@ -34,6 +38,21 @@ class Fact:
     value: str
     verdict: Literal["ok", "warn"]
     remedy: str = ""
+
+    @property
+    def spoken(self) -> "Fact":
+        """The same in the language of who reads now."""
+        return Fact(translated(self.name), in_language(self.value), self.verdict, in_language(self.remedy))
+
+    @property
+    def lines(self) -> list[str]:
+        """As a terminal shows it, in the language of who reads now."""
+        from rich.cells import set_cell_size  # only now: it takes time to load
+
+        told = self.spoken
+        verdict = {"ok": _("ok"), "warn": _("warn")}[self.verdict]
+        first = f"{set_cell_size(verdict, 5)} {set_cell_size(told.name, NAME_CELLS)} {told.value}"
+        return [first, f"{'':<{NAME_CELLS + 6}} {told.remedy}"] if told.remedy else [first]
 
 
 _VERSION = re.compile(r"\d+(?:\.\d+)*")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from loadstone.language import said
+
 OWN_CPUS = "own"
 """The word of a server's settings (`cpus`) for CPUs that the application does not share."""
 SYSTEM_CPUS = Path("/sys/devices/system/cpu")
@@ -28,7 +30,12 @@ class Placement:
 def place(generator_threads: int = 1) -> Placement:
     """Split the CPUs that this process may use between servers and a generator of so many threads."""
     if not hasattr(os, "sched_getaffinity"):
-        return Placement((), (), shared=True, note=f"{sys.platform}: nothing is pinned, this system offers no way to")
+        return Placement(
+            (),
+            (),
+            shared=True,
+            note=said("{platform}: nothing is pinned, this system offers no way to", platform=sys.platform),
+        )
     return split(_cores(os.sched_getaffinity(0)), generator_threads)
 
 
@@ -57,7 +64,12 @@ def with_own_cpus(placement: Placement, servers: Iterable[str]) -> Placement:
     where = f"CPU {_listed(own)}"
     if beside:
         where = f"the generator's {where}; there is no other, so the two share it"
-    note = f"{placement.note}; under conditions that give it CPUs of its own, {', '.join(names)} on {where}"
+    note = said(
+        "{note}; under conditions that give it CPUs of its own, {names} on {where}",
+        note=placement.note,
+        names=", ".join(names),
+        where=where,
+    )
     return replace(placement, note=note, beside=beside)
 
 
@@ -74,17 +86,26 @@ def split(cores: list[tuple[int, ...]], generator_threads: int = 1) -> Placement
     """
     cpus = [cpu for core in cores for cpu in core]
     if len(cpus) == 1:
-        return Placement((cpus[0],), (cpus[0],), shared=True, note=f"one CPU ({cpus[0]}) for servers and generator")
+        return Placement(
+            (cpus[0],), (cpus[0],), shared=True, note=said("one CPU ({cpus}) for servers and generator", cpus=cpus[0])
+        )
     required = min(generator_threads, len(cpus) - 1)
     generator = cpus[-required:]
     rest = [cpu for cpu in cpus if cpu not in generator]
     apart = [cpu for core in cores if not set(core) & set(generator) for cpu in core]
     servers = apart or rest
-    note = f"servers on CPU {_listed(servers)}, generator on CPU {_listed(generator)}"
+    note = said(
+        "servers on CPU {servers}, generator on CPU {generator}", servers=_listed(servers), generator=_listed(generator)
+    )
     if not apart:
-        note += "; they share a core of two threads"
+        note = said("{note}; they share a core of two threads", note=note)
     if required < generator_threads:
-        note += f"; {generator_threads} threads of the generator share {required}"
+        note = said(
+            "{note}; {threads} threads of the generator share {cpus}",
+            note=note,
+            threads=generator_threads,
+            cpus=required,
+        )
     return Placement(tuple(servers), tuple(generator), shared=False, note=note)
 
 

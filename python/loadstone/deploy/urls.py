@@ -57,7 +57,8 @@ def options_of(parts: SplitResult, known: Sequence[str], shown: str) -> dict[str
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
+            known_ones = said("known are {names}", names=", ".join(known))
+            hint = said("did you mean '{close}'?", close=near[0]) if near else known_ones
             raise UserError(said("url '{shown}': unknown option '{name}'; {hint}", shown=shown, name=name, hint=hint))
     return options
 

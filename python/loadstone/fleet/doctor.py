@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from loadstone.deploy.installed import Fact
 from loadstone.fleet.clocks import EXCHANGES, disagreement_ns, measure
 from loadstone.fleet.seam import Cluster, Member
+from loadstone.language import marked, said
 
 FACTS_S = 60.0
 TRIP_MS = 50.0
@@ -55,16 +56,26 @@ def _link(cluster: Cluster, member: Member) -> list[Fact]:
         cluster.call(member, answer_nothing, "", timeout_s=FACTS_S)
         trips.append(1e3 * (time.monotonic() - begin))
     middle = statistics.median(trips)
-    value = f"{middle:.1f} ms, {min(trips):.1f} to {max(trips):.1f} of {len(trips)}"
-    remedy = f"above {TRIP_MS:g} ms: run the command nearer to its agents"
+    value = said(
+        "{middle:.1f} ms, {least:.1f} to {most:.1f} of {n}",
+        middle=middle,
+        least=min(trips),
+        most=max(trips),
+        n=len(trips),
+    )
+    remedy = said("above {limit_ms:g} ms: run the command nearer to its agents", limit_ms=TRIP_MS)
     begin = time.monotonic()
     cluster.call(member, answer_nothing, "x" * SENT_BYTES, timeout_s=FACTS_S)
     speed = SENT_BYTES / 1e6 / max(time.monotonic() - begin - middle / 1e3, 1e-6)
     return [
-        Fact("round trip", value, "ok") if middle <= TRIP_MS else Fact("round trip", value, "warn", remedy),
-        Fact("bandwidth to it", f"{speed:.0f} MB/s", "ok")
+        Fact(marked("round trip"), value, "ok")
+        if middle <= TRIP_MS
+        else Fact(marked("round trip"), value, "warn", remedy),
+        Fact(marked("bandwidth to it"), f"{speed:.0f} MB/s", "ok")
         if speed >= SLOW_MB_PER_S
-        else Fact("bandwidth to it", f"{speed:.2f} MB/s", "warn", "its figures of a second may come late"),
+        else Fact(
+            marked("bandwidth to it"), f"{speed:.2f} MB/s", "warn", said("its figures of a second may come late")
+        ),
     ]
 
 
@@ -73,18 +84,31 @@ def _clock(cluster: Cluster, member: Member) -> Fact:
     time.sleep(PAUSE_S)
     later = measure(cluster, member)
     bound_ms = later.offset.bound_ns / 1e6
-    value = f"beginnings known to ± {bound_ms:.2f} ms"
+    value = said("beginnings known to ± {bound_ms:.2f} ms", bound_ms=bound_ms)
     if disagreement_ns(earlier, later):
         moved = (later.offset.offset_ns - earlier.offset.offset_ns) / 1e6
         return Fact(
-            "clock", f"moved by {moved:.2f} ms in {PAUSE_S:g} s", "warn", "its monotonic clock cannot be trusted"
+            marked("clock"),
+            said("moved by {moved:.2f} ms in {seconds:g} s", moved=moved, seconds=PAUSE_S),
+            "warn",
+            said("its monotonic clock cannot be trusted"),
         )
     if bound_ms > BOUND_MS:
-        return Fact("clock", value, "warn", f"above {BOUND_MS:g} ms: a nearer command knows it better")
-    return Fact("clock", value, "ok")
+        return Fact(
+            marked("clock"),
+            value,
+            "warn",
+            said("above {limit_ms:g} ms: a nearer command knows it better", limit_ms=BOUND_MS),
+        )
+    return Fact(marked("clock"), value, "ok")
 
 
 def _user(*, root: bool) -> Fact:
     if not root:
-        return Fact("user", "an ordinary one", "ok")
-    return Fact("user", "root", "warn", "run it as an ordinary user: what it is told to do has its user's rights")
+        return Fact(marked("user"), said("an ordinary one"), "ok")
+    return Fact(
+        marked("user"),
+        said("root"),
+        "warn",
+        said("run it as an ordinary user: what it is told to do has its user's rights"),
+    )

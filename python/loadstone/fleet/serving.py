@@ -137,9 +137,9 @@ def serve_scheduler(
             why = dask_library.reason(error)
             raise UserError(
                 said(
-                    "fleet scheduler {listen}:{listen2}: cannot listen there: {why}",
-                    listen=listen[0],
-                    listen2=listen[1],
+                    "fleet scheduler {host}:{port}: cannot listen there: {why}",
+                    host=listen[0],
+                    port=listen[1],
                     why=why,
                 )
             ) from None

@@ -130,10 +130,10 @@ def _places(match: re.Match[str]) -> list[str]:
     if not 1 <= count <= KEYS_OF_ONE_MAX:
         raise ValueError(
             said(
-                "'{match}': an operation has 1 to {keys_of_one_max} keys; write {{{match2}s:10}}",
+                "'{match}': an operation has 1 to {most} keys; write {{{name}s:10}}",
                 match=match[0],
-                keys_of_one_max=KEYS_OF_ONE_MAX,
-                match2=match[1],
+                most=KEYS_OF_ONE_MAX,
+                name=match[1],
             )
         )
     return [f"{{{match[1]}{number if number > 1 else ''}}}" for number in range(1, count + 1)]

@@ -72,10 +72,10 @@ def _of_one(capacity: Capacity) -> Iterator[Table | Text]:
     if capacity.waiting_s is not None:
         yield Text(
             _(
-                "A response takes {duration}, of it {duration2} on no CPU and in no queue for one (round "
+                "A response takes {response}, of it {waiting} on no CPU and in no queue for one (round "
                 "trips, wake-ups, disks, locks, timers).",
-                duration=fmt.duration(1e9 * capacity.response_s),
-                duration2=fmt.duration(1e9 * capacity.waiting_s),
+                response=fmt.duration(1e9 * capacity.response_s),
+                waiting=fmt.duration(1e9 * capacity.waiting_s),
             ),
             style="dim",
         )
@@ -85,13 +85,13 @@ def _of_one(capacity: Capacity) -> Iterator[Table | Text]:
     if capacity.error is not None and capacity.reach is not None:
         yield Text(
             _(
-                "Model held to levels that it was not fitted on: typical error {plus_minus} from {users} "
-                "on; best from {count} on, where a prediction is within {plus_minus2} 95 times in 100. "
+                "Model held to levels that it was not fitted on: typical error {error} from {users} "
+                "on; best from {best_from} on, where a prediction is within {reach} 95 times in 100. "
                 "Only users were held out: of the other changes it says what these costs give.",
-                plus_minus=fmt.plus_minus(capacity.error),
+                error=fmt.plus_minus(capacity.error),
                 users=_users(capacity.checked_from),
-                count=fmt.count(capacity.best_from),
-                plus_minus2=fmt.plus_minus(capacity.reach),
+                best_from=fmt.count(capacity.best_from),
+                reach=fmt.plus_minus(capacity.reach),
             ),
             style="dim",
         )
@@ -102,7 +102,7 @@ def _of_one(capacity: Capacity) -> Iterator[Table | Text]:
 
 
 def _parts(capacity: Capacity) -> Table:
-    grid = _grid(("part", _("CPU a request"), "CPUs", "busy", _("at most")))
+    grid = _grid((_("part"), _("CPU a request"), _("CPUs"), _("busy"), _("at most")))
     for part in capacity.parts:
         grid.add_row(*part_cells(part))
     return grid
@@ -115,12 +115,12 @@ def part_cells(part: CapacityPart) -> tuple[str, str, str, str, str]:
     disk = "" if part.disk_ns is None else _(" + {duration} disk", duration=fmt.duration(part.disk_ns))
     busy = fmt.percent(None if part.busy_share is None else min(1.0, part.busy_share))
     if part.shares_with:
-        busy += _(" with {plain}", plain=fmt.plain(", ".join(part.shares_with)))
+        busy += _(" with {plain}", plain=", ".join(map(fmt.part, part.shares_with)))
     most = fmt.rate(part.most_per_s)
     if part.most_low_per_s is not None and part.most_high_per_s is not None:
         most += f" [{fmt.rate(part.most_low_per_s)}, {fmt.rate(part.most_high_per_s)}]"
     return (
-        fmt.plain(part.name),
+        fmt.part(part.name),
         f"{fmt.duration(cost.ns)}{fmt.around(cost.ns, ends)}{disk}",
         fmt.number(part.cpus),
         busy,

@@ -294,8 +294,9 @@ def run_lines(report: CompareReport) -> Iterator[str]:
 
 def _table(report: CompareReport) -> Table:
     grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    for header in headers(report):
-        right = header not in ("condition", "verdict")
+    named = headers(report)
+    for at, header in enumerate(named):
+        right = 0 < at < len(named) - 1
         grid.add_column(header, justify="right" if right else "left", no_wrap=right, overflow="fold")
     for one in telling(report):
         *figures, verdict = cells(one, report)
@@ -305,7 +306,7 @@ def _table(report: CompareReport) -> Table:
 
 def headers(report: CompareReport) -> tuple[str, ...]:
     """Over the columns of `cells`."""
-    return ("condition", *verdicts.side_headings(telling(report)), "verdict")
+    return (_("condition"), *verdicts.side_headings(telling(report)), _("verdict"))
 
 
 def cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, str]:
@@ -322,7 +323,7 @@ def cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, s
 
 def _name(one: Comparison) -> str:
     """Where the pair was compared; with its two sides unless they are two runs."""
-    return fmt.plain(one.place) or "all" if one.between == "run" else verdicts.title(one)
+    return fmt.plain(one.place) or _("all") if one.between == "run" else verdicts.title(one)
 
 
 def title(report: CompareReport) -> str:

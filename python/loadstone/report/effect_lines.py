@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from loadstone.analyse.model import EffectCell, EffectsAnswer, EffectTerm
-from loadstone.language import _
+from loadstone.language import _, opened
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.text.english.comparisons import blocks_text
 from loadstone.report.text.english.figures import metric_text
+from loadstone.report.text.sentences import check_names
 
 
 class TermLine(NamedTuple):
@@ -38,8 +39,7 @@ def lines(answer: EffectsAnswer) -> Iterator[TermLine]:
 
 def said(term: EffectTerm) -> str:
     """Its sentence, with a large letter."""
-    sentence = fmt.sentence(term.message)
-    return sentence[:1].upper() + sentence[1:]
+    return opened(fmt.sentence(term.message))
 
 
 def cell_text(answer: EffectsAnswer, cell: EffectCell) -> str:
@@ -56,8 +56,8 @@ def cell_text(answer: EffectsAnswer, cell: EffectCell) -> str:
 def _refused(check: CheckResult) -> str:
     reason = "" if check.reason is None else fmt.sentence(check.reason).rstrip(".")
     if reason:
-        return _("INVALID: {check}, {reason}", check=check.name, reason=reason)
-    return _("INVALID: {check}", check=check.name)
+        return _("INVALID: {check}, {reason}", check=check_names(check.name), reason=reason)
+    return _("INVALID: {check}", check=check_names(check.name))
 
 
 def basis(answer: EffectsAnswer) -> str:

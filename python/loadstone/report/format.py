@@ -1,15 +1,16 @@
 """Figures as people read them. What is not known prints as a dash, never as zero."""
 
+import re
 from collections.abc import Callable, Mapping
 
 from loadstone.figures import digits
 from loadstone.goals.answer import Cell, Unit
 from loadstone.judge.verdict import UNBOUNDED, Bound
-from loadstone.language import _, marked, translated
+from loadstone.language import _, marked, of_author, translated
 from loadstone.message import Message
 from loadstone.percents import decimal, decimals_of_one, difference_text, log_percent, up_to
 from loadstone.report.text.sentences import text
-from loadstone.terminal import plain as plain
+from loadstone.terminal import plain as printable
 
 NONE = "—"
 NO_BOUND = marked("no upper bound")
@@ -20,9 +21,22 @@ SCALED_UNITS = ("ns", "s", "bytes", "B", "per_s", "/s", "%")
 """Units that must stand beside each figure; all others count things."""
 
 
+def plain(raw: str) -> str:
+    """What is not ours (a name, a label, what an author wrote) as it may be printed, in the reader's language."""
+    return printable(of_author(raw))
+
+
+_PARTS = {"generator": marked("generator")}
+
+
+def part(name: str) -> str:
+    """A part of a run as it is called: a server by its name."""
+    return translated(_PARTS[name]) if name in _PARTS else plain(name)
+
+
 def sentence(message: Message | None) -> str:
     """The sentence of a message, as it may be printed; empty for none."""
-    return plain(text(message))
+    return printable(text(message))
 
 
 _FORMULA = ("=", "+", "-", "@")
@@ -211,8 +225,20 @@ def quantity(value: float | None, unit: str) -> str:
             return f"{rate(value)} /s"
         case "":
             return number(value)
-    one = value == 1 and len(unit) > 3 and unit.endswith("s")
-    return f"{number(value)} {unit[:-1] if one else unit}"
+    return str(of_author(f"{number(value)} {singular(unit) if value == 1 else unit}"))
+
+
+def singular(unit: str) -> str:
+    """What one of what a unit counts is called: `operations`, `replies`; of other units themselves."""
+    if len(unit) < 4 or not unit.endswith("s") or "/" in unit:
+        return unit
+    return f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1]
+
+
+def has_unit(text: str, unit: str) -> bool:
+    """Whether a text of `quantity` says this unit."""
+    number = re.search(r"[\d,.]+", text)
+    return unit in text or (number is not None and text == of_author(f"{number[0]} {unit}"))
 
 
 _WRITTEN: Mapping[Unit, Callable[[float | None], str]] = {

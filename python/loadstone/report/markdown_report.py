@@ -48,7 +48,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 
 def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     anchors = Anchors(analysis)
-    yield from (f"# {text(translated(analysis.question))}", "", f"**{sentence(analysis.answer)}**", "")
+    yield from (f"# {text(analysis.question)}", "", f"**{sentence(analysis.answer)}**", "")
     if scaled := summary.scaled(analysis):
         yield from (f"*{scaled}*", "")
     badges = [badge for badge, _ in summary.badges(analysis)]
@@ -100,8 +100,8 @@ def _is_of_effects(chart: Chart, name: str) -> bool:
 
 
 def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
-    yield from (f"### {text(translated(family.question))}", "", sentence(family.answer), "")
-    yield from (text(f"{verdicts.margin_text(family)} {family.note}"), "")
+    yield from (f"### {text(family.question)}", "", sentence(family.answer), "")
+    yield from (text(f"{verdicts.margin_text(family)} {fmt.plain(family.note)}"), "")
     for chart in charts:
         if chart.kind == "forest":
             yield from picture(chart)
@@ -112,7 +112,7 @@ def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[s
 
 
 def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
-    yield from (f"### {text(translated(table.title))}", "")
+    yield from (f"### {text(table.title)}", "")
     if table.note:
         yield from (text(table.note), "")
     for chart in charts:
@@ -197,12 +197,13 @@ def _observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
 
 
 def _observed(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
-    part = ["part"] if table.of_parts else []
-    yield from (f"#### {text(translated(table.title))}", "")
-    yield f"| {' | '.join(['condition', *part, *(text(translated(column.header)) for column in table.columns)])} |"
+    part = [_("part")] if table.of_parts else []
+    yield from (f"#### {text(table.title)}", "")
+    yield f"| {' | '.join([_('condition'), *part, *(text(translated(column.header)) for column in table.columns)])} |"
     yield f"|{'---|' * (1 + len(part))}{'---:|' * len(table.columns)}"
     for line in table.lines:
-        names = [link(anchors.condition(line.row.trials), line.row.label), *([text(line.part)] if part else [])]
+        names = [link(anchors.condition(line.row.trials), line.row.label)]
+        names += [text(fmt.part(line.part))] if part else []
         yield f"| {' | '.join([*names, *(text(str(cell)) for cell in line.cells)])} |"
     yield ""
 
@@ -213,7 +214,7 @@ def _section(section: Section) -> Iterator[str]:
     yield from (line for alarm in section.alarms for line in (f"**{sentence(alarm)}**", ""))
     for table in section.tables:
         if table.title:
-            yield from (f"### {text(translated(table.title))}", "")
+            yield from (f"### {text(table.title)}", "")
         if table.note:
             yield from (text(table.note), "")
         yield f"| {' | '.join(sentence(column.head) for column in table.columns)} |"
@@ -271,16 +272,16 @@ def _levels(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[s
 
 def _effect_tables(answer: EffectsAnswer) -> Iterator[str]:
     """The question, the answer, both tables."""
-    yield from (f"### {text(translated(answer.question))}", "", sentence(answer.answer), "")
+    yield from (f"### {text(answer.question)}", "", sentence(answer.answer), "")
     yield from (_("| | effect | against each other | ratio | what it says | from |"), "|---|---|---|---|---|---|")
     for line in effect_lines.lines(answer):
         cells = (line.mark, line.kind, line.name, line.ratio, line.said, line.rounds)
         yield f"| {' | '.join(map(text, cells))} |"
-    yield from ("", f"| {' | '.join(map(text, answer.factors))} | {text('figure')} |")
+    yield from ("", f"| {' | '.join(map(text, answer.factors))} | {text(_('figure'))} |")
     yield f"|{'---|' * (len(answer.factors) + 1)}"
     for cell in answer.cells:
         yield f"| {' | '.join(map(text, (*cell.levels, effect_lines.cell_text(answer, cell))))} |"
-    yield from ("", text(f"{effect_lines.basis(answer)} {answer.note}".strip()), "")
+    yield from ("", text(f"{effect_lines.basis(answer)} {fmt.plain(answer.note)}".strip()), "")
 
 
 def _head(first: str, family: Family) -> Iterator[str]:
@@ -292,7 +293,7 @@ def _head(first: str, family: Family) -> Iterator[str]:
 
 def _family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
     """A family's verdicts, beneath its heading and its picture."""
-    yield from _head("pair", family)
+    yield from _head(_("pair"), family)
     for comparison in family.comparisons:
         yield f"| {text(verdicts.title(comparison))} | {_cells(comparison.primary, comparison, anchors)} |"
         for cost in comparison.costs:
@@ -327,7 +328,8 @@ def _cells(verdict: Verdict, comparison: Comparison, anchors: Anchors) -> str:
         (verdict.b, [point.trial_b for point in points]),
     )
     figures = [
-        link(anchors.condition(trials), f"{side.name} {verdicts.typical(verdict, side)}") for side, trials in sides
+        link(anchors.condition(trials), f"{fmt.plain(side.name)} {verdicts.typical(verdict, side)}")
+        for side, trials in sides
     ]
     said = f"{verdicts.MARKS[verdict.kind]} {verdicts.verdict_text(verdict)}"
     rest = (verdicts.ratio(verdict), said, str(verdict.blocks), verdicts.stalls(verdict))
@@ -376,7 +378,7 @@ def _trial(view: TrialView, anchors: Anchors) -> str:
         figures = [fmt.NONE, fmt.NONE]
     cells = [
         target(anchors.view(view)) + text(view.trial), text(view.group), str(view.block), str(view.order),
-        str(view.attempt), view.verdict, *figures, text("; ".join(failed)) or fmt.NONE,
+        str(view.attempt), translated(view.verdict), *figures, text("; ".join(failed)) or fmt.NONE,
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 

@@ -47,9 +47,9 @@ def badges(analysis: Analysis) -> list[tuple[str, str]]:
             (
                 _("incomplete"),
                 _(
-                    "{count} of {count2} trials were not run.",
-                    count=fmt.count(left),
-                    count2=fmt.count(analysis.trials_planned),
+                    "{missing} of {planned} trials were not run.",
+                    missing=fmt.count(left),
+                    planned=fmt.count(analysis.trials_planned),
                 ),
             )
         )
@@ -198,7 +198,7 @@ def example_lines(rows: Sequence[Row]) -> Iterator[str]:
     """`server_oom, for example: OOM command not allowed...`, each reply once, however many rows have it."""
     replies = dict.fromkeys((kind, reply) for row in rows for kind, reply in row.error_examples.items())
     for kind, reply in replies:
-        yield _("{plain}, for example: {plain2}", plain=fmt.plain(kind), plain2=fmt.plain(reply))
+        yield _("{what}, for example: {example}", what=fmt.plain(kind), example=fmt.plain(reply))
 
 
 class Anchors:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from loadstone.analyse.model import Analysis, Comparison, Ended, Family
 from loadstone.judge.verdict import COST, DECIDED, Side, Verdict, VerdictKind
-from loadstone.language import _, several
+from loadstone.language import _, opened, several
 from loadstone.message import Message, alike, message
 from loadstone.report import format as fmt
 from loadstone.report.text.english.comparisons import blocks_text, units_text
-from loadstone.report.text.english.figures import metric_short, metric_text
+from loadstone.report.text.english.figures import listed, metric_short, metric_text
 
 MARKS: dict[VerdictKind, str] = {
     "faster": "▲",
@@ -61,10 +61,10 @@ def cost_lines(comparison: Comparison) -> Iterator[tuple[Verdict, str]]:
         yield (
             one,
             _(
-                "{verdict_text}: {typical} against {typical2}",
-                verdict_text=verdict_text(one, quick=False),
-                typical=typical(one, first),
-                typical2=typical(one, second),
+                "{verdict}: {b} against {a}",
+                verdict=verdict_text(one, quick=False),
+                b=typical(one, first),
+                a=typical(one, second),
             ),
         )
 
@@ -72,7 +72,7 @@ def cost_lines(comparison: Comparison) -> Iterator[tuple[Verdict, str]]:
 def pair_name(comparison: Comparison) -> str:
     """`string against json`: B against A, as the ratio has it."""
     primary = comparison.primary
-    return _("{plain} against {plain2}", plain=fmt.plain(primary.b.name), plain2=fmt.plain(primary.a.name))
+    return _("{b} against {a}", b=fmt.plain(primary.b.name), a=fmt.plain(primary.a.name))
 
 
 def by_latency(verdict: Verdict) -> str:
@@ -100,8 +100,8 @@ def side_headings(comparisons: Sequence[Comparison]) -> tuple[str, str, str]:
     """Over the figures of both sides and over their ratio: names, or their roles where the names differ by line."""
     sides = common_sides(comparisons)
     if sides is None:
-        return "reference", "compared", _("compared against reference")
-    return (*sides, _("{sides} against {sides2}", sides=sides[1], sides2=sides[0]))
+        return _("reference"), _("compared"), _("compared against reference")
+    return (*sides, _("{b} against {a}", b=sides[1], a=sides[0]))
 
 
 def typical(verdict: Verdict, side: Side) -> str:
@@ -203,7 +203,7 @@ def pairing_text(verdict: Verdict) -> str:
         )
     else:
         said = _("{said} from different rounds: taking turns took the rest away.", said=said)
-    return said[:1].upper() + said[1:]
+    return opened(said)
 
 
 def level_text(comparison: Comparison) -> str:
@@ -219,9 +219,9 @@ def level_text(comparison: Comparison) -> str:
             share=share,
             once_in=once_in,
         )
-    looks = _("all looks") if comparison.sequential else ""
-    pairs = _("{pairs} pairs", pairs=comparison.pairs) if comparison.pairs > 1 else ""
-    shared = " and ".join(filter(None, (looks, pairs)))
+    looks = [_("all looks")] if comparison.sequential else []
+    pairs = [_("{pairs} pairs", pairs=comparison.pairs)] if comparison.pairs > 1 else []
+    shared = listed([*looks, *pairs])
     why = _(", so that {shared} together mislead at most 5 times in 100", shared=shared) if shared else ""
     return _("The interval is a {share} one{why}.", share=share, why=why)
 

@@ -14,7 +14,7 @@ from typer.exceptions import TyperException
 
 from loadstone.bounds.describing import describing
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.language import translated
+from loadstone.language import of_author
 from loadstone.options import RunOptions, files_of_folder
 from loadstone.overview import describe, shortcomings
 from loadstone.plan.extent import extent
@@ -192,7 +192,7 @@ def _described(options: RunOptions) -> Described:
     digest, asked = _asked(options)
     return Described(
         experiment=hide(experiment.name),
-        question=translated(hide(experiment.question)),
+        question=hide(of_author(experiment.question)),
         extent=tuple(hide(text(one)) for one in extent(run_plan)),
         shortcomings=tuple(hide(text(one)) for one in shortcomings(run_plan)),
         lines=tuple(hide(lines).splitlines()),
@@ -225,7 +225,7 @@ def _facts(word: str, experiment: Experiment) -> ExperimentFacts:
     return ExperimentFacts(
         word=word,
         name=experiment.name,
-        question=translated(experiment.question),
+        question=of_author(experiment.question),
         description=experiment.description,
         factors=tuple(
             FactorFacts(

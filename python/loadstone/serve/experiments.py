@@ -13,7 +13,7 @@ from starlette.routing import Route
 from loadstone.conduct.machine_lock import runs_measuring
 from loadstone.errors import UserError
 from loadstone.init import TEMPLATE
-from loadstone.language import _, translated
+from loadstone.language import _, of_author
 from loadstone.runs import RUNS
 from loadstone.serve import described
 from loadstone.serve.beginning import begin, describe
@@ -45,7 +45,7 @@ async def _list(request: Request) -> Response:
     return page(
         request,
         "experiments.html",
-        built_in=[(name, translated(question)) for name, question in questions()],
+        built_in=[(name, of_author(question)) for name, question in questions()],
         own=await run_in_threadpool(own_files, place.experiments),
         folder=as_typed(place.experiments, place.here),
         measuring=await run_in_threadpool(_measuring, place),

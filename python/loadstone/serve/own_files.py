@@ -61,7 +61,7 @@ def read_own(folder: Path, name: str) -> str:
             raise UserError(said("{name}: is larger than 1 MB", name=name))
         return text.decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise UserError(f"{name}: {error}") from None
+        raise UserError(said("{name}: {error}", name=name, error=error)) from None
 
 
 def write_own(folder: Path, name: str, text: str, *, over: bool) -> None:
@@ -74,4 +74,4 @@ def write_own(folder: Path, name: str, text: str, *, over: bool) -> None:
     try:
         replace_file(folder / name, text.replace("\r\n", "\n").encode())
     except OSError as error:
-        raise UserError(f"{name}: {error}") from None
+        raise UserError(said("{name}: {error}", name=name, error=error)) from None

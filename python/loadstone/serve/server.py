@@ -16,6 +16,7 @@ import uvicorn
 
 from loadstone.errors import UserError
 from loadstone.history.row import is_written
+from loadstone.language import said
 from loadstone.serve.access import TOKEN, may_host
 from loadstone.serve.app import application
 from loadstone.serve.place import Place
@@ -50,11 +51,14 @@ class Listening:
     def check(self) -> None:
         """Raises UserError where it would let others read along, unasked."""
         if (self.certificate is None) != (self.key is None):
-            raise UserError("--cert, --key: give both, or neither")
+            raise UserError(said("--cert, --key: give both, or neither"))
         if not _is_loopback(self.address) and not self.secure and not self.insecure:
             raise UserError(
-                f"--listen {self.address}: who reads the network could start programs here; add --cert FILE --key "
-                "FILE for TLS, or --insecure if no one else is there"
+                said(
+                    "--listen {address}: who reads the network could start programs here; add --cert FILE --key FILE "
+                    "for TLS, or --insecure if no one else is there",
+                    address=self.address,
+                )
             )
 
 

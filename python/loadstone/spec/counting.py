@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Mapping
 
+from loadstone.language import said
 from loadstone.spec.experiment import Comparison, Experiment
 from loadstone.spec.yaml_text import Path
 
@@ -44,8 +45,21 @@ def _within(
     total = before + times * math.prod(len(levels) for levels in vary.values())
     if total <= CONDITIONS_MAX:
         return total
-    factors = " x ".join(f"{len(levels)} of {factor}" for factor, levels in vary.items()) or "no factor varied"
-    each = f", {times:,} times each" if times > 1 else ""
-    earlier = f", after {before:,} before it" if before else ""
-    problem = f"makes {total - before:,} conditions or pairs ({factors}{each}{earlier})"
-    raise experiment.source.error(path, f"{problem}; at most {CONDITIONS_MAX:,} in all: vary fewer levels")
+    factors = " x ".join(f"{len(levels)} of {factor}" for factor, levels in vary.items()) or said("no factor varied")
+    each = said(", {times:,} times each", times=times) if times > 1 else ""
+    earlier = said(", after {before:,} before it", before=before) if before else ""
+    problem = said(
+        "makes {total:,} conditions or pairs ({factors}{each}{earlier})",
+        total=total - before,
+        factors=factors,
+        each=each,
+        earlier=earlier,
+    )
+    raise experiment.source.error(
+        path,
+        said(
+            "{problem}; at most {most:,} in all: vary fewer levels",
+            problem=problem,
+            most=CONDITIONS_MAX,
+        ),
+    )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from loadstone.bounds.replies import shortened
+from loadstone.language import said
 from loadstone.spec.counting import check_counts
 from loadstone.spec.crosscheck_parts import check_levels, check_levels_once, check_parts, check_when, no_level
 from loadstone.spec.experiment import Comparison, Conclusion, Effects, Experiment, Factor
@@ -52,7 +53,10 @@ def _design(experiment: Experiment) -> None:
     }
     for at, length in lengths.items():
         if length is not None and not SLICE_MIN_S <= duration_s(length) <= SLICE_MAX_S:
-            problem = f"{shown(length)} is no length of a slice; write 20 ms to 60 s, or leave it out for 100 ms"
+            problem = said(
+                "{length} is no length of a slice; write 20 ms to 60 s, or leave it out for 100 ms",
+                length=shown(length),
+            )
             raise experiment.source.error(at, problem)
 
 
@@ -60,13 +64,15 @@ def _saturation(experiment: Experiment) -> None:
     """What is measured by where it saturates has no other load, and so nothing to compare."""
     error, group = experiment.source.error, experiment.saturation
     if experiment.load is not None and group is not None:
-        raise error(("saturation",), "load: saturate is for all tables already; leave one of them out")
+        raise error(("saturation",), said("load: saturate is for all tables already; leave one of them out"))
     if experiment.load is not None and experiment.comparisons:
-        remedy = "write `saturation: {vary: ...}` in place of `load`, or leave the comparisons out"
-        raise error(("load",), f"comparisons need the load of workload.model; {remedy}")
+        remedy = said("write `saturation: {{vary: ...}}` in place of `load`, or leave the comparisons out")
+        raise error(("load",), said("comparisons need the load of workload.model; {remedy}", remedy=remedy))
     for key, meant in (("load", experiment.load), ("saturation", group)):
         if meant is not None and meant.slice is not None and not SLICE_MIN_S <= duration_s(meant.slice) <= SLICE_MAX_S:
-            problem = f"{shown(meant.slice)} is no length of a slice; write 20 ms to 60 s, or leave it out"
+            problem = said(
+                "{slice} is no length of a slice; write 20 ms to 60 s, or leave it out", slice=shown(meant.slice)
+            )
             raise error((key, "slice"), problem)
     for factor, levels in (group.vary if group is not None else {}).items():
         check_levels_once(experiment, ("saturation", "vary", factor), factor, levels)
@@ -79,12 +85,25 @@ def _factor(experiment: Experiment, name: str, factor: Factor) -> None:
     error, at = experiment.source.error, ("factors", name)
     if len(name) > 80 or not name.replace("_", "").isalnum() or not name.isascii() or not name[0].isalpha():
         at = ("factors", shortened(name, 40))
-        remedy = "use letters, digits and underscores, a letter first"
-        raise error(at, f"{shown(name)} is not a factor's name; {remedy}{', at most 80' if len(name) > 80 else ''}")
+        if len(name) > 80:
+            raise error(
+                at,
+                said(
+                    "{name} is not a factor's name; use letters, digits and underscores, a letter first, at most 80",
+                    name=shown(name),
+                ),
+            )
+        raise error(
+            at,
+            said(
+                "{name} is not a factor's name; use letters, digits and underscores, a letter first", name=shown(name)
+            ),
+        )
     texts = [level_text(level) for level in factor.levels]
     for index, text in enumerate(texts):
         if not text or text in texts[:index]:
-            raise error((*at, "levels", index), f"'{text}' is {'given twice' if text else 'empty'}; remove it")
+            problem = said("'{text}' is given twice; remove it", text=text) if text else said("'' is empty; remove it")
+            raise error((*at, "levels", index), problem)
     if factor.default is not None and not is_level(factor.default, factor.levels):
         raise error((*at, "default"), no_level(factor.default, name, factor.levels))
     _off_by_default(experiment, name, factor)
@@ -93,10 +112,13 @@ def _factor(experiment: Experiment, name: str, factor: Factor) -> None:
             raise error((*at, "values", level), no_level(level, name, factor.levels))
         missing = [key for other in factor.values.values() for key in other if key not in values]
         if missing:
-            raise error((*at, "values", level), f"'{missing[0]}' is missing, which other levels have; write it")
+            raise error(
+                (*at, "values", level),
+                said("'{missing}' is missing, which other levels have; write it", missing=missing[0]),
+            )
     without = [text for text in texts if text not in factor.values]
     if factor.values and without:
-        raise error((*at, "values"), f"the level '{without[0]}' has no values; write them")
+        raise error((*at, "values"), said("the level '{level}' has no values; write them", level=without[0]))
 
 
 def _off_by_default(experiment: Experiment, name: str, factor: Factor) -> None:
@@ -106,11 +128,20 @@ def _off_by_default(experiment: Experiment, name: str, factor: Factor) -> None:
         return
     check_levels_once(experiment, at, name, factor.off_by_default)
     if not factor.on_by_default:
-        raise experiment.source.error(at, f"turns off every level of {name}; leave at least one out of it")
+        raise experiment.source.error(
+            at, said("turns off every level of {name}; leave at least one out of it", name=name)
+        )
     if not is_level(factor.usual, factor.on_by_default):
         usual = level_text(factor.usual)
-        remedy = f"leave it out, or name another level as 'default: {level_text(factor.on_by_default[0])}'"
-        problem = f"'{usual}' is the level where a table or a comparison names none, and must be on; {remedy}"
+        remedy = said(
+            "leave it out, or name another level as 'default: {level}'",
+            level=level_text(factor.on_by_default[0]),
+        )
+        problem = said(
+            "'{usual}' is the level where a table or a comparison names none, and must be on; {remedy}",
+            usual=usual,
+            remedy=remedy,
+        )
         raise experiment.source.error(at, problem)
 
 
@@ -119,7 +150,9 @@ def _tables(experiment: Experiment) -> None:
     for index, table in enumerate(experiment.tables):
         at: Path = ("tables", index)
         if table.name in names:
-            raise experiment.source.error((*at, "name"), f"'{table.name}' is used twice; give each table its own name")
+            raise experiment.source.error(
+                (*at, "name"), said("'{table}' is used twice; give each table its own name", table=table.name)
+            )
         names.append(table.name)
         for factor, levels in table.vary.items():
             check_levels_once(experiment, (*at, "vary", factor), factor, levels)
@@ -130,11 +163,16 @@ def _tables(experiment: Experiment) -> None:
 def _left_in(experiment: Experiment, at: Path, levels: tuple[Level, ...], varied: tuple[Level, ...]) -> None:
     """`--quick` leaves levels in that the table has, and some at least."""
     if not levels:
-        raise experiment.source.error(at, "leaves nothing in; name a level, or write 'quick: false'")
+        raise experiment.source.error(at, said("leaves nothing in; name a level, or write 'quick: false'"))
     for level in levels:
         if not is_level(level, varied):
             known = listed(level_text(one) for one in varied) or "none"
-            problem = f"'{level_text(level)}' is not varied here; of {at[-1]} there are: {known}"
+            problem = said(
+                "'{level}' is not varied here; of {at} there are: {known}",
+                level=level_text(level),
+                at=at[-1],
+                known=known,
+            )
             raise experiment.source.error(at, problem)
 
 
@@ -145,7 +183,10 @@ def _comparisons(experiment: Experiment) -> None:
         for key, places in (("at", comparison.at), ("quick_at", comparison.quick_at or {})):
             for factor, levels in places.items():
                 if factor == comparison.between:
-                    problem = f"'{factor}' is what is compared; remove it here, or compare between another factor"
+                    problem = said(
+                        "'{factor}' is what is compared; remove it here, or compare between another factor",
+                        factor=factor,
+                    )
                     raise experiment.source.error((*at, key, factor), problem)
                 check_levels_once(experiment, (*at, key, factor), factor, levels)
 
@@ -157,11 +198,12 @@ def _names(experiment: Experiment) -> None:
         for index, one in enumerate(getattr(experiment, section)):
             at: Path = (section, index, "name")
             if _TAKEN.fullmatch(one.name):
-                problem = f"'{one.name}' is a reserved name of loadstone; choose another one"
+                problem = said("'{one}' is a reserved name of loadstone; choose another one", one=one.name)
                 raise experiment.source.error(at, problem)
             if one.name in names:
-                own = {"comparisons": "each comparison its", "effects": "these effects their", "goals": "each goal its"}
-                raise experiment.source.error(at, f"'{one.name}' is used twice; give {own[section]} own name")
+                raise experiment.source.error(
+                    at, said("'{one}' is used twice; give it a name of its own", one=one.name)
+                )
             names.append(one.name)
 
 
@@ -172,7 +214,11 @@ def _between(experiment: Experiment, at: Path, comparison: Comparison) -> None:
     check_levels_once(experiment, (*at, "levels"), factor, levels)
     if baseline is not None and not is_level(baseline, levels):
         known = listed(level_text(level) for level in levels)
-        problem = f"'{level_text(baseline)}' is none of the levels that are compared; they are: {known}"
+        problem = said(
+            "'{baseline}' is none of the levels that are compared; they are: {known}",
+            baseline=level_text(baseline),
+            known=known,
+        )
         raise experiment.source.error((*at, "baseline"), problem)
 
 
@@ -180,7 +226,12 @@ def _as_published(experiment: Experiment) -> None:
     names = [table.name for table in experiment.tables]
     for index, name in enumerate(experiment.as_published.tables if experiment.as_published else ()):
         if name not in names:
-            problem = f"'{name}' is no table; {nearest(name, names)}tables are: {listed(names)}"
+            problem = said(
+                "'{name}' is no table; {hint}tables are: {names}",
+                name=name,
+                hint=nearest(name, names),
+                names=listed(names),
+            )
             raise experiment.source.error(("as_published", "tables", index), problem)
 
 
@@ -190,11 +241,22 @@ def _references(experiment: Experiment, path: Path, text: str) -> None:
         name, _, value = match[1].partition(".")
         if name not in experiment.factors:
             known = experiment.factors
-            problem = f"'{match[0]}' names no factor; {nearest(name, known)}factors are: {listed(known)}"
+            problem = said(
+                "'{match}' names no factor; {hint}factors are: {known}",
+                match=match[0],
+                hint=nearest(name, known),
+                known=listed(known),
+            )
             raise experiment.source.error(path, problem)
         behind = next(iter(experiment.factors[name].values.values()), {})
         if value and value not in behind:
-            problem = f"'{match[0]}' names no value of {name}; {nearest(value, behind)}values are: {listed(behind)}"
+            problem = said(
+                "'{match}' names no value of {name}; {hint}values are: {behind}",
+                match=match[0],
+                name=name,
+                hint=nearest(value, behind),
+                behind=listed(behind),
+            )
             raise experiment.source.error(path, problem)
 
 
@@ -209,7 +271,12 @@ def _operations(experiment: Experiment) -> None:
         at: Path = ("workload", "load", index)
         check_when(experiment, (*at, "when"), load.when)
         if load.operation not in names:
-            problem = f"'{load.operation}' is no operation; {nearest(load.operation, names)}operations: {listed(names)}"
+            problem = said(
+                "'{operation}' is no operation; {hint}operations: {names}",
+                operation=load.operation,
+                hint=nearest(load.operation, names),
+                names=listed(names),
+            )
             raise experiment.source.error((*at, "operation"), problem)
 
 
@@ -221,7 +288,11 @@ def _published(experiment: Experiment) -> None:
             check_levels(experiment, (*at, "along"), row.along, ())
             check_levels(experiment, (*at, "levels"), row.along, row.levels)
             if len(row.levels) != len(row.values):
-                problem = f"has {len(row.values)} values for {len(row.levels)} levels; write one value for each level"
+                problem = said(
+                    "has {values} values for {levels} levels; write one value for each level",
+                    values=len(row.values),
+                    levels=len(row.levels),
+                )
                 raise experiment.source.error((*at, "values"), problem)
 
 
@@ -231,13 +302,24 @@ def _conclusion(experiment: Experiment, at: Path, conclusion: Conclusion) -> Non
     names = experiment.compared_names
     if conclusion.comparison is not None and conclusion.comparison not in names:
         word = conclusion.comparison
-        problem = f"'{word}' is no comparison; {nearest(word, names)}comparisons are: {listed(names)}"
+        problem = said(
+            "'{word}' is no comparison; {hint}comparisons are: {names}",
+            word=word,
+            hint=nearest(word, names),
+            names=listed(names),
+        )
         raise experiment.source.error((*at, "comparison"), problem)
     needed = {"at_least": "value", "ratio": "against", "pool_wait": "against", "beyond": "answer"}[conclusion.kind]
     if getattr(conclusion, needed) in (None, "", {}):
-        raise experiment.source.error((*at, needed), f"is missing; a conclusion of kind {conclusion.kind} needs it")
+        raise experiment.source.error(
+            (*at, needed),
+            said("is missing; a conclusion of kind {kind} needs it", kind=conclusion.kind),
+        )
     if conclusion.kind == "ratio" and conclusion.value is not None and conclusion.value <= -1:
-        problem = f"is {conclusion.value:g}; a ratio less one is above -1: write -0.24 for 24 % less"
+        problem = said(
+            "is {value:g}; a ratio less one is above -1: write -0.24 for 24 % less",
+            value=conclusion.value,
+        )
         raise experiment.source.error((*at, "value"), problem)
 
 
@@ -260,15 +342,23 @@ def _effects(experiment: Experiment) -> None:
         for factor, level in effects.reference.items():
             check_levels(experiment, (*at, "reference", factor), factor, (level,))
             if factor not in effects.factors:
-                problem = f"'{factor}' is none of the factors that are combined; they are: {listed(effects.factors)}"
+                problem = said(
+                    "'{factor}' is none of the factors that are combined; they are: {factors}",
+                    factor=factor,
+                    factors=listed(effects.factors),
+                )
                 raise experiment.source.error((*at, "reference", factor), problem)
         for factor, level in effects.where.items():
             check_levels(experiment, (*at, "where", factor), factor, (level,))
             if factor in effects.factors:
-                problem = f"'{factor}' is combined with the others; remove it here, or from factors"
+                problem = said("'{factor}' is combined with the others; remove it here, or from factors", factor=factor)
                 raise experiment.source.error((*at, "where", factor), problem)
         if effects.metric is None and experiment.primary_metric not in _METRICS:
-            problem = f"is missing, and {experiment.primary_metric} has no effects; write one of: {listed(_METRICS)}"
+            problem = said(
+                "is missing, and {primary_metric} has no effects; write one of: {metrics}",
+                primary_metric=experiment.primary_metric,
+                metrics=listed(_METRICS),
+            )
             raise experiment.source.error((*at, "metric"), problem)
 
 
@@ -276,9 +366,13 @@ def _combined(experiment: Experiment, at: Path, effects: Effects) -> None:
     for place, name in enumerate(effects.factors):
         check_levels(experiment, (*at, "factors", place), name, ())
         if name in effects.factors[:place]:
-            raise experiment.source.error((*at, "factors", place), f"'{name}' is given twice; remove it")
+            raise experiment.source.error(
+                (*at, "factors", place), said("'{name}' is given twice; remove it", name=name)
+            )
         if len(experiment.factors[name].levels) < 2:
-            problem = f"'{name}' has one level only, which changes nothing; remove it, or give it another level"
+            problem = said(
+                "'{name}' has one level only, which changes nothing; remove it, or give it another level", name=name
+            )
             raise experiment.source.error((*at, "factors", place), problem)
 
 
@@ -295,10 +389,14 @@ def check_used(experiment: Experiment) -> None:
     used = {name for part in parts for name in _factors_used(part)}
     for name, factor in experiment.factors.items():
         if len(factor.levels) > 1 and name not in used and not factor.alike:
-            problem = "nothing uses it: its levels would be measured alike; write"
             when = in_one_line({name: [factor.levels[0]]})
-            remedy = f"${{{name}}} or when: {when}, or alike: true if that is meant"
-            raise experiment.source.error(("factors", name), f"{problem} {remedy}")
+            problem = said(
+                "nothing uses it: its levels would be measured alike; write ${{{name}}} or when: {when}, or "
+                "alike: true if that is meant",
+                name=name,
+                when=when,
+            )
+            raise experiment.source.error(("factors", name), problem)
 
 
 def _factors_used(data: Any) -> Iterator[str]:

@@ -52,7 +52,9 @@ def driver_path(place: str, folder: Path) -> Path:
     if is_there(path) and (path.is_file() or (path / MANIFEST).is_file()):
         return path.absolute()
     problem = (
-        f"folder '{path}' has no {MANIFEST}" if is_there(path) and path.is_dir() else f"{shown(place)} is no driver"
+        said("folder '{path}' has no {manifest}", path=path, manifest=MANIFEST)
+        if is_there(path) and path.is_dir()
+        else said("{place} is no driver", place=shown(place))
     )
     known = [NATIVE, *names()]
     raise ValueError(

@@ -55,9 +55,9 @@ def _known_metric(name: str) -> str:
         known = f"{listed(RATES)}, {listed(f'{latency}.p99' for latency in LATENCIES)} (or {listed(QUANTILES)})"
         raise ValueError(
             said(
-                "'{name}' is no metric; {name2}metrics are: {known}",
+                "'{name}' is no metric; {hint}metrics are: {known}",
                 name=name,
-                name2=nearest(name, METRICS),
+                hint=nearest(name, METRICS),
                 known=known,
             )
         )
@@ -68,9 +68,9 @@ def _known_column(name: str) -> str:
     if name not in COLUMNS:
         raise ValueError(
             said(
-                "'{name}' is no column; {name2}columns are: {columns}",
+                "'{name}' is no column; {hint}columns are: {columns}",
                 name=name,
-                name2=nearest(name, COLUMNS),
+                hint=nearest(name, COLUMNS),
                 columns=listed(COLUMNS),
             )
         )

@@ -110,9 +110,9 @@ def find(name: str) -> Experiment:
         )
     raise UserError(
         said(
-            "experiment {name} is not known; {name2}built-in experiments: {names}; or name a file that ends in .yaml",
+            "experiment {name} is not known; {hint}built-in experiments: {names}; or name a file that ends in .yaml",
             name=shown(name),
-            name2=nearest(name, names()),
+            hint=nearest(name, names()),
             names=listed(names()),
         )
     )

@@ -78,11 +78,11 @@ def _level(factor: Factor, word: str, option: str, name: str) -> Level:
     texts = [level_text(level) for level in factor.levels]
     raise UserError(
         said(
-            "{option}: '{word}' is no level of {name}; {word2}levels are: {texts}",
+            "{option}: '{word}' is no level of {name}; {hint}levels are: {texts}",
             option=option,
             word=word,
             name=name,
-            word2=nearest(word, texts),
+            hint=nearest(word, texts),
             texts=listed(texts),
         )
     )

@@ -1,5 +1,6 @@
 """What pydantic found wrong, as text for a person: the path in the data and one sentence."""
 
+import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,36 +12,39 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from loadstone.errors import UserError
+from loadstone.language import Said, joined, marked, said
 from loadstone.spec.yaml_text import Path
 
+_TEXT, _WHOLE, _NUMBER = marked("text"), marked("a whole number"), marked("a number")
+_SWITCH, _LIST, _MAPPING = marked("true or false"), marked("a list"), marked("a mapping (`key: value`)")
 _NOUNS = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "dict_type": "a mapping (`key: value`)",
-    "model_type": "a mapping (`key: value`)",
-    "model_attributes_type": "a mapping (`key: value`)",
+    "string_type": _TEXT,
+    "int_type": _WHOLE,
+    "int_parsing": _WHOLE,
+    "int_from_float": _WHOLE,
+    "float_type": _NUMBER,
+    "float_parsing": _NUMBER,
+    "bool_type": _SWITCH,
+    "bool_parsing": _SWITCH,
+    "tuple_type": _LIST,
+    "list_type": _LIST,
+    "dict_type": _MAPPING,
+    "model_type": _MAPPING,
+    "model_attributes_type": _MAPPING,
 }
 _REMEDIES = {
-    "text": "put it in quotes",
-    "a whole number": "write for example 8",
-    "a number": "write for example 0.5",
-    "true or false": "write true or false",
-    "a list": "write [a, b] or one item a line, each after a dash",
-    "a mapping (`key: value`)": "write its keys below it, indented",
+    _TEXT: said("put it in quotes"),
+    _WHOLE: said("write for example 8"),
+    _NUMBER: said("write for example 0.5"),
+    _SWITCH: said("write true or false"),
+    _LIST: said("write [a, b] or one item a line, each after a dash"),
+    _MAPPING: said("write its keys below it, indented"),
 }
 _LIMITS = {
-    "greater_than": ("gt", "must be greater than {}"),
-    "greater_than_equal": ("ge", "must be at least {}"),
-    "less_than": ("lt", "must be less than {}"),
-    "less_than_equal": ("le", "must be at most {}"),
+    "greater_than": ("gt", marked("{value} must be greater than {limit}")),
+    "greater_than_equal": ("ge", marked("{value} must be at least {limit}")),
+    "less_than": ("lt", marked("{value} must be less than {limit}")),
+    "less_than_equal": ("le", marked("{value} must be at most {limit}")),
 }
 
 
@@ -58,22 +62,22 @@ def first_problem(error: ValidationError, model: type[BaseModel], data: Any) -> 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`did you mean 'x'? `, or nothing where no known word is near, or where the word is a number."""
     close = get_close_matches(word, list(known), n=1) if not word.replace(".", "").isdecimal() else []
-    return f"did you mean '{close[0]}'? " if close else ""
+    return said("did you mean '{close}'? ", close=close[0]) if close else ""
 
 
 def listed(words: Iterable[object]) -> str:
     """`a, b, c`, or `none` where there are none."""
-    return ", ".join(str(word) for word in words) or "none"
+    return ", ".join(str(word) for word in words) or said("none")
 
 
 def shown(value: object) -> str:
     """A value as it stands in a message: short, texts in quotes."""
     if value is None:
-        return "nothing"
+        return said("nothing")
     if isinstance(value, Mapping):
-        return "a mapping"
+        return said("a mapping")
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return "a list"
+        return said("a list")
     text = str(value).lower() if isinstance(value, bool) else str(value)
     text = text if len(text) <= 60 else text[:57] + "..."
     return f"'{text}'"
@@ -84,42 +88,79 @@ def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, d
     detail = details[0]
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "missing":
-        return f"is missing; write {_form(_models_at(model, path[:-1]), str(path[-1])) or 'it'}"
+        form = _form(_models_at(model, path[:-1]), str(path[-1]))
+        return said("is missing; write for example `{form}`", form=form) if form else said("is missing; write it")
     if kind == "extra_forbidden":
         known = _known_keys(_models_at(model, path[:-1]), _value_at(data, path[:-1]))
-        return f"unknown key; {nearest(str(path[-1]), known)}known here: {listed(known)}"
+        hint = nearest(str(path[-1]), known)
+        return said("unknown key; {hint}known here: {known}", hint=hint, known=listed(known))
     if kind == "value_error":
-        return str(context["error"])
+        return said("{error}", error=context["error"])
     if kind in _LIMITS:
         name, words = _LIMITS[kind]
-        return f"{shown(value)} {words.format(context[name])}"
+        return said(words, value=shown(value), limit=context[name])
     if kind == "literal_error":
-        return f"{shown(value)} is not known; {nearest(str(value), _choices(context))}write {context['expected']}"
+        return said(
+            "{value} is not known; {hint}write {expected}",
+            value=shown(value),
+            hint=nearest(str(value), _choices(context)),
+            expected=_alternatives(context),
+        )
     if kind in ("union_tag_invalid", "union_tag_not_found"):
-        tag = value.get("kind") if isinstance(value, Mapping) else value
-        kinds = [str(_kind(arm)) for arm in _models_at(model, path)]
-        said = "has no kind; " if tag is None else f"the kind {shown(tag)} is not known; {nearest(str(tag), kinds)}"
-        return f"{said}write one of: {listed(f'kind: {name}' for name in kinds)}"
+        return _no_kind(value, [str(_kind(arm)) for arm in _models_at(model, path)])
     if kind == "string_pattern_mismatch":
-        return f"{shown(value)} is not a name; use small letters, digits and dashes, a letter first"
+        return said("{value} is not a name; use small letters, digits and dashes, a letter first", value=shown(value))
     if kind in ("too_short", "string_too_short"):
         least = context.get("min_length", 1)
-        return "is empty; write at least one entry" if least == 1 else f"has too few entries; write at least {least}"
+        if least == 1:
+            return said("is empty; write at least one entry")
+        return said("has too few entries; write at least {least}", least=least)
     if kind == "too_long" and "max_length" in context:
-        return f"has too many entries; write at most {context['max_length']:,}"
+        return said("has too many entries; write at most {most:,}", most=context["max_length"])
     if kind in ("too_long", "string_too_long", "less_than_max"):
-        return f"{shown(value)} is too long"
+        return said("{value} is too long", value=shown(value))
     nouns = list(dict.fromkeys(_NOUNS[d["type"]] for d in details if d["type"] in _NOUNS))
     if nouns:
-        required = nouns[0] if len(nouns) == 1 else f"{', '.join(nouns[:-1])} or {nouns[-1]}"
-        return f"{shown(value)} is not {required}; {_REMEDIES[nouns[0]]}"
-    return f"{shown(value)}: {detail['msg']}"
+        return said(
+            "{value} is not {required}; {remedy}",
+            value=shown(value),
+            required=_either([said(noun) for noun in nouns]),
+            remedy=_REMEDIES[nouns[0]],
+        )
+    if kind in ("finite_number", "int_parsing_size"):
+        return said("{value} is not a finite number; write one", value=shown(value))
+    return said("{value} cannot be used here: {message}", value=shown(value), message=detail["msg"])
+
+
+def _no_kind(value: object, kinds: list[str]) -> str:
+    tag = value.get("kind") if isinstance(value, Mapping) else value
+    forms = listed(f"kind: {name}" for name in kinds)
+    if tag is None:
+        return said("has no kind; write one of: {forms}", forms=forms)
+    return said(
+        "the kind {kind} is not known; {hint}write one of: {forms}",
+        kind=shown(tag),
+        hint=nearest(str(tag), kinds),
+        forms=forms,
+    )
+
+
+def _either(words: Sequence[str]) -> str:
+    """`a`, or `a, b or c`."""
+    if len(words) == 1:
+        return words[0]
+    return said("{first} or {last}", first=joined(", ", words[:-1]), last=words[-1])
 
 
 def _form(models: Iterable[type[BaseModel]], key: str) -> str:
-    """How the value of a key is written, with the key, in quotes; empty where the model has no example of it."""
+    """How the value of a key is written, with the key; empty where the model has no example of it."""
     forms = (getattr(model, "FORMS", {}).get(key) for model in models)
-    return next((f"for example `{key}: {form}`" for form in forms if form), "")
+    return next((f"{key}: {form}" for form in forms if form), "")
+
+
+def _alternatives(context: Mapping[str, Any]) -> str:
+    """What may be written, as pydantic has it: `'a', 'b' or 'c'`."""
+    return _either(re.split(r", | or ", str(context["expected"])))
 
 
 def _choices(context: Mapping[str, Any]) -> list[str]:
@@ -218,9 +259,12 @@ class Source:
         """One line: place, dotted path, what is wrong and what helps."""
         dotted = ".".join(str(part) for part in path)
         place = self.place(path)
-        said = not dotted or place.endswith(f" {dotted}")  # by the option: `--set workload.pool.connections`
-        where = f"{place}: " if said else f"{place}: {dotted}: "
-        return UserError(where + " ".join(problem.split()))
+        known = not dotted or place.endswith(f" {dotted}")  # by the option: `--set workload.pool.connections`
+        text = problem if isinstance(problem, Said) else said("{problem}", problem=problem)
+        in_one_line = text.changed(lambda part: re.sub(r"\s+", " ", part))
+        return UserError(
+            said("{place}: {problem}", place=place if known else f"{place}: {dotted}", problem=in_one_line)
+        )
 
     def first_problem(self, error: ValidationError, model: type[BaseModel], data: Any = None) -> tuple[Path, str]:
         """The first problem that pydantic found in `data` (the whole text if None), read as `model`: path and words."""

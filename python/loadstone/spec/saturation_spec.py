@@ -15,7 +15,7 @@ from loadstone.spec.units import duration_s
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p99.9": 0.999}
 _UNITS_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _TEXT = re.compile(r"\s*([a-z0-9.]{1,8})\s*(<=|<)\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z]{1,3})\s*", re.ASCII)
-_EXAMPLE = "write for example 'p99 < 10 ms'; quantiles are p50, p90, p95, p99 and p99.9"
+_EXAMPLE = said("write for example 'p99 < 10 ms'; quantiles are p50, p90, p95, p99 and p99.9")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def latency_objective(value: object) -> LatencyObjective:
 
 
 _RAMP = re.compile(r"\s*([0-9][0-9,_]{0,9})\s*(?:v?users)?\s+over\s+(.+?)\s*", re.IGNORECASE | re.ASCII)
-_RAMP_EXAMPLE = "write for example '1000 over 10 min'"
+_RAMP_EXAMPLE = said("write for example '1000 over 10 min'")
 RAMP_USERS_MIN, RAMP_USERS_MAX = 5, 65_536
 """Of fewer users a chart has no shape."""
 

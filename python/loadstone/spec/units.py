@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import marked, said
 from loadstone.spec.problems import shown
 
 Number = int | float
@@ -40,11 +40,11 @@ _TIME_S = {
 def _time_in(base: str) -> UnitKind:
     """Times with `base` as the unit of the result."""
     sizes = {unit: size / _TIME_S[base] for unit, size in _TIME_S.items()}
-    return UnitKind("a time", sizes, "`250 ms`, `5 s`, `2 min`")
+    return UnitKind(marked("a time"), sizes, "`250 ms`, `5 s`, `2 min`")
 
 
 BYTES = UnitKind(
-    "a size",
+    marked("a size"),
     {
         "B": Fraction(1),
         "kB": Fraction(1000),
@@ -56,19 +56,19 @@ BYTES = UnitKind(
         "GiB": Fraction(1024**3),
         "TiB": Fraction(1024**4),
     },
-    "`100 B`, `10 kB` (1000 bytes each), `1 KiB` (1024 bytes), `1 MiB`",
+    marked("`100 B`, `10 kB` (1000 bytes each), `1 KiB` (1024 bytes), `1 MiB`"),
     whole=True,
 )
 SECONDS = _time_in("s")
 MILLISECONDS = _time_in("ms")
 MICROSECONDS = _time_in("us")
 PER_SECOND = UnitKind(
-    "a rate",
+    marked("a rate"),
     {"/s": Fraction(1), "/min": Fraction(1, 60), "/h": Fraction(1, 3600)},
     "`1000/s`, `60/min`",
 )
 BITS_PER_SECOND = UnitKind(
-    "a bandwidth",
+    marked("a bandwidth"),
     {
         "kbit/s": Fraction(1000),
         "Mbit/s": Fraction(1000**2),
@@ -76,9 +76,9 @@ BITS_PER_SECOND = UnitKind(
     },
     "`100 Mbit/s`, `1 Gbit/s`, `512 kbit/s`",
 )
-SHARE = UnitKind("a share", {"%": Fraction(1, 100)}, "`10 %`, `0.5 %`")
+SHARE = UnitKind(marked("a share"), {"%": Fraction(1, 100)}, "`10 %`, `0.5 %`")
 
-DURATION = UnitKind("a time", SECONDS.units | {"m": Fraction(60)}, "`90 s`, `20 min`, `1 h`")
+DURATION = UnitKind(marked("a time"), SECONDS.units | {"m": Fraction(60)}, "`90 s`, `20 min`, `1 h`")
 """A length that a person decides on: `20m` means minutes here."""
 LONGEST_S = 30 * 24 * 3600.0
 NEVER = "never"
@@ -113,25 +113,27 @@ def parse(text: str, kind: UnitKind) -> Number:
             said(
                 "'{text}' is not {noun}; write for example {examples}",
                 text=text,
-                noun=kind.noun,
-                examples=kind.examples,
+                noun=said(kind.noun),
+                examples=said(kind.examples),
             )
         )
     digits, unit = match.groups()
     if not unit:
-        raise ValueError(said("'{text}' has no unit; write for example {examples}", text=text, examples=kind.examples))
+        raise ValueError(
+            said("'{text}' has no unit; write for example {examples}", text=text, examples=said(kind.examples))
+        )
     if unit not in kind.units:
         nearest = [known for known in kind.units if known.lower() == unit.lower()]
         near = [known for known in kind.units if known[0].lower() == unit[0].lower()]  # `1 PB` is not `1 B`
         nearest = nearest or get_close_matches(unit, near, n=1)
-        hint = f"did you mean `{digits} {nearest[0]}`? " if nearest else ""
+        hint = said("did you mean `{near}`? ", near=f"{digits} {nearest[0]}") if nearest else ""
         raise ValueError(
             said(
                 "'{text}' is not {noun}; {hint}write for example {examples}",
                 text=text,
-                noun=kind.noun,
+                noun=said(kind.noun),
                 hint=hint,
-                examples=kind.examples,
+                examples=said(kind.examples),
             )
         )
     value = Fraction(digits) * kind.units[unit]
@@ -140,7 +142,7 @@ def parse(text: str, kind: UnitKind) -> Number:
             said(
                 "'{text}' is not a whole number of bytes; write for example {examples}",
                 text=text,
-                examples=kind.examples,
+                examples=said(kind.examples),
             )
         )
     return int(value) if value.denominator == 1 else float(value)
@@ -187,7 +189,7 @@ def parse_duration_s(text: str, what: str) -> float:
     try:
         return duration_s(text)
     except ValueError as error:
-        raise UserError(f"{what} {text}: {error}") from None
+        raise UserError(said("{what} {text}: {error}", what=what, text=text, error=error)) from None
 
 
 def margin_share(value: object) -> float:
@@ -255,7 +257,7 @@ def _read(value: object, kind: UnitKind) -> float:
         said(
             "{value} is not {noun}; write for example {examples}",
             value=shown(value),
-            noun=kind.noun,
-            examples=kind.examples,
+            noun=said(kind.noun),
+            examples=said(kind.examples),
         )
     )

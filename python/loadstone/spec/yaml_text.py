@@ -15,6 +15,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from loadstone.bounds.bounded_yaml import DEPTH_MAX, TooDeep, require_shallow
 from loadstone.bounds.replies import shortened
+from loadstone.language import said
 
 Path = tuple[str | int, ...]
 
@@ -22,7 +23,7 @@ NUMBER_MAX = 2**63 - 1
 """A whole number beyond it fits neither the driver nor the record."""
 _ENDLESS = 1_000_000
 """Columns of a line that is not broken."""
-_TOO_DEEP = "is nested too deeply; an experiment needs about six levels"
+_TOO_DEEP = said("is nested too deeply; an experiment needs about six levels")
 _OF_SIGNS = {
     r"character '\t'": "it is a tab; write spaces in its place",
     **{f"character '{sign}'": "put the text in quotes" for sign in "@`%"},
@@ -55,15 +56,22 @@ def read_yaml(text: str) -> tuple[Any, Mapping[Path, int]]:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         words = " ".join(str(part) for part in (error.context, error.problem) if part)
-        words += next((f"; {remedy}" for sign, remedy in _OF_SIGNS.items() if sign in words), "")
-        raise YamlTextError(mark.line + 1 if mark else 1, (), f"is not valid YAML: {words}") from error
+        remedy = next((remedy for sign, remedy in _OF_SIGNS.items() if sign in words), "")
+        line = mark.line + 1 if mark else 1
+        if remedy:
+            raise YamlTextError(
+                line, (), said("is not valid YAML: {words}; {remedy}", words=words, remedy=remedy)
+            ) from error
+        raise YamlTextError(line, (), said("is not valid YAML: {words}", words=words)) from error
     except YAMLError as error:
         line = text.count("\n", 0, getattr(error, "position", 0) or 0) + 1
-        raise YamlTextError(line, (), "is not valid YAML: it holds a control character; write plain text") from error
+        raise YamlTextError(
+            line, (), said("is not valid YAML: it holds a control character; write plain text")
+        ) from error
     except TooDeep as error:
         raise YamlTextError(error.line, (), _TOO_DEEP) from None
     except (ValueError, OverflowError) as error:  # of an escape in a text, such as "\\UFFFFFFFF"
-        raise YamlTextError(1, (), f"is not valid YAML: {error}") from error
+        raise YamlTextError(1, (), said("is not valid YAML: {error}", error=error)) from error
     except RecursionError:
         raise YamlTextError(1, (), _TOO_DEEP) from None
     if node is None:
@@ -86,7 +94,9 @@ def _data(node: Node, path: Path, lines: dict[Path, int], parser: YAML) -> Any:
     if len(path) > DEPTH_MAX:
         raise YamlTextError(line, path[:3], _TOO_DEEP)
     if node.anchor is not None:
-        raise YamlTextError(line, path, f"the anchor `&{node.anchor}` is not supported; write the value out")
+        raise YamlTextError(
+            line, path, said("the anchor `&{anchor}` is not supported; write the value out", anchor=node.anchor)
+        )
     if isinstance(node, MappingNode):
         return _mapping(node, path, lines, parser)
     if isinstance(node, SequenceNode):
@@ -103,13 +113,15 @@ def _mapping(node: MappingNode, path: Path, lines: dict[Path, int], parser: YAML
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         if key_node.tag == "tag:yaml.org,2002:merge":
-            raise YamlTextError(line, path, "the merge key `<<` is not supported; write the keys out")
+            raise YamlTextError(line, path, said("the merge key `<<` is not supported; write the keys out"))
         if not isinstance(key_node, ScalarNode) or key_node.tag == "tag:yaml.org,2002:null":
-            raise YamlTextError(line, path, "a key must be text; put it in quotes")
+            raise YamlTextError(line, path, said("a key must be text; put it in quotes"))
         key = str(key_node.value)
         if key in mapping:
             first = lines[*path, key]
-            raise YamlTextError(line, (*path, key), f"the key is given twice, first in line {first}; remove one")
+            raise YamlTextError(
+                line, (*path, key), said("the key is given twice, first in line {first}; remove one", first=first)
+            )
         lines[*path, key] = line
         mapping[key] = _data(value_node, (*path, key), lines, parser)
     return mapping
@@ -118,23 +130,35 @@ def _mapping(node: MappingNode, path: Path, lines: dict[Path, int], parser: YAML
 def _scalar(node: Node, path: Path, parser: YAML) -> Any:
     line = node.start_mark.line + 1
     if node.tag == "tag:yaml.org,2002:timestamp":
-        raise YamlTextError(line, path, f"'{shortened(node.value)}' would be read as a date; put it in quotes")
+        raise YamlTextError(
+            line,
+            path,
+            said("'{text}' would be read as a date; put it in quotes", text=shortened(node.value)),
+        )
     _only_plain(node, path)
     try:
         value = parser.constructor.construct_object(node)
     except (YAMLError, ValueError, OverflowError) as error:
         raise YamlTextError(
-            line, path, f"'{shortened(node.value)}' cannot be read; put it in quotes if it is text"
+            line,
+            path,
+            said("'{text}' cannot be read; put it in quotes if it is text", text=shortened(node.value)),
         ) from error
     if isinstance(value, float) and not math.isfinite(value):
-        raise YamlTextError(line, path, f"'{shortened(node.value)}' is not a finite number")
+        raise YamlTextError(line, path, said("'{text}' is not a finite number", text=shortened(node.value)))
     if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
-        raise YamlTextError(line, path, "holds half a character (\\uD800 to \\uDFFF); write the whole one")
+        raise YamlTextError(line, path, said("holds half a character (\\uD800 to \\uDFFF); write the whole one"))
     if isinstance(value, int) and abs(value) > NUMBER_MAX:
-        raise YamlTextError(line, path, f"'{shortened(node.value)}' is too large a number; write a smaller one")
+        raise YamlTextError(
+            line,
+            path,
+            said("'{text}' is too large a number; write a smaller one", text=shortened(node.value)),
+        )
     return value
 
 
 def _only_plain(node: Node, path: Path) -> None:
     if str(node.tag) not in _PLAIN_TAGS:
-        raise YamlTextError(node.start_mark.line + 1, path, f"the tag `{node.tag}` is not supported; leave it out")
+        raise YamlTextError(
+            node.start_mark.line + 1, path, said("the tag `{tag}` is not supported; leave it out", tag=node.tag)
+        )

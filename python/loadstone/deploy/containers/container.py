@@ -186,7 +186,7 @@ class ContainerServer:
                 except LoadstoneError as error:
                     if self._run is None or not self._run.running():
                         told = self._software.why_it_ended(self._run.output() if self._run is not None else ())
-                        raise UserError(said("server {name}: {told}", name=self.name, told=told)) from None
+                        raise UserError(said("server {name}: {problem}", name=self.name, problem=told)) from None
                     if time.monotonic() > deadline:
                         raise UserError(
                             said(

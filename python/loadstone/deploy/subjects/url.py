@@ -151,7 +151,9 @@ def _ask(name: str, endpoint: Endpoint) -> None:
         raise UserError(said("{where}: the head of its answer has no end; correct its URL", where=where)) from None
     except OSError as error:
         kind = _Slow if isinstance(error, TimeoutError) else UserError
-        raise kind(f"{where}: {error_text(error)}; start it, or correct its URL") from None
+        raise kind(
+            said("{where}: {error}; start it, or correct its URL", where=where, error=error_text(error))
+        ) from None
     except NotHttp as error:
         raise UserError(
             said("{where}: it does not answer with HTTP ({error}); correct its URL", where=where, error=error)

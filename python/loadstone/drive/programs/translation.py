@@ -54,9 +54,9 @@ class Translation:
         for name in message.operations.keys() - {operation.name for operation in self._share.operations}:
             raise DriverBroken(
                 said(
-                    "driver {name}: an interval has operation {name2}, and the plan does not",
+                    "driver {name}: an interval has operation {operation}, and the plan does not",
                     name=self._name,
-                    name2=shortened(name),
+                    operation=shortened(name),
                 )
             )
         for operation in message.operations.values():

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from loadstone.language import authored
 from loadstone.plan.group import Contrast, GroupDesign, PairDesign
 from loadstone.plan.labels import condition_label
 from loadstone.spec.experiment import Experiment
@@ -64,7 +65,13 @@ def pair_names(experiment: Experiment, comparison: str, pairs: Iterable[PairDesi
     names = []
     for pair in pairs:
         a, b = side_names(experiment, pair)
-        names.append(", ".join(filter(None, (f"{b} against {a}", place_of(experiment, declared, pair)))))
+        names.append(
+            ", ".join(
+                filter(
+                    None, (authored("{side} against {side2}", side=b, side2=a), place_of(experiment, declared, pair))
+                )
+            )
+        )
     return names
 
 
@@ -79,7 +86,10 @@ def effect_sides(experiment: Experiment, design: Contrast) -> list[tuple[str, st
 def effect_names(experiment: Experiment, contrasts: Iterable[Contrast]) -> list[str]:
     """What effects are called: `cluster-2 against one`; an interaction by both of its factors, with `x` between."""
     return [
-        " x ".join(f"{level} against {reference}" for reference, level in effect_sides(experiment, contrast))
+        " x ".join(
+            authored("{side} against {side2}", side=level, side2=reference)
+            for reference, level in effect_sides(experiment, contrast)
+        )
         for contrast in contrasts
     ]
 

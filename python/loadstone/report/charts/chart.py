@@ -159,7 +159,7 @@ def make(
     `theme.config` when it is drawn.
     """
     subject = table.name if table else family.name if family else condition or ""
-    above = translated(table.title) if table else translated(family.question) if family else condition or ""
+    above = table.title if table else family.question if family else condition or ""
     name = re.sub(r"[^a-z0-9]+", "-", f"{subject[:_NAME_MAX]} {kind}".lower()).strip("-")
     return Chart(
         name=name,

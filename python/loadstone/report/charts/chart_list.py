@@ -6,6 +6,7 @@ from dataclasses import replace
 from altair.utils.schemapi import debug_mode
 
 from loadstone.analyse.model import Analysis
+from loadstone.language import language
 from loadstone.report.charts.blocks_chart import blocks_chart
 from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.checks_chart import checks_chart
@@ -18,8 +19,8 @@ from loadstone.report.charts.rate import rate_chart
 from loadstone.report.charts.saturation_chart import saturation_chart
 from loadstone.report.charts.timeline_chart import timeline_chart
 
-_latest: tuple[Analysis, list[Chart]] | None = None
-"""The analysis that was drawn last, and its pictures: the formats of one report show the same."""
+_latest: tuple[Analysis, str, list[Chart]] | None = None
+"""The analysis that was drawn last, in which language, and its pictures: the formats of one report show the same."""
 
 
 def drawn(charts: list[Chart]) -> list[Chart]:
@@ -34,9 +35,9 @@ def charts_of(analysis: Analysis) -> list[Chart]:
     """
     global _latest
     latest = _latest
-    if latest is None or latest[0] is not analysis:
-        latest = _latest = (analysis, _make(analysis))
-    return list(latest[1])
+    if latest is None or latest[0] is not analysis or latest[1] != language():
+        latest = _latest = (analysis, language(), _make(analysis))
+    return list(latest[2])
 
 
 def _make(analysis: Analysis) -> list[Chart]:

@@ -8,7 +8,7 @@ import altair as alt
 
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.judge.verdict import COST, Cost, Side
-from loadstone.language import _, several, translated
+from loadstone.language import _, several
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
@@ -102,9 +102,7 @@ def _requests(analysis: Analysis) -> list[_Request]:
     for row in most_telling(analysis, _ROWS_MAX):
         if (key := identity(row.condition)) not in found and row.costs:
             found[key] = _of_row(row)
-    tables = {
-        identity(row.condition): fmt.plain(translated(table.title)) for table in analysis.tables for row in table.rows
-    }
+    tables = {identity(row.condition): fmt.plain(table.title) for table in analysis.tables for row in table.rows}
     many = Counter(one.name for one in found.values())
     return [
         replace(one, name=f"{one.name} ({tables.get(key, 'compared')})") if many[one.name] > 1 else one

@@ -57,7 +57,7 @@ def effects_chart(answer: EffectsAnswer, family: Family) -> Chart | None:
         width=_WIDTH,
         height=_HEIGHT,
     )
-    ratios = "; ".join(f"{term.name} {verdicts.ratio(term.verdict)}" for term in answer.terms)
+    ratios = "; ".join(f"{fmt.plain(term.name)} {verdicts.ratio(term.verdict)}" for term in answer.terms)
     return make(
         "effects",
         _("Every combination"),

@@ -168,7 +168,7 @@ def _together(names: Iterable[str]) -> str:
 def _ratio_of(family: Family) -> str:
     """`string against json`; where the pairs' names differ, each row says its own."""
     sides = verdicts.common_sides(family.comparisons)
-    return _("{sides} against {sides2}", sides=sides[1], sides2=sides[0]) if sides else _("difference")
+    return _("{b} against {a}", b=sides[1], a=sides[0]) if sides else _("difference")
 
 
 def _x_title(family: Family) -> str:

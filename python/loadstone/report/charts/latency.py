@@ -178,9 +178,9 @@ def _spoken(table: ResultTable) -> str:
         return _("No condition has a P99.")
     low, high = (pick(known, key=lambda pair: pair[0]) for pick in (min, max))
     return _(
-        "P99 goes from {duration} for {plain} to {duration2} for {plain2}.",
-        duration=fmt.duration(low[0]),
-        plain=fmt.plain(low[1].label),
-        duration2=fmt.duration(high[0]),
-        plain2=fmt.plain(high[1].label),
+        "P99 goes from {low} for {low_label} to {high} for {high_label}.",
+        low=fmt.duration(low[0]),
+        low_label=fmt.plain(low[1].label),
+        high=fmt.duration(high[0]),
+        high_label=fmt.plain(high[1].label),
     )

@@ -41,7 +41,7 @@ def rate_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
         "rps",
         f"{rate.unit}{along}",
         _caption(values, shape),
-        f"{rate.title}{along}. " + _spoken(table, rate),
+        f"{translated(rate.title)}{along}. " + _spoken(table, rate),
         draw(values, shape, rate),
         {"conditions": values, "names": [{"condition": name} for name in _names(values)]},
         table,
@@ -114,11 +114,11 @@ def _spoken(table: ResultTable, rate: Rate) -> str:
         return _("No condition has a valid figure.")
     low, high = (pick(rows, key=lambda row: rate.of_row(row) or 0.0) for pick in (min, max))
     return _(
-        "Lowest {rate} for {plain}, highest {rate2} for {plain2}.",
-        rate=fmt.rate(rate.of_row(low)),
-        plain=fmt.plain(low.label),
-        rate2=fmt.rate(rate.of_row(high)),
-        plain2=fmt.plain(high.label),
+        "Lowest {lowest} for {low_label}, highest {highest} for {high_label}.",
+        lowest=fmt.rate(rate.of_row(low)),
+        low_label=fmt.plain(low.label),
+        highest=fmt.rate(rate.of_row(high)),
+        high_label=fmt.plain(high.label),
     )
 
 

@@ -284,7 +284,7 @@ def _place(value: float, domain: tuple[float, float]) -> float:
 
 def _point(point: SaturationPoint) -> dict[str, object]:
     note = " ".join(map(fmt.sentence, point.reasons))
-    interval = _("{rate} to {rate2}", rate=fmt.rate(point.low), rate2=fmt.rate(point.high)) if point.sweeps > 1 else ""
+    interval = _("{low} to {high}", low=fmt.rate(point.low), high=fmt.rate(point.high)) if point.sweeps > 1 else ""
     said = tip(
         load=view.point_load_text(point),
         rate=_("{rate} a second", rate=fmt.rate(point.per_s)),

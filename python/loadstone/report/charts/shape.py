@@ -53,7 +53,8 @@ class Shape:
 
     def _panel_part(self, factor: str, text: str) -> str:
         view = self.factors.get(factor)
-        return text if view and view.unit and view.unit in text else f"{self.title(factor)} {text}"
+        says_unit = view is not None and view.unit and fmt.has_unit(text, view.unit)
+        return text if says_unit else f"{self.title(factor)} {text}"
 
     def ticks(self) -> dict[float, str]:
         """The levels along the axis, ascending: each number and its text."""

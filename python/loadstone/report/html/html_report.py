@@ -120,7 +120,8 @@ def _templates() -> jinja2.Environment:
     )
     speak_in_templates(environment)
     environment.filters |= {
-        "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "unbroken": _unbroken, "pieces": _pieces,
+        "part": fmt.part, "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "unbroken": _unbroken,
+        "pieces": _pieces,
         "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
         "seconds": fmt.seconds, "said": translated, "check_title": summary.check_title, "figure": summary.figure,
     }  # fmt: skip

@@ -66,7 +66,9 @@ def hints(analysis: Analysis) -> dict[str, str]:
             "{counted}: rates, response times, usage",
             counted=several(rows, "{rows} condition", "{rows} conditions", rows=fmt.count(rows)),
         ),
-        "conclusions": ", ".join(f"{number} {verdict}" for verdict, number in answers),
+        "conclusions": ", ".join(
+            _("{number} {verdict}", number=number, verdict=verdict) for verdict, number in answers
+        ),
         "checks": _(
             "{counted}, {failed} of them not passed by every trial",
             counted=several(len(analysis.checks), "{n} check", "{n} checks"),
@@ -148,11 +150,11 @@ def _why(row: Row) -> str:
     """What is wrong with a row, in one line: the checks' reasons, the errors by kind, and what was answered."""
     errors = ", ".join(f"{fmt.count(number)} {fmt.plain(kind)}" for kind, number in row.errors.items() if number)
     answers = [
-        _("{plain}, for example: “{plain2}”.", plain=fmt.plain(kind), plain2=fmt.plain(reply))
+        _("{what}, for example: “{example}”.", what=fmt.plain(kind), example=fmt.plain(reply))
         for kind, reply in row.error_examples.items()
     ]
     said = [*map(fmt.sentence, row.reasons)] + ([_("Errors: {errors}.", errors=errors)] if errors else []) + answers
-    return f"{row.verdict.upper()}: {' '.join(said)}" if said and row.verdict != "valid" else " ".join(said)
+    return f"{translated(row.verdict).upper()}: {' '.join(said)}" if said and row.verdict != "valid" else " ".join(said)
 
 
 def _bar(row: Row, rate: float | None, best: float) -> float | None:
@@ -164,11 +166,11 @@ def _bar(row: Row, rate: float | None, best: float) -> float | None:
 
 def verdicts_picture(analysis: Analysis, charts: list[Chart]) -> dict[str, Any] | None:
     """The picture that opens the page: the forests of all families, one below the other; None without a pair."""
-    questions = {family.name: fmt.plain(translated(family.question)) for family in analysis.families}
+    questions = {family.name: fmt.plain(family.question) for family in analysis.families}
     forests = [chart for chart in charts if chart.kind == "forest"]
     if not forests:
         return None
-    alone = len(forests) == 1 and questions[forests[0].family] == fmt.plain(translated(analysis.question))
+    alone = len(forests) == 1 and questions[forests[0].family] == fmt.plain(analysis.question)
     parts = [{"heading": "" if alone else questions[chart.family], "figure": figure(chart)} for chart in forests]
     sentences = dict.fromkeys(one for chart in forests for one in chart.caption.rstrip(".").split(". "))
     return {"parts": parts, "caption": f"{'. '.join(sentences)}."}
@@ -278,7 +280,7 @@ def effects_view(answer: EffectsAnswer, charts: list[Chart]) -> dict[str, Any]:
     """A line an effect, the picture of the combinations, and a line a combination."""
     chart = next((one for one in charts if one.kind == "effects" and one.family == answer.name), None)
     return {
-        "question": fmt.plain(translated(answer.question)),
+        "question": fmt.plain(answer.question),
         "note": fmt.plain(answer.note),
         "basis": effect_lines.basis(answer),
         "factors": answer.factors,

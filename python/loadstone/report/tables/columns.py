@@ -381,7 +381,7 @@ def suspect_lines(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[st
         for name, why in source.unsettled.items()
         if name in printed
     )
-    yield from _folded_lines("Suspect", doubts, len(rows))
+    yield from _folded_lines(_("Suspect"), doubts, len(rows))
 
 
 def without_interval_lines(rows: Sequence[Row]) -> Iterator[str]:

@@ -366,11 +366,11 @@ def _published_tps(row: Row) -> float | None:
 
 
 RPS = Rate(
-    "RPS", "Requests a second", lambda row: row.goodput_per_s, lambda point: point.goodput_per_s,
+    "RPS", marked("Requests a second"), lambda row: row.goodput_per_s, lambda point: point.goodput_per_s,
     lambda row: row.published, lambda row: row.goodput_interval,
 )  # fmt: skip
 TPS = Rate(
-    "TPS", "Transactions a second", lambda row: row.throughput_per_s, lambda point: point.throughput_per_s,
+    "TPS", marked("Transactions a second"), lambda row: row.throughput_per_s, lambda point: point.throughput_per_s,
     _published_tps, lambda row: row.throughput_interval,
 )  # fmt: skip
 

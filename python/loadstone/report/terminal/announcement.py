@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from loadstone.language import translated
+from loadstone.language import of_author
 from loadstone.message import Message, message
 from loadstone.plan.outline import ComparisonOutline, Outline
 from loadstone.report.text.sentences import text
@@ -25,14 +25,14 @@ def description(outline: Outline, experiment: Experiment, prospects: Mapping[str
 
 def announcement(experiment: Experiment, extent: Sequence[Message], shortcomings: Sequence[Message]) -> list[str]:
     """The question, how much is measured in what time, and which comparisons may get no verdict."""
-    lines = [translated(experiment.question), *map(text, extent), *map(text, shortcomings)]
+    lines = [of_author(experiment.question), *map(text, extent), *map(text, shortcomings)]
     return [part for line in lines for part in wrapped(line, then=2)]
 
 
 def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Message]) -> Iterator[str]:
     yield experiment.name
-    yield from wrapped(translated(experiment.question), 2)
-    yield from wrapped(experiment.description, 2)
+    yield from wrapped(of_author(experiment.question), 2)
+    yield from wrapped(of_author(experiment.description), 2)
     yield from ("", text(message("plan_factors")))
     width = max((len(name) for name in experiment.factors), default=0)
     for name, factor in experiment.factors.items():
@@ -41,7 +41,7 @@ def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Mes
     yield from ("", text(message("plan_tables")))
     for table in outline.tables:
         yield f"  {text(table.line)}"
-        yield from wrapped(table.note, 4)
+        yield from wrapped(of_author(table.note), 4)
     yield from _left_out(outline.tables_left_out)
     if experiment.compared_names:
         yield from ("", text(message("plan_comparisons")))
@@ -52,7 +52,7 @@ def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Mes
         yield from ("", text(message("plan_crash_heading")))
         for crash in outline.crashes:
             yield from wrapped(f"  {text(crash.line)}", 0, 4)
-            yield from wrapped(f"    {crash.note}" if crash.note else "", 0, 4)
+            yield from wrapped(f"    {of_author(crash.note)}" if crash.note else "", 0, 4)
     yield ""
     yield from map(text, outline.extent)
     for part in outline.parts:
@@ -65,7 +65,7 @@ def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Mes
 
 def _levels(factor: Factor) -> str:
     marked = [level_text(level) + ("*" if same_level(level, factor.usual) else "") for level in factor.on_by_default]
-    return ", ".join(marked) + (f"  ({factor.title})" if factor.title else "")
+    return ", ".join(marked) + (f"  ({of_author(factor.title)})" if factor.title else "")
 
 
 def _off_by_default(name: str, factor: Factor) -> str:
@@ -77,8 +77,8 @@ def _off_by_default(name: str, factor: Factor) -> str:
 
 
 def _comparison(comparison: ComparisonOutline, prospect: Message | None) -> Iterator[str]:
-    yield from wrapped(f"{comparison.name}: {translated(comparison.question)}", 2, 4)
-    for line in (text(comparison.pairs), text(comparison.rules), text(prospect), comparison.note):
+    yield from wrapped(f"{comparison.name}: {of_author(comparison.question)}", 2, 4)
+    for line in (text(comparison.pairs), text(comparison.rules), text(prospect), of_author(comparison.note)):
         yield from wrapped(line, 4)
 
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.goals.full_server import SECTION
 from loadstone.judge.verdict import DECIDED
-from loadstone.language import _, several, translated
+from loadstone.language import _, several
 from loadstone.message import Message, message
 from loadstone.own_command import own_command
 from loadstone.report import effect_lines, summary, verdicts
@@ -148,7 +148,7 @@ def _height(console: Console, part: RenderableType) -> int:
 
 def _head(analysis: Analysis) -> list[RenderableType]:
     """The question, and what the run answers in figures; the verdicts follow in lines of their own."""
-    parts: list[RenderableType] = [Text(), Text(fmt.plain(translated(analysis.question)), style="bold")]
+    parts: list[RenderableType] = [Text(), Text(fmt.plain(analysis.question), style="bold")]
     if analysis.tables or not analysis.saturations:  # else the saturation points say it, each in its line
         parts.append(Text(fmt.sentence(analysis.headline) or fmt.sentence(analysis.answer), style="bold cyan"))
         if analysis.costs is not None and not analysis.effects:  # whose lines need the room

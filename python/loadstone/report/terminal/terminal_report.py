@@ -13,7 +13,7 @@ from rich.text import Text
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, ResultTable, Row
 from loadstone.console import remarks
-from loadstone.language import _, translated
+from loadstone.language import _
 from loadstone.report import format as fmt
 from loadstone.report import summary
 from loadstone.report.study import answer_verdict
@@ -54,7 +54,7 @@ def show(
 
 def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[RenderableType]:
     yield Text()
-    yield Text(fmt.plain(translated(analysis.question)), style="bold")
+    yield Text(fmt.plain(analysis.question), style="bold")
     yield Text(fmt.sentence(analysis.answer), style="bold cyan")
     if scaled := summary.scaled(analysis):
         yield Text(scaled, style="yellow")
@@ -65,7 +65,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     yield from families(analysis.families, width)
     for table in analysis.tables:
         yield Text()
-        yield Text(fmt.plain(translated(table.title)), style="bold")
+        yield Text(fmt.plain(table.title), style="bold")
         shown = shortened(table.rows)
         yield _table(table, shown, width)
         if left := len(table.rows) - len(shown):

@@ -13,7 +13,6 @@ from loadstone.analyse.model import Comparison, EffectsAnswer, Family, LessonAns
 from loadstone.goals.answer import Section, SectionTable
 from loadstone.goals.saturate_types import PointKind, SaturationAnswer
 from loadstone.judge.verdict import VerdictKind
-from loadstone.language import translated
 from loadstone.report import effect_lines, verdicts
 from loadstone.report import format as fmt
 from loadstone.report import saturation_view as view
@@ -56,7 +55,7 @@ def sections(found: Sequence[Section], width: int, *, short: bool = False) -> It
                 yield from (Text(f"  {fmt.plain(line.label)}: {fmt.sentence(line.short)}") for line in table.lines)
                 continue
             if table.title:
-                yield Text(fmt.plain(translated(table.title)))
+                yield Text(fmt.plain(table.title))
             yield _section_table(table, width)
             for line in table.lines:
                 yield from (
@@ -99,7 +98,7 @@ def effects(found: Sequence[EffectsAnswer]) -> Iterator[RenderableType]:
     """Everything that a terminal says of effects; nothing without any."""
     for answer in found:
         yield Text()
-        yield Text(fmt.plain(translated(answer.question)), style="bold")
+        yield Text(fmt.plain(answer.question), style="bold")
         for term, line in zip(answer.terms, effect_lines.lines(answer), strict=True):
             style = VERDICT_STYLES[term.verdict.kind]
             yield Padding(Text.assemble((f"{line.mark} ", style), (line.said, style)), (0, 0, 0, _INDENT))
@@ -114,7 +113,7 @@ def families(found: list[Family], width: int) -> Iterator[RenderableType]:
     """Everything that a terminal of `width` columns says of the comparisons; nothing without one."""
     for family in found:
         yield Text()
-        yield Text(fmt.plain(translated(family.question)), style="bold")
+        yield Text(fmt.plain(family.question), style="bold")
         yield Padding(Text(fmt.sentence(family.answer), style="cyan"), (0, 0, 0, _INDENT))
         yield Padding(_pairs(family.comparisons, width - _INDENT), (0, 0, 0, _INDENT))
         for line in verdicts.together(family.comparisons):

@@ -7,7 +7,8 @@ from string import Formatter
 from typing import Any
 
 from loadstone.figures import digits, duration, rounded
-from loadstone.language import finished, translated
+from loadstone.language import ENGLISH as IN_ENGLISH
+from loadstone.language import finished, language, of_author, translated
 from loadstone.message import AS_WRITTEN, Message
 from loadstone.report.text.english.announcement import ANNOUNCEMENT
 from loadstone.report.text.english.bottleneck import BOTTLENECK
@@ -57,6 +58,8 @@ ENGLISH: Mapping[str, Sentence] = {
     **VERDICTS,
 }
 _DIGITS = re.compile(r"\.[1-9]g")
+_OF_CHECKS = frozenset({"check", "checks"})
+"""Figures that are names of checks."""
 Speak = Callable[[Message], str]
 
 
@@ -115,7 +118,9 @@ def _of_goals() -> Mapping[str, Sentence]:
 
 
 def _plain(figures: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _message(value) for name, value in figures.items()}
+    return {
+        name: check_names(_message(value)) if name in _OF_CHECKS else _message(value) for name, value in figures.items()
+    }
 
 
 def _spoken(figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,16 +130,25 @@ def _spoken(figures: Mapping[str, Any]) -> dict[str, Any]:
             return text(value)
         return [speak(one) for one in value] if isinstance(value, list | tuple) else value
 
-    return {name: speak(value) for name, value in figures.items()}
+    return {name: check_names(speak(value)) if name in _OF_CHECKS else speak(value) for name, value in figures.items()}
+
+
+def check_names(named: Any) -> Any:
+    """A check's name within a sentence, or several: in English as `docs/checks.md` has it, else what it is called."""
+    if language() == IN_ENGLISH:
+        return named
+    if isinstance(named, list):
+        return [check_names(one) for one in named]
+    return translated(named.replace("_", " ")) if isinstance(named, str) else named
 
 
 def _message(value: Any) -> Any:
-    """A message that came back from a file as a mapping is one again."""
+    """A message that came back from a file as a mapping is one again; a level in the reader's language."""
     if isinstance(value, Mapping) and value.keys() == {"kind", "figures"}:
         return Message.model_validate(value)
     if isinstance(value, list | tuple):
         return [_message(one) for one in value]
-    return value
+    return of_author(value)
 
 
 def latency(nanoseconds: float) -> str:

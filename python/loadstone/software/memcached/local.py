@@ -28,9 +28,9 @@ from loadstone.software.memcached.settings import READ_BACK, SPELLING, arguments
 
 PROGRAM = "memcached"
 OTHER_PLACES = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
-HOW_TO_GET = (
-    f"install it ({install_line(PROGRAM, PROGRAM, PROGRAM)}), name it with 'binary', or give a "
-    "server by URL (--server NAME=memcached://HOST:PORT)"
+HOW_TO_GET = said(
+    "install it ({installed}), name it with 'binary', or give a server by URL (--server NAME=memcached://HOST:PORT)",
+    installed=install_line(PROGRAM, PROGRAM, PROGRAM),
 )
 LEAST = (1, 6, 12)
 """The version from which on the meta commands are as loadstone writes them."""
@@ -179,9 +179,11 @@ def installed() -> Fact:
     """The memcached that would be started."""
     program = find()
     if program is None:
-        return Fact(PROGRAM, "not installed", "warn", HOW_TO_GET)
+        return Fact(PROGRAM, said("not installed"), "warn", HOW_TO_GET)
     version = version_of(program)
     if version is not None and is_too_old(version):
         least = ".".join(map(str, LEAST))
-        return Fact(PROGRAM, f"{version} ({program})", "warn", f"it is too old: install {least} or newer")
+        return Fact(
+            PROGRAM, f"{version} ({program})", "warn", said("it is too old: install {least} or newer", least=least)
+        )
     return Fact(PROGRAM, f"{version or 'installed'} ({program})", "ok")

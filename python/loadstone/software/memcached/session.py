@@ -97,7 +97,7 @@ class MemcachedSession:
             if reply.startswith(ERRORS):
                 told = shortened(reply.decode(errors="replace"))
                 raise ServerRefused(
-                    said("server {endpoint_label}: {told}", endpoint_label=self.endpoint.label, told=told),
+                    said("server {server}: {problem}", server=self.endpoint.label, problem=told),
                     told.split(" ")[0],
                     told,
                 )
@@ -194,10 +194,10 @@ class MemcachedSession:
                     told = bound_that_ended(error) or error_text(error)
                     raise ServerGone(
                         said(
-                            "server {endpoint_label}: {command}: {told}",
-                            endpoint_label=self.endpoint.label,
+                            "server {server}: {command}: {problem}",
+                            server=self.endpoint.label,
                             command=command,
-                            told=told,
+                            problem=told,
                         )
                     ) from error
                 raise

@@ -23,9 +23,10 @@ from loadstone.software.sql.session import DATABASE
 
 HOME, DATA, OPTIONS, LOGINS, PASSWORD = "server", "data", "postgresql.conf", "pg_hba.conf", "password"
 MORE_ROOM = "free some, or set TMPDIR to another disk"
-HOW_TO_GET = (
-    f"install it ({INSTALLED}) or set 'folder' to the folder "
-    "that holds its bin, or give a server by URL (--server NAME=postgresql://USER:PASSWORD@HOST:PORT/DATABASE)"
+HOW_TO_GET = said(
+    "install it ({installed}) or set 'folder' to the folder that holds its bin, or give a server by URL "
+    "(--server NAME=postgresql://USER:PASSWORD@HOST:PORT/DATABASE)",
+    installed=INSTALLED,
 )
 OURS = frozenset(
     {

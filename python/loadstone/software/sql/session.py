@@ -161,11 +161,10 @@ class SqlSession(ABC):
         if not self.is_our_database():
             raise UserError(
                 said(
-                    "server {endpoint_label}: it has no database '{database}'; create it, or name none, and "
-                    "'{database2}' is created",
-                    endpoint_label=self.endpoint.label,
+                    "server {server}: it has no database '{database}'; create it, or name none, and '{own}' is created",
+                    server=self.endpoint.label,
                     database=self.database,
-                    database2=DATABASE,
+                    own=DATABASE,
                 )
             )
 
@@ -174,9 +173,9 @@ class SqlSession(ABC):
         if not self.is_our_database():
             raise UserError(
                 said(
-                    "database '{database}': only databases that begin with '{database2}' are removed",
+                    "database '{database}': only databases that begin with '{prefix}' are removed",
                     database=self.database,
-                    database2=DATABASE,
+                    prefix=DATABASE,
                 )
             )
         self._drop_database()
@@ -248,11 +247,11 @@ class SqlSession(ABC):
         if not self.is_our_database() and not OURS.fullmatch(table):
             raise UserError(
                 said(
-                    "table '{database}.{table}': only tables of the database '{database2}', or that begin with "
-                    "'{database2}_', are written to and emptied; use such a name",
+                    "table '{database}.{table}': only tables of the database '{own}', or that begin with "
+                    "'{own}_', are written to and emptied; use such a name",
                     database=self.database,
                     table=table,
-                    database2=DATABASE,
+                    own=DATABASE,
                 )
             )
 

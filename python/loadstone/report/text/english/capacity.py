@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from loadstone.figures import duration, rounded
 from loadstone.language import _, marked, several, translated
-from loadstone.report.text.english.figures import whole_percent
+from loadstone.report.text.english.figures import parts_text, whole_percent
 
 _MEASURE = marked(
     "`loadstone saturate redis URL` (or http) measures several numbers of users; in an experiment let a factor set "
@@ -15,7 +15,7 @@ _MEASURE = marked(
 def _station(name: str, busy_share: float, most_per_s: float) -> str:
     return _(
         "{name} ({busy_share} busy, at most {most_per_s} a second)",
-        name=name,
+        name=parts_text(name),
         busy_share=whole_percent(busy_share),
         most_per_s=rounded(most_per_s),
     )
@@ -93,7 +93,7 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     "capacity_next_meaning": "The one that would be full if that had all the CPU it takes.",
     "capacity_most": "at most /s",
     "capacity_most_meaning": "Replies a second if nothing else were the limit: CPUs over CPU a request.",
-    "capacity_filled": lambda name, busy_share: f"{name} {whole_percent(busy_share)}",
+    "capacity_filled": lambda name, busy_share: f"{parts_text(name)} {whole_percent(busy_share)}",
     "capacity_station": _station,
     "capacity_limit": _limit,
     "capacity_unknown": "How many CPUs the parts can use is not known, so nothing can be said of their limits.",
@@ -114,12 +114,12 @@ CAPACITY: dict[str, str | Callable[..., str]] = {
     "capacity_why_station": lambda station, name, busy_share: _(
         "Likely the {station} of {name}: requests held it for {busy_share} of the time.",
         station=station,
-        name=name,
+        name=parts_text(name),
         busy_share=whole_percent(busy_share),
     ),
     "capacity_why_neighbours": lambda name, waited_share: _(
         "Likely other programs: {name} waited for a CPU for {waited_share} of the time; measure on a quiet machine.",
-        name=name,
+        name=parts_text(name),
         waited_share=whole_percent(waited_share),
     ),
     "capacity_why_others": lambda taken_share: _(

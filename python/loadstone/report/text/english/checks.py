@@ -79,19 +79,19 @@ def _setting(setting: str, server: str, observed: str | None, requested: str) ->
 def _gain(generator: float | None, server: float | None, bound: str, disk: float | None = None) -> str:
     if disk is not None:
         return _(
-            "The generator used {share} of its time, the server's side {share2}, and for {share3} "
+            "The generator used {generator} of its time, the server's side {server}, and for {disk} "
             "the server waited for its disk, once for all requests that had arrived: if more "
             "requests came together, {bound}.",
-            share=_share(generator),
-            share2=_share(server),
-            share3=_share(disk),
+            generator=_share(generator),
+            server=_share(server),
+            disk=_share(disk),
             bound=bound,
         )
     return _(
-        "The generator used {share} of its time and the server's side {share2}: with a generator "
+        "The generator used {generator} of its time and the server's side {server}: with a generator "
         "that costs nothing, {bound}.",
-        share=_share(generator),
-        share2=_share(server),
+        generator=_share(generator),
+        server=_share(server),
         bound=bound,
     )
 

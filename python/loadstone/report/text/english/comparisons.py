@@ -5,11 +5,10 @@ from math import expm1, inf
 from typing import Any
 
 from loadstone.figures import check_figure, digits, slice_text
-from loadstone.language import _, marked, several
-from loadstone.percents import difference_text, is_times, less_text, percent_text, ratio_text, times_text
+from loadstone.language import _, of_author, several
+from loadstone.percents import difference_text, factor_text, is_times, less_text, percent_text, ratio_text, times_text
 from loadstone.report.text.english.figures import listed, metric_text, part_text
 
-AS_FAST = marked("times as fast")
 _LONGEST = 80
 
 
@@ -64,7 +63,7 @@ def _lead(lead: float | None, low: float | None, high: float | None) -> tuple[bo
     """
     ratios = [inf if end is None else end for end in (lead, low, high)]
     if is_times(ratios[0]):
-        return True, times_text(*ratios, what=_(AS_FAST), excludes_none=True)
+        return True, times_text(*ratios, as_fast=True, excludes_none=True)
     return False, ratio_text(*ratios, excludes_none=True)
 
 
@@ -134,21 +133,20 @@ def _up_to_text(share: float) -> str:
 def _invalid(check: str, measured: float, limit: float, unit: str) -> str:
     unit = f" {unit}" if unit else ""
     return _(
-        "INVALID: {check}, measured {check_figure}{unit}, limit {check_figure2}{unit}",
+        "INVALID: {check}, measured {measured}, limit {limit}",
         check=check,
-        check_figure=check_figure(measured),
-        unit=unit,
-        check_figure2=check_figure(limit),
+        measured=of_author(f"{check_figure(measured)}{unit}"),
+        limit=of_author(f"{check_figure(limit)}{unit}"),
     )
 
 
 def _several_faster(winner: str, least: float, most: float) -> str:
     if is_times(most):
         return _(
-            "{winner} FASTER, {least} {most}",
+            "{winner} FASTER, {least} to {most}",
             winner=winner,
-            least=times_text(least, what=_("to")),
-            most=times_text(most, what=_(AS_FAST)),
+            least=factor_text(least),
+            most=times_text(most, as_fast=True),
         )
     return _(
         "{winner} FASTER by {least} to {most}",
@@ -478,11 +476,11 @@ def _few(blocks: int, needed: int, unit: str = "block") -> str:
 
 def _few_trials(a: int, b: int, names: list[str], needed: int) -> str:
     return _(
-        "{a} usable trials in {names} and {b} in {names2}: a verdict needs {needed} in each.",
+        "{a} usable trials in {first} and {b} in {second}: a verdict needs {needed} in each.",
         a=a,
-        names=names[0],
+        first=names[0],
         b=b,
-        names2=names[1],
+        second=names[1],
         needed=needed,
     )
 
@@ -537,11 +535,11 @@ PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
 def _difference(what: str, a_name: str, b_name: str, a: Any, b: Any, conditions: int) -> str:
     number = _(" ({conditions} conditions)", conditions=conditions) if conditions > 1 else ""
     return _(
-        "{what} is {shortened} in {a_name} and {shortened2} in {b_name}{number}",
+        "{what} is {in_a} in {a_name} and {in_b} in {b_name}{number}",
         what=what,
-        shortened=_shortened(a),
+        in_a=_shortened(a),
         a_name=a_name,
-        shortened2=_shortened(b),
+        in_b=_shortened(b),
         b_name=b_name,
         number=number,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from loadstone.figures import digits, duration, rounded
-from loadstone.language import _, marked, several, translated
+from loadstone.language import _, marked, opened, several, translated
 from loadstone.percents import up_to
 
 _RATES = {
@@ -103,7 +103,7 @@ def listed(parts: Sequence[str]) -> str:
 
 def capitalised(sentence: str) -> str:
     """With a capital letter at its beginning."""
-    return f"{sentence[:1].upper()}{sentence[1:]}"
+    return opened(sentence)
 
 
 def whole_percent(share: float) -> str:
@@ -138,6 +138,11 @@ _PART_NAMES = {
 def part_text(part: str) -> str:
     """What a part of a cost is called."""
     return translated(_PART_NAMES[part]) if part in _PART_NAMES else part
+
+
+def parts_text(name: str) -> str:
+    """What one part is called, or several that share CPUs: `redis + spring`, `the generator` by its name in reports."""
+    return " + ".join(translated("generator") if one == "generator" else one for one in name.split(" + "))
 
 
 def cost_figure(ns: float) -> str:

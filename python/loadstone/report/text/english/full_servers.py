@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import rounded
-from loadstone.language import _, several
+from loadstone.language import _, of_author, several
 from loadstone.report.text.english.figures import listed
 
 
@@ -28,7 +28,7 @@ def figure(
 
 def how_known(how: str, users: int, users_are: str, busy: float) -> str:
     """`measured at 32 workers`, `estimated from 8 workers, busy .86`."""
-    by = f"{users:,} {users_are.removesuffix('s') if users == 1 else users_are}"
+    by = of_author(f"{users:,} {users_are.removesuffix('s') if users == 1 else users_are}")
     return (
         _("measured at {by}", by=by)
         if how == "measured"

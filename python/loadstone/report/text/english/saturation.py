@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits, duration, rounded
 from loadstone.language import _, marked, several, translated
-from loadstone.report.text.english.figures import figure, interval, whole_percent
+from loadstone.report.text.english.figures import figure, interval, parts_text, whole_percent
 
 _BEYOND = {
     "plateau": marked("throughput levels off: more users only wait longer"),
@@ -16,7 +16,7 @@ _BEYOND = {
 
 
 def _plateau(users: Sequence[float], per_s: Sequence[float]) -> str:
-    return _("SATURATES at {interval} users: {interval2} a second", interval=interval(users), interval2=interval(per_s))
+    return _("SATURATES at {users} users: {rate} a second", users=interval(users), rate=interval(per_s))
 
 
 def _peak(users: Sequence[float], per_s: Sequence[float], end_per_s: float, end_users: int) -> str:
@@ -26,9 +26,9 @@ def _peak(users: Sequence[float], per_s: Sequence[float], end_per_s: float, end_
         end_users=end_users,
     )
     return _(
-        "PEAK at {interval} users: {interval2} a second; {falls}",
-        interval=interval(users),
-        interval2=interval(per_s),
+        "PEAK at {users} users: {rate} a second; {falls}",
+        users=interval(users),
+        rate=interval(per_s),
         falls=falls,
     )
 
@@ -70,10 +70,10 @@ def _latency_missed(quantile: float, latency_s: float | None, objective_s: float
 
 def _objective_limit(objective: str, most_users: int, users: Sequence[float], per_s: Sequence[float]) -> str:
     return _(
-        "{objective}: met up to {interval} users, {interval2} a second (of {most_users} measured)",
+        "{objective}: met up to {users} users, {rate} a second (of {most_users} measured)",
         objective=objective,
-        interval=interval(users),
-        interval2=interval(per_s),
+        users=interval(users),
+        rate=interval(per_s),
         most_users=most_users,
     )
 
@@ -116,11 +116,11 @@ SATURATION: dict[str, str | Callable[..., str]] = {
     "sweeps_not_measured": "no sweep was measured whole; go on with --resume",
     "generator_full": "{busy_share:.0%} of its thread's time; without it up to {gain:.0%} more",
     "still_warming": lambda users, before_per_s, after_per_s: _(
-        "it did more with time, not only with users: {users} users {figure} a second, and later "
-        "{figure2}; warm it up for longer",
+        "it did more with time, not only with users: {users} users {earlier} a second, and later "
+        "{later}; warm it up for longer",
         users=users,
-        figure=figure(before_per_s),
-        figure2=figure(after_per_s),
+        earlier=figure(before_per_s),
+        later=figure(after_per_s),
     ),
     "others_took": "other programs took CPU time: without them {bound}",
     "generator_late": "it could not keep its own schedule",
@@ -176,7 +176,11 @@ def _limit(why: str, runner_up: str | None, share: float | None, users: int | No
     rest = (
         ""
         if runner_up is None or share is None
-        else _("; the next fullest part is {runner_up}, {share}", runner_up=runner_up, share=whole_percent(share))
+        else _(
+            "; the next fullest part is {runner_up}, {share}",
+            runner_up=parts_text(runner_up),
+            share=whole_percent(share),
+        )
     )
     return f"{why}{f' ({at})' if at else ''}{rest}"
 

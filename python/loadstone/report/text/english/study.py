@@ -66,9 +66,9 @@ def _pairs_measured(pairs: int) -> str:
 
 def _waiting(shares: Sequence[float], against: Sequence[float]) -> str:
     return _(
-        "Waiting for a connection took {span} of the response time, against {span2}.",
-        span=_span(shares),
-        span2=_span(against),
+        "Waiting for a connection took {here} of the response time, against {there}.",
+        here=_span(shares),
+        there=_span(against),
     )
 
 
@@ -239,12 +239,12 @@ def _repeats(blocks_min: int, blocks_max: int, spread_max: float, spread_typical
     )
     return _(
         "Each condition was measured in {often} blocks, in random order. Single trials of one "
-        "condition lie up to {percent} apart, typically {percent2}: two single runs could not "
+        "condition lie up to {widest} apart, typically {typical}: two single runs could not "
         "distinguish a smaller difference from chance, and keeping the better of two would have "
         "added {percent3}.",
         often=often,
-        percent=_percent(spread_max),
-        percent2=_percent(spread_typical),
+        widest=_percent(spread_max),
+        typical=_percent(spread_typical),
         percent3=_percent(better_of_two, 1),
     )
 
@@ -283,11 +283,11 @@ def _store_cpu_falls(
 ) -> str:
     more = _("; so it does in {more_cases} more", more_cases=more_cases) if more_cases else ""
     return _(
-        "As users grow the store's CPU falls, from {percent} of a core at {first} to {percent2} "
+        "As users grow the store's CPU falls, from {few} of a core at {first} to {many} "
         "at {last} ({label}){more}: the store is not the bottleneck.",
-        percent=_percent(before_cores),
+        few=_percent(before_cores),
         first=first,
-        percent2=_percent(after_cores),
+        many=_percent(after_cores),
         last=last,
         label=label,
         more=more,
