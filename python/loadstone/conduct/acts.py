@@ -21,6 +21,7 @@ from loadstone.deploy.subjects.schema import read_tables
 from loadstone.deploy.subjects.url import parse_subject_url
 from loadstone.deploy.transport import is_loopback, stays_here
 from loadstone.deploy.urls import TLS_OPTIONS
+from loadstone.language import Said, in_language, joined, marked, said
 from loadstone.plan.deployment import split_urls
 from loadstone.plan.operations import commands_of
 from loadstone.plan.required import RequiredSubject
@@ -36,19 +37,32 @@ from loadstone.spec.levels import identity
 from loadstone.terminal import printable
 
 KINDS = {
-    "starts": "programs",
-    "builds": "build commands",
-    "runs the image": "images",
-    "sets for a program": "settings of programs",
-    "sets on a server": "settings of servers that may reach files or others",
-    "sends to a server": "commands that may reach files or others",
-    "sends the variable": "variables",
-    "sends the file": "files sent",
-    "connects to": "addresses",
-    "reads the file": "files read",
-    "starts its own": "parts of loadstone's own",
+    "starts": marked("programs"),
+    "builds": marked("build commands"),
+    "runs the image": marked("images"),
+    "sets for a program": marked("settings of programs"),
+    "sets on a server": marked("settings of servers that may reach files or others"),
+    "sends to a server": marked("commands that may reach files or others"),
+    "sends the variable": marked("variables"),
+    "sends the file": marked("files sent"),
+    "connects to": marked("addresses"),
+    "reads the file": marked("files read"),
+    "starts its own": marked("parts of loadstone's own"),
 }
 """Of acts, and what they are to people; the most dangerous first."""
+_SPOKEN = {
+    "starts": marked("starts {what}"),
+    "builds": marked("builds {what}"),
+    "runs the image": marked("runs the image {what}"),
+    "sets for a program": marked("sets for a program {what}"),
+    "sets on a server": marked("sets on a server {what}"),
+    "sends to a server": marked("sends to a server {what}"),
+    "sends the variable": marked("sends the variable {what}"),
+    "sends the file": marked("sends the file {what}"),
+    "connects to": marked("connects to {what}"),
+    "reads the file": marked("reads the file {what}"),
+    "starts its own": marked("starts its own {what}"),
+}
 _ORDER = tuple(KINDS)
 _PROGRAM_FIELDS = ("binary", "json_module", "folder")
 _TLS_FILES = tuple(name for name in TLS_OPTIONS if name.endswith("_file"))
@@ -85,6 +99,16 @@ class Act:
         """As people read it."""
         return f"{self.kind} {self.what}"
 
+    @property
+    def told(self) -> Said:
+        """The same as data that can be said in another language."""
+        return said(_SPOKEN[self.kind], what=self.what)
+
+    @property
+    def spoken(self) -> str:
+        """The same in the language of who reads now."""
+        return str(in_language(self.told))
+
 
 @dataclass(frozen=True)
 class _To:
@@ -118,7 +142,10 @@ def acts_of_driver(path: Path) -> list[Act]:
 
 def sent_as_text(files: Iterable[str]) -> list[Act]:
     """Files whose text an option put into the load: the plan does not name them any more."""
-    return [Act("sends the file", f"{_file(Path(file))}, as text of the load", asks=True, typed=True) for file in files]
+    return [
+        Act("sends the file", said("{file}, as text of the load", file=_file(Path(file))), asks=True, typed=True)
+        for file in files
+    ]
 
 
 def is_built_in(experiment: Experiment) -> bool:
@@ -171,18 +198,34 @@ class _Acts:
         if not server.ours:
             yield self._users_server(name, str(settings["url"]), str(written.get("url", "")))
             return
-        yield _To(f"server {name}, which it starts", outside=False)
+        yield _To(said("server {name}, which it starts", name=name), outside=False)
         kind = str(settings["kind"])
         software = registry.software_of(settings)
-        self._variables(written, [_To(f"server {name}, which it starts", outside=False)], "servers", name)
+        own = _To(said("server {name}, which it starts", name=name), outside=False)
+        self._variables(written, [own], "servers", name)
         if kind == registry.CONTAINER:
             image = " ".join(str(settings[key]) for key in ("image", "program") if settings.get(key))
-            self._add("runs the image", f"{_filled_in(image)} as server {name}", "servers", name, "image", asks=True)
+            self._add(
+                "runs the image",
+                said("{what} as server {name}", what=_filled_in(image), name=name),
+                "servers",
+                name,
+                "image",
+                asks=True,
+            )
         else:
-            self._add("starts its own", f"{_shown(kind)} as server {name}", "servers", name, asks=False)
+            self._add(
+                "starts its own",
+                said("{what} as server {name}", what=_shown(kind), name=name),
+                "servers",
+                name,
+                asks=False,
+            )
         for key in _PROGRAM_FIELDS:
             if settings.get(key):
-                what = f"{_filled_in(str(settings[key]))} ({key} of server {name})"
+                what = said(
+                    "{what} ({option} of server {name})", what=_filled_in(str(settings[key])), option=key, name=name
+                )
                 self._add("starts", what, "servers", name, key, asks=True)
         for setting, value in _mapping(settings.get("settings")).items():
             if _reaches(str(setting), value):
@@ -196,17 +239,28 @@ class _Acts:
         place = registry.room(software.name).place(name, url).address
         outside = not _is_here(place) or _names_variable_as_host(written)
         shown = _shown(hide_url(written))
-        to = _To(f"server {name} ({shown})", outside)
-        more = ", and to the servers that it names" if {"cluster", "read_from"} & _options(written).keys() else ""
+        to = _To(said("server {name} ({address})", name=name, address=shown), outside)
+        more = said(", and to the servers that it names") if {"cluster", "read_from"} & _options(written).keys() else ""
         more = more or (", and to the servers that it names" if "sentinel" in written.partition("://")[0] else "")
-        self._add("connects to", f"{shown} (server {name}){more}", "servers", name, "url", asks=outside)
+        self._add(
+            "connects to",
+            said("{what} (server {name}){more}", what=shown, name=name, more=more),
+            "servers",
+            name,
+            "url",
+            asks=outside,
+        )
         self._variables({"url": written}, [to], "servers", name)
         for option, value in _options(written).items():
             if option.endswith("_env"):
                 self._variable(f"env:{value}", [to], "servers", name, "url")
             if option in _TLS_FILES:
                 self._add(
-                    "reads the file", f"{_file(Path(value))} ({option} of server {name})", "servers", name, asks=False
+                    "reads the file",
+                    said("{what} ({option} of server {name})", what=_file(Path(value)), option=option, name=name),
+                    "servers",
+                    name,
+                    asks=False,
                 )
         return to
 
@@ -250,35 +304,63 @@ class _Acts:
             return
         path = Path(subject.manifest)
         environment = {key: str(value) for key, value in _mapping(written.get("environment")).items()}
-        to = [_To(f"the program of subject {name}", outside=True)]
+        to = [_To(said("the program of subject {name}", name=name), outside=True)]
         ours = path.parent.resolve() == subjects.FOLDER.resolve()
         if ours:
-            self._add("starts its own", f"application {path.name} as subject {name}", "subjects", name, asks=False)
+            self._add(
+                "starts its own",
+                said("application {what} as subject {name}", what=path.name, name=name),
+                "subjects",
+                name,
+                asks=False,
+            )
             for key, value in environment.items():
-                what = f"{_shown(f'{key}={_of_variable(key, value)}')} (application {path.name}, subject {name})"
+                what = said(
+                    "{what} (application {application}, subject {name})",
+                    what=_shown(f"{key}={_of_variable(key, value)}"),
+                    application=path.name,
+                    name=name,
+                )
                 asks = _may_lead(key, value)
                 self._add("sets for a program", what, "subjects", name, "environment", key, asks=asks)
         else:
             manifest, folder = read_manifest(path)
-            self.acts += _manifest_acts(f"subject {name}", manifest, folder, environment)
+            self.acts += _manifest_acts(said("subject {name}", name=name), manifest, folder, environment)
             for key, value in manifest.environment.items():
                 self._variables({key: value}, to, "subjects", name, "environment", stranger=True)
             self._tables(trial, name, manifest, folder)
         self._variables(environment, to, "subjects", name, "environment")
-        yield _To(f"subject {name}, which it starts", outside=not ours)
+        yield _To(said("subject {name}, which it starts", name=name), outside=not ours)
 
     def _users_subject(self, name: str, subject: RequiredSubject, written: str) -> Iterator[_To]:
         for url, text in zip(subject.urls, split_urls(written), strict=False):
             outside = not stays_here(parse_subject_url(url)) or _names_variable_as_host(text)
             shown = _shown(hide_url(text))
-            to = _To(f"subject {name} ({shown})", outside)
-            self._add("connects to", f"{shown} (subject {name})", "subjects", name, "url", asks=outside)
+            to = _To(said("subject {name} ({address})", name=name, address=shown), outside)
+            self._add(
+                "connects to",
+                said("{what} (subject {name})", what=shown, name=name),
+                "subjects",
+                name,
+                "url",
+                asks=outside,
+            )
             self._variables({"url": text}, [to], "subjects", name)
             yield to
 
     def _tables(self, trial: PlannedTrial, name: str, manifest: Manifest, folder: Path) -> None:
         for server, file in manifest.tables.items():
-            self.acts.append(Act("reads the file", f"{_file(folder / file)} (tables of subject {name} on {server})"))
+            self.acts.append(
+                Act(
+                    "reads the file",
+                    said(
+                        "{file} (tables of subject {name} on {server})",
+                        file=_file(folder / file),
+                        name=name,
+                        server=server,
+                    ),
+                )
+            )
             settings = trial.servers.get(server)
             room = None if settings is None else registry.room(registry.software_of(settings).name)
             if room is None or room.statements is None or settings is None or registry.is_users(settings):
@@ -309,7 +391,7 @@ class _Acts:
             self._file_sent(path, to, "workload", "recording")
 
     def _file_sent(self, path: Path, to: Sequence[_To], *at: str) -> None:
-        what = f"{_file(path)}, row by row, to {_where(to)}"
+        what = said("{file}, row by row, to {to}", file=_file(path), to=_where(to))
         self._add("sends the file", what, *at, "path", asks=any(one.outside for one in to))
 
     def _variables(self, value: Any, to: Sequence[_To], *path: str, stranger: bool = False) -> None:
@@ -331,7 +413,7 @@ class _Acts:
         if where == "secret":
             file = self._secret_files.get(name)
             shown += " of a secret's file" if file is None else f" (the secret's file {_shown(file)})"
-        what, asks = f"{shown} to {_where(to)}", any(one.outside for one in to)
+        what, asks = said("{what} to {to}", what=shown, to=_where(to)), any(one.outside for one in to)
         if stranger:
             self.acts.append(Act("sends the variable", what, asks))
         else:
@@ -346,17 +428,21 @@ def _manifest_acts(who: str, manifest: Manifest, folder: Path, environment: Mapp
     yield from _build_acts(who, manifest.build, folder)
     command = shlex.join(shlex.split(manifest.run.command))
     flags = f", with jvm_flags {shlex.join(manifest.jvm_flags)}" if manifest.jvm_flags else ""
-    yield Act("starts", f"{_shown(command + flags)} ({who}, in {_shown(str(folder))})", asks=True)
+    started = said(
+        "{command} ({who}, in {folder})", command=_shown(command + flags), who=who, folder=_shown(str(folder))
+    )
+    yield Act("starts", started, asks=True)
     yield from _required(who, manifest.requires)
     yield from _given(who, {**manifest.environment, **environment})
 
 
 def _driver_acts(path: Path) -> Iterator[Act]:
     manifest, folder = read_driver_manifest(path)
-    who = f"driver {manifest.name}"
+    who = said("driver {name}", name=manifest.name)
     yield from _build_acts(who, manifest.build, folder)
     command = shlex.join(shlex.split(manifest.run.command))
-    yield Act("starts", f"{_shown(command)} ({who}, in {_shown(str(folder))})", asks=True)
+    started = said("{command} ({who}, in {folder})", command=_shown(command), who=who, folder=_shown(str(folder)))
+    yield Act("starts", started, asks=True)
     yield from _required(who, manifest.requires)
     yield from _given(who, manifest.run.environment)
 
@@ -366,12 +452,25 @@ def _build_acts(who: str, build: Build | None, folder: Path) -> Iterator[Act]:
         return
     root = (folder / build.root).resolve()
     for command in build.commands:
-        yield Act("builds", f"by {_shown(shlex.join(shlex.split(command)))} ({who}, in a copy of {root})", asks=True)
+        yield Act(
+            "builds",
+            said(
+                "by {command} ({who}, in a copy of {root})",
+                command=_shown(shlex.join(shlex.split(command))),
+                who=who,
+                root=root,
+            ),
+            asks=True,
+        )
 
 
 def _required(who: str, programs: Mapping[str, str]) -> Iterator[Act]:
     if programs:
-        yield Act("starts", f"{', '.join(sorted(programs))}, to learn their versions ({who})", asks=True)
+        yield Act(
+            "starts",
+            said("{programs}, to learn their versions ({who})", programs=", ".join(sorted(programs)), who=who),
+            asks=True,
+        )
 
 
 def _given(who: str, environment: Mapping[str, str]) -> Iterator[Act]:
@@ -437,7 +536,7 @@ def _count(text: str, software: str) -> list[str]:
 
 
 def _where(to: Sequence[_To]) -> str:
-    return ", ".join(dict.fromkeys(one.where for one in to)) or "nobody"
+    return joined(", ", dict.fromkeys(one.where for one in to)) if to else said("nobody")
 
 
 def _file(path: Path) -> str:

@@ -26,7 +26,7 @@ from loadstone.deploy.subjects import manifest as subject_manifest
 from loadstone.deploy.subjects.build import pinned_as, source_hash
 from loadstone.deploy.subjects.manifest import Build
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import ENGLISH, _, language, said, translated
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec import drivers, subjects
 from loadstone.spec.experiment import Experiment
@@ -66,7 +66,9 @@ def require_trust(
         return
     digest = digest_of(experiment, run_plan)  # pins what is hashed, and so what the acts are now read off
     acts = sent_as_text(files_sent) + acts_of(experiment, run_plan, secret_files)
-    look = "the command in the folder's environment.json" if of_folder else "what `loadstone show` says of it"
+    look = (
+        said("the command in the folder's environment.json") if of_folder else said("what `loadstone show` says of it")
+    )
     _require(experiment.source.label, digest, acts, look, trust=trust, of_folder=of_folder)
 
 
@@ -99,7 +101,7 @@ def remember_answer(digest: str, acts: Sequence[Act]) -> None:
 def require_trust_in_driver(path: Path, *, trust: bool) -> None:
     """The same of a client library's program by itself. Raises UserError."""
     digest = digest_of_driver(path)
-    _require(str(path), digest, acts_of_driver(path), "its manifest", trust=trust, of_folder=False)
+    _require(str(path), digest, acts_of_driver(path), said("its manifest"), trust=trust, of_folder=False)
 
 
 def listing(acts: Sequence[Act]) -> Iterator[str]:
@@ -108,13 +110,15 @@ def listing(acts: Sequence[Act]) -> Iterator[str]:
     Of many, the numbers of those that ask stand last once more: the first ones may have left the screen.
     """
     if acts:
-        yield f"What a run does here ({_summary(acts)}):"
-        yield from (f"  {act.line}" for act in acts)
+        yield _("What a run does here ({summary}):", summary=_summary(acts))
+        yield from (f"  {act.spoken}" for act in acts)
         if any(act.kind in ("starts", "builds") for act in acts):
-            yield "Programs run with your rights, and get the variables of your environment."
+            yield _("Programs run with your rights, and get the variables of your environment.")
         asking = [act for act in acts if act.asks]
         if asking and (len(acts) > SHOWN_LINES or max(len(act.line) for act in acts) > SHOWN_CHARACTERS):
-            yield f"Of these a run asks about {_summary(asking)}; they stand first of their kind, above."
+            yield _(
+                "Of these a run asks about {summary}; they stand first of their kind, above.", summary=_summary(asking)
+            )
 
 
 def _require(label: str, digest: str, acts: Sequence[Act], look: str, *, trust: bool, of_folder: bool) -> None:
@@ -133,34 +137,45 @@ def _require(label: str, digest: str, acts: Sequence[Act], look: str, *, trust: 
 def _ask(label: str, acts: Sequence[Act], look: str) -> None:
     """Raises UserError unless the user says yes."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        more = f", and {len(acts) - 1} more" if len(acts) > 1 else ""
+        more = said(", and {n} more", n=len(acts) - 1) if len(acts) > 1 else ""
         raise UserError(
             said(
                 "{label}: it was not run here before as it is, and a run {line}{more}; read {look}, then add {option}",
                 label=terminal.printable(label),
-                line=_shortened(acts[0].line),
+                line=acts[0].told if len(acts[0].line) <= SHOWN_CHARACTERS else _shortened(acts[0].line),
                 more=more,
                 look=look,
                 option=OPTION,
             )
         )
     terminal.remark(
-        f"{terminal.printable(label)} was not run here before as it is. What a run does ({_summary(acts)}):"
+        _(
+            "{label} was not run here before as it is. What a run does ({summary}):",
+            label=terminal.printable(label),
+            summary=_summary(acts),
+        )
     )
     for kind in KINDS:
         of_kind = [act for act in acts if act.kind == kind]
         for act in of_kind[:SHOWN_LINES]:
-            terminal.evidence(f"  {_shortened(act.line)}", result=False)
+            terminal.evidence(f"  {_shortened(act.spoken)}", result=False)
         if len(of_kind) > SHOWN_LINES:
-            terminal.remark(f"  {kind} {len(of_kind) - SHOWN_LINES} more that are not named here: read {look}")
-    if not terminal.confirmed(f"{_summary(acts)}; programs run with your rights. Run it? [y/N] "):
+            terminal.remark(
+                _(
+                    "  {kind} {more} more that are not named here: read {look}",
+                    kind=kind if language() == ENGLISH else translated(KINDS[kind]),
+                    more=len(of_kind) - SHOWN_LINES,
+                    look=look,
+                )
+            )
+    if not terminal.confirmed(_("{summary}; programs run with your rights. Run it? [y/N] ", summary=_summary(acts))):
         raise UserError(said("{label}: not trusted; nothing was started", label=terminal.printable(label)))
 
 
 def _summary(acts: Sequence[Act]) -> str:
     """How many there are of each kind: `programs: 2, addresses: 1`."""
     numbers = Counter(act.kind for act in acts)
-    return ", ".join(f"{named}: {numbers[kind]}" for kind, named in KINDS.items() if numbers[kind])
+    return ", ".join(f"{translated(named)}: {numbers[kind]}" for kind, named in KINDS.items() if numbers[kind])
 
 
 def _shortened(line: str) -> str:
@@ -168,7 +183,8 @@ def _shortened(line: str) -> str:
     if len(line) <= SHOWN_CHARACTERS:
         return line
     half = SHOWN_CHARACTERS // 2
-    return f"{line[:half]} [{len(line) - 2 * half} characters are left out here] {line[-half:]}"
+    left_out = _("[{n} characters are left out here]", n=len(line) - 2 * half)
+    return f"{line[:half]} {left_out} {line[-half:]}"
 
 
 def _mark(digest: str, line: str) -> str:

@@ -197,7 +197,7 @@ def _described(options: RunOptions) -> Described:
         shortcomings=tuple(hide(text(one)) for one in shortcomings(run_plan)),
         lines=tuple(hide(lines).splitlines()),
         acts=tuple(acts),
-        asked=tuple(act.line for act in asked),
+        asked=tuple(act.spoken for act in asked),
         digest=digest,
     )
 
