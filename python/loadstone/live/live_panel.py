@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.drive.outcome import AgentInterval, Interval
+from loadstone.language import _, several
 from loadstone.live.agents import AgentsNow
 from loadstone.observe.sample import Sample
 from loadstone.report import format as fmt
@@ -163,7 +164,7 @@ class LivePanel:
         if not row.rates:
             return text
         least, greatest = fmt.rate(min(row.rates)), fmt.rate(max(row.rates))
-        limits = f" {least} to {greatest} TPS" if len(self._in_turn) == 1 else ""
+        limits = _(" {least} to {greatest} TPS", least=least, greatest=greatest) if len(self._in_turn) == 1 else ""
         room = max(0, width - cell_len(text.plain) - cell_len(limits))
         text.append(sparkline(list(row.rates)[-room:] if room else []), style="cyan")
         text.append(limits, style="dim")
@@ -173,7 +174,7 @@ class LivePanel:
         recent = [one for one in list(self._cpu.values()) if self._newest_s - one.unix_s <= RECENT_S][:PARTS_MAX]
         parts = [("generator", figures.generator_cpu), *((one.part, one.value) for one in recent)]
         shown = (
-            f"{fmt.plain(part)} {'paused' if part in self._still else f'{100 * cpus:.0f} %'}" for part, cpus in parts
+            f"{fmt.part(part)} {_('paused') if part in self._still else f'{100 * cpus:.0f} %'}" for part, cpus in parts
         )
         return f"CPU: {', '.join(shown)}"
 
@@ -187,7 +188,7 @@ def sparkline(figures: list[float]) -> str:
 
 
 def _errors(errors: int) -> str:
-    return f"{fmt.count(errors)} {'error' if errors == 1 else 'errors'}"
+    return several(errors, "{n:,} error", "{n:,} errors")
 
 
 def phase_text(phase: str) -> str:
@@ -226,12 +227,13 @@ class View:
     def left_text(self, now_s: float) -> str:
         """`about 4 min left`, counted down since it was reported; `at most` where the run may end before."""
         left_s = max(0.0, self.left_s - (now_s - self.reported_s))
-        return f"{'at most' if self.at_most else 'about'} {fmt.rough_time(left_s)} left"
+        time = fmt.rough_time(left_s)
+        return _("at most {time} left", time=time) if self.at_most else _("about {time} left", time=time)
 
     def decided_text(self) -> str:
         """`2 of 5 decided`; empty where nothing is compared."""
         decided, of = self.decided
-        return f"{decided} of {of} decided" if of else ""
+        return _("{decided} of {of} decided", decided=decided, of=of) if of else ""
 
     def render(self, now_s: float, width: int) -> Group:
         """The lines, for a terminal of `width` columns; before the first trial only what is done."""
@@ -241,7 +243,7 @@ class View:
             return Group(label)
         done_s = now_s - self.began_s
         all_s = done_s + max(0.0, self.left_s - (now_s - self.reported_s))
-        fixed = [Text(self.decided_text()), Text(f"{self.invalid} invalid" if self.invalid else "", style="red")]
+        fixed = [Text(self.decided_text()), Text(_("{n} invalid", n=self.invalid) if self.invalid else "", style="red")]
         if self.left_s:
             fixed.insert(0, Text(self.left_text(now_s), style="dim"))
         room = width - sum(cell_len(one.plain) + _LINE_GAP for one in fixed)
@@ -264,7 +266,7 @@ def _line_of(room: int, texts: list[Text]) -> Table:
     grid = Table.grid(padding=(0, _LINE_GAP, 0, 0))
     first = texts[0].copy()
     first.truncate(room, overflow="ellipsis")
-    for _ in texts:
+    for _each in texts:
         grid.add_column(no_wrap=True)
     grid.add_row(first, *texts[1:])
     return grid

@@ -14,6 +14,7 @@ from loadstone.console import remarks
 from loadstone.deploy.provider import Remark, Step, about
 from loadstone.drive.outcome import AgentState
 from loadstone.judge.verdict import Verdict
+from loadstone.language import _, marked, translated
 from loadstone.live.events import RunEvents
 from loadstone.live.live_panel import LiveFigures, View, phase_text
 from loadstone.message import Message, alike, message
@@ -24,15 +25,17 @@ from loadstone.report import format as fmt
 from loadstone.report.tables.columns import MARKS
 from loadstone.report.terminal.ending import ROW_STYLES
 from loadstone.report.terminal.terminal_sections import VERDICT_STYLES
+from loadstone.report.text.english.comparisons import blocks_text
 from loadstone.report.verdicts import verdict_text
 
 _ENDS: dict[Reason, str] = {
-    "go on": "not decided yet, more follow",
-    "decided": "decided",
-    "last look": "not decided, and this was the last look",
-    "out of budget": "not decided, and the budget is spent",
-    "carry-over": "not decided, and there is no time for longer slices",
+    "go on": marked("not decided yet, more follow"),
+    "decided": marked("decided"),
+    "last look": marked("not decided, and this was the last look"),
+    "out of budget": marked("not decided, and the budget is spent"),
+    "carry-over": marked("not decided, and there is no time for longer slices"),
 }
+_ENDED = marked("ended")
 _TROUBLE_MAX = 5
 """So many different reasons of invalid trials are worth a line; the report has all."""
 _PAUSE_S, _LONG_PAUSE_S = 15.0, 60.0
@@ -105,7 +108,7 @@ class RunProgress:
         """Trial `name` of condition `label` begins; `place` says where in the run it stands."""
         self._view.place, self._label = fmt.plain(place), fmt.plain(label)
         self._view.label = self._label
-        self._view.now = Text(f"{fmt.plain(name)}: preparing", style="dim")
+        self._view.now = Text(_("{name}: preparing", name=fmt.plain(name)), style="dim")
         self._view.panel.begin()
         self.events.trial(fmt.plain(name), self._label, self._view.place)
         self._refresh()
@@ -164,7 +167,8 @@ class RunProgress:
         if not self._verbose or not found:
             return
         worst = next((kind for kind in ("invalid", "suspect") if found[kind]), "valid")
-        said = worst if len(found) == 1 else ", ".join(f"{found[kind]} {kind}" for kind in ROW_STYLES if found[kind])
+        each = [f"{found[kind]} {translated(kind)}" for kind in ROW_STYLES if found[kind]]
+        said = translated(worst) if len(found) == 1 else ", ".join(each)
         self._ended(worst, fmt.plain(place), said, reasons[:1], more=len(reasons) - 1)
 
     def look(
@@ -185,7 +189,7 @@ class RunProgress:
             if self._printed.get((group, place)) != alike:
                 self._printed[group, place] = alike
                 said = verdict_text(verdict, quick=False), VERDICT_STYLES[verdict.kind]
-                when = f" (after {_blocks(blocks, verdict.unit)})"
+                when = _(" (after {blocks})", blocks=blocks_text(blocks, verdict.unit))
                 self._line(Text.assemble(f"{fmt.plain(name or group)}: ", said, when))
 
     def lengthened(self, group: str, rounds: Rounds | None, carried: Message) -> None:
@@ -275,8 +279,13 @@ class RunProgress:
 
     def _look(self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict]) -> None:
         refused = any(verdict.kind in ("invalid", "not_decidable") for verdict in verdicts)
-        end = "ended" if reason == "decided" and refused else _ENDS[reason]
-        head = f"{fmt.plain(group)}, after {_blocks(blocks, verdicts[0].unit if verdicts else 'block')}: {end}"
+        end = _ENDED if reason == "decided" and refused else _ENDS[reason]
+        head = _(
+            "{group}, after {blocks}: {end}",
+            group=fmt.plain(group),
+            blocks=blocks_text(blocks, verdicts[0].unit if verdicts else "block"),
+            end=translated(end),
+        )
         if len(verdicts) == 1:
             self._line(Text(f"{head}: {verdict_text(verdicts[0])}"))
             return
@@ -294,7 +303,7 @@ class RunProgress:
     def _ended(self, verdict: str, what: str, said: str, reasons: Sequence[Message], more: int = 0) -> None:
         """A line on what ended, with its mark; elsewhere than on a terminal with the time left."""
         facts = [fmt.sentence(reason) for reason in reasons]
-        others = [f"(And {more} more.)"] if more > 0 else []
+        others = [_("(And {n} more.)", n=more)] if more > 0 else []
         line = " ".join([f"{said}.", *facts, *others]) if facts else said
         left = "" if self._screen else f", {self.left_text()}"
         self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", ROW_STYLES.get(verdict, "")), f"{what}: {line}{left}"))
@@ -341,10 +350,6 @@ class RunProgress:
     def _refresh(self) -> None:
         if self._screen is not None:
             self._screen.update(self._view.render(self._clock(), self._console.width), refresh=True)
-
-
-def _blocks(blocks: int, unit: str) -> str:
-    return f"{fmt.count(blocks)} {unit if blocks == 1 else f'{unit}s'}"
 
 
 def _without_figures(verdict: Verdict) -> tuple[object, ...]:

@@ -313,7 +313,7 @@ def _built_within(builds: Sequence[str]) -> str:
 def _preparation(time_s: float, subjects: Sequence[str], data: Sequence[str]) -> str:
     steps = [_("starting and warming up {subjects}", subjects=listed(subjects))] if subjects else []
     steps += [_("writing {data}", data=listed(data))] if data else []
-    return _("Of that about {time_s} for {steps}", time_s=duration(time_s), steps=" and ".join(steps))
+    return _("Of that about {time_s} for {steps}", time_s=duration(time_s), steps=listed(steps))
 
 
 def _goal(name: str, conditions: int, time_s: float) -> str:
