@@ -95,7 +95,7 @@ def counted(histories: int, runs: int, change: float, rho: float, tails: str) ->
     return {"kind": "synthetic", **what, "histories": histories, "level": LEVEL, **found, "ms_each": took}
 
 
-def real(folder: Path, *, harmless: bool, confirms: int, pause_s: float) -> dict[str, Any]:
+def real(folder: Path, *, harmless: bool, confirms: int, pause_s: float, beside: str) -> dict[str, Any]:
     """Real runs with a planted change, what `history` says of them, and what `--confirm` says."""
     place = folder / ("machine" if harmless else "program")
     place.mkdir(parents=True, exist_ok=True)
@@ -107,13 +107,13 @@ def real(folder: Path, *, harmless: bool, confirms: int, pause_s: float) -> dict
             if later and harmless and neighbour is None:
                 neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR])
             given = ["--set", HARMLESS if harmless else SLOWER] if later else []
-            loadstone(place, "run", "planted.yaml", "--quiet", "--wait", *given)
+            loadstone(place, "run", "planted.yaml", "--quiet", beside, *given)
             time.sleep(pause_s)
         said = loadstone(place, "history", "planted", "--metric", METRIC, "--json").stdout
         hints = json.loads(said)["figures"][0]["hints"]
         outcomes = []
         for _ in range(confirms):
-            asked = ("--confirm", "--metric", METRIC, "--json", "--budget", "25s", "--wait")
+            asked = ("--confirm", "--metric", METRIC, "--json", "--budget", "25s", beside)
             between = () if hints else ("--between", f"{PLANTED_AT - 1},{PLANTED_AT}")
             done = loadstone(place, "history", "planted", *asked, *between)
             outcomes.append({"status": done.returncode, "said": json.loads(done.stdout)["text"] if done.stdout else ""})
@@ -140,6 +140,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("program", "machine"), help="of --real")
     parser.add_argument("--confirms", type=int, default=1)
     parser.add_argument("--pause", type=float, default=0.0, metavar="SECONDS", help="between two runs")
+    parser.add_argument("--share-machine", action="store_true", help="do not wait for other runs on this machine")
     options = parser.parse_args()
     about = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "cpus": os.cpu_count()}
     if options.real is None:
@@ -148,7 +149,13 @@ def main() -> None:
         return
     for name in ("program", "machine"):
         if options.only in (None, name):
-            found = real(options.real, harmless=name == "machine", confirms=options.confirms, pause_s=options.pause)
+            found = real(
+                options.real,
+                harmless=name == "machine",
+                confirms=options.confirms,
+                pause_s=options.pause,
+                beside="--share-machine" if options.share_machine else "--wait",
+            )
             print(json.dumps({**about, **found}), flush=True)
 
 
