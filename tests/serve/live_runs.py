@@ -13,6 +13,11 @@ GROUP = {
     "looks": [12, 20, 32, 48, 72], "metric": "goodput_per_s", "margin": 0.05,
 }  # fmt: skip
 
+AGENTS = {
+    "b <1>": {"state": "lost", "why": "no answer for 5 s"},
+    "a": {"state": "ready", "tps": 900.0, "share": 0.5, "errors": 2, "p99_ns": 4e6, "cpus": 0.5, "late_s": 0.7},
+}
+
 
 def tell_of_comparisons(path: Path, pid: int, *, rounds: int = 32, kind: str = "undecided", said: str = "open") -> None:
     """Append what a run of two pairs tells of a minute, up to a look; the first time its beginning, too."""
@@ -28,7 +33,7 @@ def tell_of_comparisons(path: Path, pid: int, *, rounds: int = 32, kind: str = "
         parts = {"redis": {"cpus": 0.9, "rss_bytes": 5e7, "connections": 9}, "generator": {"cpus": 0.4}}
         where = {"group": "storage", "place": "rounds 1 to 12", "label": "storage", "trial": "storage b01"}
         state = {"state": "running", "left_s": 60 - second, "decided": 0, "of": 1, "invalid": 1}
-        lines.append({"what": "now", **where, **state, "conditions": conditions, "parts": parts})
+        lines.append({"what": "now", **where, **state, "conditions": conditions, "parts": parts, "agents": AGENTS})
     lines.append({"what": "cost", "condition": "set <b>", "trial": "b01", "parts": {"redis": {"ns": 12_000.0}}})
     lines.append(_look(rounds, kind, said))
     with path.open("a") as file:

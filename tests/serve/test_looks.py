@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from tests.browsers import screen
 from tests.frozen_runs import unpacked
 from tests.serve.conftest import Pages, serving
@@ -105,9 +107,17 @@ def test_the_live_page_shows_what_falls_while_it_is_open(pages: Pages, browser: 
     until(browser, "return document.querySelectorAll('#charts canvas').length >= 4")
     assert browser.execute_script("return document.querySelectorAll('.narrowing .newest').length") == 2
     before = browser.execute_script("return document.querySelectorAll('.pair.faster').length")
+    second = browser.find_elements(By.CSS_SELECTOR, "#live-answers summary")[1]
+    second.send_keys(Keys.ENTER)  # by keyboard: its table opens
     tell_of_comparisons(events, os.getpid(), rounds=48, kind="faster", said="b FASTER by 30 %")
     until(browser, f"return document.querySelectorAll('.pair.faster').length === {before + 2}")
     assert "b FASTER by 30 %" in browser.execute_script("return document.getElementById('live-said').textContent")
+    opened = "[...document.querySelectorAll('#live-answers details')]"
+    assert browser.execute_script(f"return {opened}.map(e => e.open)") == [False, True]
+    assert browser.execute_script(f"return {opened}.map(e => e.firstElementChild === document.activeElement)")[1]
+    assert "48" in browser.find_elements(By.CSS_SELECTOR, "#live-answers details")[1].text
+    agents = [row.text for row in browser.find_elements(By.CSS_SELECTOR, "#live-conditions table:last-child tbody tr")]
+    assert agents == ["b <1> agent lost: no answer for 5 s – – – – – –", "a ready 900 50 % 4.00 ms 2 50 % 0.7 s"]
     tables = browser.execute_script("return [...document.querySelectorAll('#charts tbody th')].map(e => e.textContent)")
     assert {"set <b>", "redis", "set <b> · redis"} <= set(tables)
     assert browser.execute_script("return document.querySelectorAll('#live b:not(.state b)').length") == 0

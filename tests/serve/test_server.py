@@ -1,19 +1,26 @@
 """Where the pages are offered, and to whom: over TLS or not, all or of one run, and how they end."""
 
+import json
+import os
 import re
 import signal
 import ssl
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import httpx
 import pytest
 from tests.servers import Certificates
 
+from loadstone.conduct.machine_lock import VARIABLE
 from loadstone.errors import UserError
 from loadstone.serve.place import Place
 from loadstone.serve.server import Listening, serve
+from loadstone.serve.starts import NICE
 
-from .conftest import Pages, serving
+from .conftest import PATIENCE_S, Pages, serving
 
 
 @pytest.mark.parametrize(
@@ -92,3 +99,52 @@ def test_ctrl_c_ends_it_quietly(tmp_path: Path) -> None:
         pages.process.send_signal(signal.SIGINT)
         assert pages.process.wait(30) == 0
     assert (tmp_path / "serve.err").read_text() == ""
+
+
+def test_watch_opens_the_page_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real run with `--watch`, and a browser that only keeps where it is sent."""
+    opened, runs = tmp_path / "opened", tmp_path / "runs"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.new && mv {opened}.new {opened}\n')
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    words = ["redis", "-t", "get", "-c", "1", "--duration", "2s", "--out", str(runs), "--share-machine", "--watch"]
+    run = subprocess.Popen([sys.executable, "-m", "loadstone", *words], stdout=subprocess.DEVNULL)
+    page = 0
+    try:
+        end = time.monotonic() + PATIENCE_S
+        while not opened.exists() or not (folders := list(runs.glob("2*"))):
+            assert time.monotonic() < end, "no page was opened"
+            assert run.poll() is None
+            time.sleep(0.05)
+        page = next(pid for pid in _children(run.pid) if b"serve" in Path(f"/proc/{pid}/cmdline").read_bytes())
+        with httpx.Client(follow_redirects=True, timeout=PATIENCE_S) as client:
+            shown = client.get(opened.read_text())
+            assert (shown.status_code, shown.url.path) == (200, f"/runs/{folders[0].name}")
+            assert "open=" not in str(shown.url)
+            assert run.wait(PATIENCE_S) == 0
+            assert "TPS" in client.get(f"{shown.url}/report").text  # it stays when the run has ended
+    finally:
+        run.kill()
+        run.wait()
+        if page:
+            os.kill(page, signal.SIGTERM)
+
+
+def _children(pid: int) -> list[int]:
+    found = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(one) for one in " ".join(found).split()]
+
+
+def test_the_pages_give_way_and_what_they_start_does_not(tmp_path: Path) -> None:
+    """By /proc: the priority of the thread that answers, and that of a command that a page starts."""
+    (tmp_path / "lock").mkdir()
+    own_folders = {"XDG_CACHE_HOME": str(tmp_path / "cache"), VARIABLE: str(tmp_path / "lock")}
+    with serving(tmp_path, variables=own_folders) as pages:
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        assert os.getpriority(os.PRIO_PROCESS, pages.process.pid) == min(19, own + NICE)
+        answer = pages.client.post("/quick/start", data={"kind": "redis", "time": "60s", "url": "redis://127.0.0.1:1"})
+        assert answer.status_code == 303, answer.text
+        (note,) = (tmp_path / "cache").rglob("*.json")
+        pid = json.loads(note.read_text())["pid"]
+        assert (os.getpriority(os.PRIO_PROCESS, pid), os.sched_getscheduler(pid)) == (own, os.SCHED_OTHER)

@@ -1,6 +1,5 @@
 """`loadstone serve`: the pages of experiments and runs."""
 
-import os
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +12,6 @@ from loadstone.language import marked, said
 from loadstone.options import Option, whole
 from loadstone.record.run_files import PLAN
 from loadstone.runs import RUNS
-
-GIVES_WAY = 10
-"""The niceness of a page beside a run: what is measured comes first."""
 
 
 def serve_command(
@@ -66,8 +62,6 @@ def serve_command(
         if open_:
             webbrowser.open(address)
 
-    if run is not None:
-        os.nice(GIVES_WAY)
     place = Place(
         runs=runs.absolute(),
         experiments=experiments.absolute(),

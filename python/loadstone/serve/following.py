@@ -13,16 +13,18 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from loadstone.bounds.beneath import open_file
 from loadstone.bounds.files import load_json
 from loadstone.record.run_files import EVENTS
+from loadstone.serve.running import Writer
 from loadstone.serve.told import Point, Told
 
 STREAMS_MAX = 60
 """Pages that follow a run at the same time, of all runs together."""
-PAUSE_S = 0.4
-"""Between two readings."""
+PAUSE_S = 0.5
+"""Between two readings: a run writes a line a second."""
 READ_BYTES = 1024 * 1024
 """At most so much is read at once, and so long is the longest line that is looked at."""
 LONGEST_BYTES = 128 * 1024 * 1024
@@ -31,7 +33,7 @@ LINGERS_S = 30.0
 """So long a reader goes on after the last page went away: a reload does not begin anew."""
 KEEP_ALIVE_S = 10.0
 SILENT_S = 15.0
-"""A process of another machine is taken for gone where its file says nothing for so long."""
+"""A process of another machine, or one that did not begin yet, is taken for gone where it writes nothing so long."""
 
 
 class TooMany(Exception):
@@ -94,7 +96,8 @@ class Following:
     """Set once all is read that was there."""
     _viewers: set[asyncio.Event] = field(default_factory=set)
     """Set at each change; one a page."""
-    _pieces: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
+    _shared: dict[tuple[object, ...], bytes] = field(default_factory=dict)
+    """What was sent since the last change; by whom it is for."""
     _task: "asyncio.Task[None] | None" = None
     _left_s: float = 0.0
 
@@ -103,13 +106,12 @@ class Following:
         """Whether nothing more will come."""
         return self.fate != "running"
 
-    def piece(self, name: str, language: str, render: Callable[[], str]) -> str:
-        """A piece of the page, made once for all who look at it."""
-        revision = self.told.changed[name]
-        known = self._pieces.get((name, language))
-        if known is None or known[0] != revision:
-            known = self._pieces[name, language] = revision, render()
-        return known[1]
+    def shared(self, whom: tuple[object, ...], make: Callable[[], bytes]) -> bytes:
+        """What all of those are sent until the next change, made once."""
+        found = self._shared.get(whom)
+        if found is None:
+            found = self._shared[whom] = make()
+        return found
 
     async def changes(self) -> AsyncGenerator[bool, None]:
         """At each change, and now and then without one (False). Ends with the run, after its last change."""
@@ -118,7 +120,8 @@ class Following:
         try:
             while not self.over:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), KEEP_ALIVE_S)
+                    async with asyncio.timeout(KEEP_ALIVE_S):
+                        await changed.wait()
                 happened = changed.is_set()
                 changed.clear()
                 yield happened
@@ -140,39 +143,45 @@ class Following:
     async def _follow(self) -> None:
         tail = Tail(self.folder / EVENTS)
         while not self.over:
-            more = False
-            try:
-                lines, more = await asyncio.to_thread(tail.read)
-            except OSError:
-                lines = []
-                if not await asyncio.to_thread(self.folder.is_dir):
-                    self.fate = "vanished"
-            for line in lines:
+            writer = self.told.writer
+            seen = await asyncio.to_thread(_look, tail, self.folder, writer)
+            for line in seen.lines:
                 self.told.take(line)
-            if not more and self.fate == "running":
-                self.fate = await asyncio.to_thread(fate_of, self.told, tail)
+            self._shared.clear()
+            # All is read that was there when its process was looked for, and that process is the one that wrote last.
+            whole = not seen.more and self.told.writer == writer
+            if whole:
+                self.fate = "ended" if self.told.ended is not None else seen.fate
                 self.caught_up.set()
-            if (lines and self.caught_up.is_set()) or self.over:
+            if (seen.lines and self.caught_up.is_set()) or self.over:
                 for piece in ("head", "actions"):
                     self.told.changed[piece] += self.over
                 for viewer in self._viewers:
                     viewer.set()
             if not self._viewers and time.monotonic() - self._left_s > LINGERS_S:
                 return
-            if not more and not self.over:
+            if whole and not self.over:
                 await asyncio.sleep(PAUSE_S)
         self.caught_up.set()
 
 
-def fate_of(told: Told, tail: Tail) -> str:
-    """Whether the process that wrote last is there, or how the run ended."""
-    if told.ended is not None:
-        return "ended"
-    writer = told.writer
-    if writer is not None and writer.is_here:
-        return "running" if writer.lives else "killed"
-    # It did not begin yet, or on another machine: it is there as long as it writes.
-    return "running" if time.monotonic() - tail.grew_s < SILENT_S else "killed"
+class _Seen(NamedTuple):
+    """What a look into a run's folder found."""
+
+    lines: list[dict[str, object]]
+    more: bool
+    fate: str
+    """By its folder and its process alone."""
+
+
+def _look(tail: Tail, folder: Path, writer: Writer | None) -> _Seen:
+    """Its process is looked for before its lines are read: what it wrote last is among them."""
+    writes = time.monotonic() - tail.grew_s < SILENT_S
+    lives = writer.lives if writer is not None and writer.is_here else writes
+    try:
+        return _Seen(*tail.read(), "running" if lives else "killed")
+    except OSError:
+        return _Seen([], False, "vanished" if not folder.is_dir() else "running" if lives else "killed")
 
 
 class Followers:

@@ -1,7 +1,7 @@
 """The page of a run that goes on: what it found so far comes first, then what is measured now."""
 
-from collections.abc import AsyncIterator
-from functools import partial
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from starlette.requests import Request
@@ -54,38 +54,53 @@ async def stream(request: Request) -> Response:
 
 
 async def _events(run: Following, followers: Followers, spoken: str) -> AsyncIterator[bytes]:
-    told, seen = run.told, dict.fromkeys(Told.PIECES, -1)
-    said = told.said
+    sent = _Sent(spoken)
     changes = run.changes()
     try:
-        yield _event(series(told.points), "series")
-        sent, thinned = len(told.points), told.thinned
-        yield _pieces(run, spoken, seen)
-        async for changed in changes:
-            if not changed:
-                yield b": still there\n\n"
-                continue
-            if told.thinned != thinned:
-                yield _event(series(told.points), "series")
-            elif len(told.points) > sent:
-                yield _event(series(told.points[sent:]), "more")
-            sent, thinned = len(told.points), told.thinned
-            yield _pieces(run, spoken, seen, told.said if told.said != said else "")
-            said = told.said
-        yield _pieces(run, spoken, seen, _ended(run, spoken))
-        yield _event("", "over")
+        yield sent.next(run)
+        async for _changed in changes:
+            yield sent.next(run) or b": still there\n\n"
+        yield sent.next(run, _ended(run, spoken)) + _event("", "over")
     finally:
         followers.leave()
         await changes.aclose()
 
 
-def _pieces(run: Following, spoken: str, seen: dict[str, int], said: str = "") -> bytes:
+@dataclass
+class _Sent:
+    """What a page was sent so far. Pages that were sent the same get the same next, which is made once."""
+
+    language: str
+    points: int = -1
+    thinned: int = 0
+    said: str | None = None
+    pieces: tuple[int, ...] = (-1,) * len(Told.PIECES)
+    """How often each piece had changed."""
+
+    def next(self, run: Following, ending: str = "") -> bytes:
+        """What changed since."""
+        told, whom = run.told, astuple(self)
+        made = run.shared((*whom, ending), lambda: self._made(run, ending))
+        self.points, self.thinned, self.said = len(told.points), told.thinned, told.said
+        self.pieces = tuple(told.changed[name] for name in Told.PIECES)
+        return made
+
+    def _made(self, run: Following, ending: str) -> bytes:
+        told, figures_ = run.told, b""
+        if self.points < 0 or told.thinned != self.thinned:
+            figures_ = _event(series(told.points), "series")
+        elif len(told.points) > self.points:
+            figures_ = _event(series(told.points[self.points :]), "more")
+        said = ending or (told.said if self.said is not None and told.said != self.said else "")
+        return figures_ + _pieces(run, self.language, self.pieces, said)
+
+
+def _pieces(run: Following, spoken: str, seen: Sequence[int], said: str) -> bytes:
     """The pieces that changed, as htmx puts them into their places; `said` is read out to who does not see."""
     parts = []
-    for name in Told.PIECES:
-        if seen[name] != run.told.changed[name]:
-            seen[name] = run.told.changed[name]
-            html = run.piece(name, spoken, partial(_render, run, name, spoken))
+    for name, known in zip(Told.PIECES, seen, strict=True):
+        if known != run.told.changed[name]:
+            html = _render(run, name, spoken)
             parts.append(f'<hx-partial hx-target="#live-{name}" hx-swap="innerHTML">{html}</hx-partial>')
     if said:
         text = hide(str(templates().from_string("{{ said }}").render(said=said)))

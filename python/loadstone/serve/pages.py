@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from loadstone import __version__
-from loadstone.language import in_language, language, speak_in_templates, translated
+from loadstone.language import in_language, language
 from loadstone.report import format as fmt
-from loadstone.report import summary
+from loadstone.report.html.templating import templates_of
 from loadstone.secrecy.known_secrets import hide
 from loadstone.serve import narrowing
 from loadstone.serve.command_lines import without_secrets
@@ -55,19 +55,7 @@ def refusal(request: Request, status: int, why: str) -> HTMLResponse:
 @cache
 def templates() -> jinja2.Environment:
     """All templates of the pages."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("loadstone.serve", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    speak_in_templates(environment)
+    own = {"size": fmt.size, "share": narrowing.share, "log1p": math.log1p, "number": fmt.number}
+    environment = templates_of("loadstone.serve", own)
     environment.globals |= {"static": address_of, "shown_url": lambda url: without_secrets(url)[0]}
-    environment.filters |= {
-        "said": translated,
-        "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "count": fmt.count, "rate": fmt.rate,
-        "duration": fmt.duration, "percent": fmt.percent, "seconds": fmt.seconds, "size": fmt.size,
-        "share": narrowing.share, "log1p": math.log1p, "number": fmt.number, "check_title": summary.check_title,
-    }  # fmt: skip
     return environment

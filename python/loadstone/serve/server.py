@@ -27,6 +27,7 @@ CONNECTIONS_MAX = 400
 """Open at once; beyond them the answer is 503. A browser keeps 6 at most, and one for each live page."""
 STAYS_S = 600.0
 """So long the page of one run stays after the run, and after it was looked at last."""
+TICK_S = 1.0
 END_S = 2.0
 """How long answers that are under way may take when the server ends."""
 
@@ -65,23 +66,24 @@ class Listening:
 class _Server(uvicorn.Server):
     """Ends at a signal without passing it on: the pages have nothing to lose."""
 
-    place: Place | None = None
+    def __init__(self, config: uvicorn.Config, place: Place) -> None:
+        super().__init__(config)
+        self._place = place
+        self._signalled = asyncio.Event()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._end)
+            loop.add_signal_handler(number, self._signalled.set)
         yield
 
-    def _end(self) -> None:
-        self.should_exit = True
-
-    async def on_tick(self, counter: int) -> bool:
-        """See uvicorn: ten times a second. The page of one run ends some time after it."""
-        if counter % 50 == 0 and self.place is not None and _is_over(self.place):
-            self.should_exit = True
-        return await super().on_tick(counter)
+    async def main_loop(self) -> None:
+        """As uvicorn's, which wakes up ten times a second. The page of one run ends some time after it."""
+        while not (self._signalled.is_set() or await self.on_tick(0) or _is_over(self._place)):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TICK_S):
+                    await self._signalled.wait()
 
 
 def serve(place: Place, listening: Listening, ready: Callable[[str], None], path: str = "/") -> None:
@@ -111,13 +113,14 @@ def serve(place: Place, listening: Listening, ready: Callable[[str], None], path
                 timeout_graceful_shutdown=int(END_S),
                 ssl_certfile=listening.certificate,
                 ssl_keyfile=listening.key,
-            )
+            ),
+            place,
         )
-        server.place = place
         try:
             server.config.load()
         except (OSError, ssl.SSLError) as error:
             raise UserError(f"--cert {listening.certificate}: {error.strerror or error}; name a PEM file") from None
+        place.memory.starts.give_way()
         ready(
             f"{'https' if listening.secure else 'http'}://{_shown(listening.address)}:{port}{path}?{TOKEN}={place.token}"
         )

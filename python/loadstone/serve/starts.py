@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,11 +78,28 @@ class Start:
         return ""
 
 
+NICE = 10
+"""So much lower than what is measured stands what the pages do themselves."""
+
+
 class Starts:
     """Starts runs, and remembers which."""
 
     def __init__(self) -> None:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._starter = ThreadPoolExecutor(1, "starter")
+        """Its thread keeps the priority that it has now, and what it starts has it, too; see `give_way`."""
+        self._starter.submit(lambda: None).result()
+
+    @staticmethod
+    def give_way() -> None:
+        """From here on this thread, and all that it makes, lets go first what is measured on the same CPUs.
+
+        A thread of lower priority cannot become what it was, so runs are started by another one.
+        """
+        with contextlib.suppress(OSError, AttributeError):  # of Linux: there priorities are a thread's
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+            os.setpriority(os.PRIO_PROCESS, 0, min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE))
 
     def start(self, command: CommandLine, folder: Path, variables: Mapping[str, str] | None = None) -> Start:
         """Start a run; `variables` beyond those of the command. Raises OSError."""
@@ -90,7 +108,8 @@ class Starts:
         _forget_old(place)
         output = os.open(place / f"{name}.txt", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
-            child = subprocess.Popen(
+            child = self._starter.submit(
+                subprocess.Popen,
                 [sys.executable, "-m", "loadstone", *command.words],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -98,7 +117,7 @@ class Starts:
                 cwd=folder,
                 env={**os.environ, **command.variables, **(variables or {}), "PYTHONUNBUFFERED": "1"},
                 start_new_session=True,
-            )
+            ).result()
         finally:
             os.close(output)
         self._children[name] = child

@@ -102,6 +102,17 @@ class Compared:
     """Of each pair, in their order."""
 
 
+@dataclass(frozen=True)
+class Agent:
+    """What an agent of a fleet did in its newest interval."""
+
+    state: str
+    """ready, silent or lost."""
+    why: str
+    figures: dict[str, float | None]
+    """`tps`, `share`, `p99_ns`, `errors`, `cpus`, `late_s`."""
+
+
 @dataclass
 class Cost:
     """What a request of a condition cost a part, over its trials so far."""
@@ -151,7 +162,7 @@ class Told:
         self.conditions: dict[str, dict[str, Any]] = {}
         """Those of the group that is measured, in the order in which they came."""
         self.parts: dict[str, dict[str, float]] = {}
-        self.agents: dict[str, dict[str, Any]] = {}
+        self.agents: dict[str, Agent] = {}
         self.costs: dict[str, dict[str, Cost]] = {}
         self.log: deque[tuple[float, str]] = deque(maxlen=LOG_MAX)
         self.steps: deque[dict[str, Any]] = deque(maxlen=STEPS_MAX)
@@ -233,10 +244,8 @@ class Told:
             for part, figures in mapping(line.get("parts"), PARTS_MAX).items()
             if isinstance(figures, Mapping)
         }  # fmt: skip
-        self.agents = {
-            agent: mapping(figures, PARTS_MAX) for agent, figures in mapping(line.get("agents"), PARTS_MAX).items()
-        }
-        self._change("head", *(("conditions",) if new or self.parts else ()))
+        self.agents = {name: _agent(one) for name, one in mapping(line.get("agents"), PARTS_MAX).items()}
+        self._change("head", *(("conditions",) if new or self.parts or self.agents else ()))
         self._add(Point(unix_s, self._shown(new)))
 
     def _shown(self, new: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]]:
@@ -331,6 +340,13 @@ def _figures(value: object) -> dict[str, Any]:
     keys = ("tps", "p50_ns", "p99_ns", "mean_tps", "mean_ns", "peak_tps", "ok")
     errors = {kind: int(n) for kind, one in mapping(given.get("errors"), KINDS_MAX).items() if (n := number(one))}
     return {**{key: number(given.get(key)) for key in keys}, "phase": text(given.get("phase")), "errors": errors}
+
+
+def _agent(value: object) -> Agent:
+    given = value if isinstance(value, Mapping) else {}
+    state = given.get("state")
+    figures = {key: number(given.get(key)) for key in ("tps", "share", "p99_ns", "errors", "cpus", "late_s")}
+    return Agent(state if state in ("silent", "lost") else "ready", text(given.get("why")), figures)
 
 
 def _judged(one: Mapping[str, Any], count: int) -> Judged:

@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
-from loadstone.language import _, language, speak_in_templates, translated
+from loadstone.language import _, language
 from loadstone.message import Message
 from loadstone.report import format as fmt
 from loadstone.report import glossary, saturation_view, study, summary, verdicts
@@ -33,6 +33,7 @@ from loadstone.report.html.sections import (
     table_view,
     verdicts_picture,
 )
+from loadstone.report.html.templating import templates_of
 from loadstone.report.study import answer_verdict
 from loadstone.report.summary import Anchors
 from loadstone.report.tables import columns, observed
@@ -111,21 +112,8 @@ _STYLED = re.compile(r' style="((?:--bar|flex-grow):[\d.e+-]+)"')
 
 @cache
 def _templates() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("loadstone.report.html", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    speak_in_templates(environment)
-    environment.filters |= {
-        "part": fmt.part, "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "unbroken": _unbroken,
-        "pieces": _pieces,
-        "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
-        "seconds": fmt.seconds, "said": translated, "check_title": summary.check_title, "figure": summary.figure,
-    }  # fmt: skip
-    return environment
+    own = {"unbroken": _unbroken, "pieces": _pieces, "figure": summary.figure}
+    return templates_of("loadstone.report.html", own)
 
 
 def _unbroken(text: str) -> str:

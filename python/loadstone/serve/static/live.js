@@ -172,7 +172,24 @@
     soon();
   }
 
+  /* What the reader opened stays open, and keeps the focus, when the piece it stands in is replaced. */
+  function keep(answers) {
+    const opened = new Set();
+    let focused = null;
+    answers.addEventListener("toggle", ({target}) => {
+      if (target.isConnected) opened[target.open ? "add" : "delete"](target.dataset.kept);
+    }, true);
+    document.addEventListener("focusin", ({target}) => { focused = answers.contains(target) ? target.parentElement.dataset.kept : null; });
+    new MutationObserver(() => {
+      for (const one of answers.querySelectorAll("details[data-kept]")) {
+        if (!one.open && opened.has(one.dataset.kept)) one.open = true;
+        if (focused === one.dataset.kept && document.activeElement === document.body) one.firstElementChild.focus({preventScroll: true});
+      }
+    }).observe(answers, {childList: true});
+  }
+
   const live = document.getElementById("live");
+  keep(document.getElementById("live-answers"));
   live.addEventListener("series", event => { points = JSON.parse(event.detail.data); soon(); });
   live.addEventListener("more", event => { points.push(...JSON.parse(event.detail.data)); soon(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
