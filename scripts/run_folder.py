@@ -28,12 +28,13 @@ from loadstone.record.crash import CrashRecord
 from loadstone.record.facts import TrialFacts
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import PlanSummary
+from loadstone.record.tags import Tags
 from loadstone.record.trial import TrialRecord
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, SCHEMA = DOCS / "run-folder.md", DOCS / "run-folder.schema.json"
 LISTED: tuple[type[BaseModel], ...] = (
-    *(PlanSummary, TrialRecord, TrialFacts, Look, CrashRecord, Interval, IntervalOperation, Analysis),
+    *(PlanSummary, TrialRecord, TrialFacts, Look, CrashRecord, Interval, IntervalOperation, Analysis, Tags),
 )
 """What a line or a document holds, and the facts of a trial."""
 NOT_WRITTEN = {
@@ -156,6 +157,7 @@ def schema() -> dict[str, Any]:
         "looks.jsonl": "Look",
         "crashes.jsonl": "CrashRecord",
         "analysis.json": "Analysis",
+        "tags.json": "Tags",
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,9 +1,12 @@
 """Where the pages are offered, and to whom: over TLS or not, all or of one run, and how they end."""
 
+import contextlib
 import json
 import os
 import re
+import resource
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -16,6 +19,7 @@ from tests.servers import Certificates
 
 from loadstone.conduct.machine_lock import VARIABLE
 from loadstone.errors import UserError
+from loadstone.serve.connections import CONNECTIONS_MAX
 from loadstone.serve.place import Place
 from loadstone.serve.server import Listening, serve
 from loadstone.serve.starts import NICE
@@ -36,7 +40,7 @@ from .conftest import PATIENCE_S, Pages, serving
 )
 def test_it_is_offered_to_others_only_where_it_is_meant(listening: Listening, said: str) -> None:
     with pytest.raises(UserError, match=re.escape(said)):
-        serve(Place(), listening, lambda _: None)
+        serve(Place(), listening, lambda *_: None)
 
 
 def test_over_tls_the_cookie_is_for_tls_alone(tmp_path: Path, certificates: Certificates) -> None:
@@ -54,7 +58,7 @@ def test_over_tls_the_cookie_is_for_tls_alone(tmp_path: Path, certificates: Cert
 def test_a_taken_port_is_said_in_a_line(pages: Pages) -> None:
     port = int(pages.base.rpartition(":")[2])
     with pytest.raises(UserError, match=f"--port {port}: cannot listen at 127.0.0.1"):
-        serve(Place(), Listening(port=port), lambda _: None)
+        serve(Place(), Listening(port=port), lambda *_: None)
 
 
 def test_of_one_run_no_other_page_is_there(tmp_path: Path) -> None:
@@ -122,6 +126,8 @@ def test_watch_opens_the_page_of_the_run(tmp_path: Path, monkeypatch: pytest.Mon
             shown = client.get(opened.read_text())
             assert (shown.status_code, shown.url.path) == (200, f"/runs/{folders[0].name}")
             assert "open=" not in str(shown.url)
+            # A browser's command line can be read by all users: what stands there opens the page a single time.
+            assert httpx.get(opened.read_text()).status_code == 403
             assert run.wait(PATIENCE_S) == 0
             assert "TPS" in client.get(f"{shown.url}/report").text  # it stays when the run has ended
     finally:
@@ -134,6 +140,26 @@ def test_watch_opens_the_page_of_the_run(tmp_path: Path, monkeypatch: pytest.Mon
 def _children(pid: int) -> list[int]:
     found = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
     return [int(one) for one in " ".join(found).split()]
+
+
+def test_who_says_nothing_takes_no_place(pages: Pages) -> None:
+    """More connections than the server has files for: the oldest of those without a request go."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
+    at = pages.base.removeprefix("http://").split(":")
+    with contextlib.ExitStack() as held:
+        held.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        silent = [
+            held.enter_context(socket.create_connection((at[0], int(at[1])))) for _ in range(CONNECTIONS_MAX + 60)
+        ]
+        silent[-1].sendall(b"GET / HTTP/1.1\r\nHost: ")
+        assert pages.client.get("/runs").status_code == 200
+        silent[0].settimeout(PATIENCE_S)
+        with contextlib.suppress(ConnectionResetError):
+            assert silent[0].recv(1) == b""
+        silent[-1].settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            silent[-1].recv(1)
 
 
 def test_the_pages_give_way_and_what_they_start_does_not(tmp_path: Path) -> None:

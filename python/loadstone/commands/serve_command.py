@@ -54,13 +54,13 @@ def serve_command(
         raise UserError(said("--run {run}: there is no run of this name in {folder}", run=run, folder=runs))
     listening = Listening(listen, port, cert, key, insecure)
 
-    def ready(address: str) -> None:
+    def ready(address: str, once: str) -> None:
         terminal.result(
             f"the pages are at\n\n  {address}\n\nwho has this address may start runs here; Ctrl-C ends it\n"
         )
         terminal.STDOUT.flush()
         if open_:
-            webbrowser.open(address)
+            webbrowser.open(once)
 
     place = Place(
         runs=runs.absolute(),

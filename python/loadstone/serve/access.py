@@ -78,7 +78,7 @@ class Access:
         try:
             cookie = self._admit(scope)
         except Refused as refused:
-            await _say(answer, refused.status, str(refused))
+            await say(answer, refused.status, str(refused))
             return
         if cookie is not None:
             await _go_on(answer, cookie, scope)
@@ -98,7 +98,7 @@ class Access:
         except Exception as error:  # the page failed, the server goes on
             terminal.remark(f"loadstone: {defect.report(error)}")
             if not begun:
-                await _say(answer, 500, "this page failed; where `loadstone serve` runs it is said what to report")
+                await say(answer, 500, "this page failed; where `loadstone serve` runs it is said what to report")
 
     def _admit(self, scope: Scope) -> str | None:
         """The cookie to set, where the token was shown. Raises Refused."""
@@ -115,9 +115,12 @@ class Access:
         if any(_same(value, self._place.cookie) for value in _cookies(headers, name)):
             shown = _query(scope).get(TOKEN)
             return f"{name}={self._place.cookie}" if shown is not None and scope["method"] == "GET" else None
-        shown = _query(scope).get(TOKEN, "")
-        if scope["method"] != "GET" or not _same(shown, self._place.token):
+        shown, memory = _query(scope).get(TOKEN, ""), self._place.memory
+        is_once = bool(memory.once) and _same(shown, memory.once)
+        if scope["method"] != "GET" or not (is_once or _same(shown, self._place.token)):
             raise Refused(403, "open the address that `loadstone serve` printed: it holds the token of this server")
+        if is_once:
+            memory.once = ""
         return f"{name}={self._place.cookie}"
 
     def _require_own_page(self, method: str, host: str, headers: Mapping[str, str]) -> None:
@@ -230,7 +233,7 @@ def _with_headers(send: Send, nonce: str) -> Send:
     return sent
 
 
-async def _say(send: Send, status: int, why: str) -> None:
+async def say(send: Send, status: int, why: str) -> None:
     """One sentence as plain text; the connection ends, so that nothing more is read of what was refused."""
     body = f"loadstone: {why}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]

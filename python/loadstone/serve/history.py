@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from math import ceil
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -22,6 +22,7 @@ from loadstone.record.removal import archive_run, remove_run, restore_run
 from loadstone.record.run_files import ARCHIVE, began_at
 from loadstone.record.tags import write_tags
 from loadstone.report.verdicts import MARKS
+from loadstone.serve.forms import form_of
 from loadstone.serve.pages import page
 from loadstone.serve.place import place_of
 from loadstone.serve.run_folders import folder_named
@@ -146,8 +147,8 @@ async def _tag(request: Request) -> Response:
     sent = await form_of(request)
     root = place_of(request).runs
     folder = root / ARCHIVE / name if archived else folder_named(request, name)
-    await run_in_threadpool(write_tags, folder, sent.get("tags", "").replace(",", " ").split(), sent.get("note", ""))
-    back = sent.get("back", "")
+    await run_in_threadpool(write_tags, folder, sent.one("tags").replace(",", " ").split(), sent.raw("note"))
+    back = sent.one("back")
     return RedirectResponse(back if back.startswith("/runs") else "/runs", 303)
 
 
@@ -162,15 +163,6 @@ def _named(request: Request) -> tuple[str, bool]:
         raise HTTPException(404, _("There is no run of this name in the archive."))
     folder_named(request, name)
     return name, False
-
-
-async def form_of(request: Request) -> dict[str, str]:
-    """What a form sent, each name once."""
-    body = (await request.body()).decode("utf-8", "replace")
-    try:
-        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=200))
-    except ValueError:
-        raise HTTPException(400, _("The form has too many parts.")) from None
 
 
 routes = (

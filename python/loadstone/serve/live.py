@@ -1,12 +1,15 @@
 """The page of a run that goes on: what it found so far comes first, then what is measured now."""
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, MutableMapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from loadstone.errors import Interrupted
 from loadstone.language import _, language, speaking
@@ -19,6 +22,9 @@ from loadstone.serve.run_folders import folder_of
 from loadstone.serve.told import Compared, Told
 
 COST_ROWS_MAX = 60
+STALLED_S = 60.0
+"""So long a page may take nothing of what it is sent. One that is closed away comes again by itself."""
+_STREAM = "text/event-stream"
 
 
 def followers_of(request: Request) -> Followers:
@@ -41,6 +47,8 @@ async def stream(request: Request) -> Response:
     """What changes, as server-sent events: pieces of the page, and figures for the pictures."""
     followers = followers_of(request)
     folder = folder_of(request)
+    if request.method == "HEAD":
+        return Response(media_type=_STREAM)
     try:
         followers.enter()
     except TooMany:
@@ -50,10 +58,31 @@ async def stream(request: Request) -> Response:
     except BaseException:
         followers.leave()
         raise
-    return StreamingResponse(_events(run, followers, language()), media_type="text/event-stream")
+    return _Stream(_events(run, language()), followers)
 
 
-async def _events(run: Following, followers: Followers, spoken: str) -> AsyncIterator[bytes]:
+class _Stream(StreamingResponse):
+    """Ends when its page goes away, also before it began, and when it reads nothing any more."""
+
+    media_type = _STREAM
+
+    def __init__(self, events: AsyncIterator[bytes], followers: Followers) -> None:
+        super().__init__(events)
+        self._followers = followers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sent(message: MutableMapping[str, Any]) -> None:
+            async with asyncio.timeout(STALLED_S):
+                await send(message)
+
+        try:
+            with contextlib.suppress(TimeoutError):
+                await super().__call__(scope, receive, sent)
+        finally:
+            self._followers.leave()
+
+
+async def _events(run: Following, spoken: str) -> AsyncIterator[bytes]:
     sent = _Sent(spoken)
     changes = run.changes()
     try:
@@ -62,7 +91,6 @@ async def _events(run: Following, followers: Followers, spoken: str) -> AsyncIte
             yield sent.next(run) or b": still there\n\n"
         yield sent.next(run, _ended(run, spoken)) + _event("", "over")
     finally:
-        followers.leave()
         await changes.aclose()
 
 

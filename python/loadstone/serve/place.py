@@ -24,6 +24,8 @@ class Memory:
     apart: Apart = field(default_factory=Apart)
     asked_s: float = field(default_factory=time.monotonic)
     """When a page was asked for last."""
+    once: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    """Opens the pages as the token does, but a single time; empty from then on."""
     variables: dict[str, str] = field(default_factory=dict, repr=False)
     """The passwords that were given in a page, by the names of their variables."""
     _pending: dict[str, CommandLine] = field(default_factory=dict, repr=False)

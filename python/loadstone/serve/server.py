@@ -19,12 +19,11 @@ from loadstone.history.row import is_written
 from loadstone.language import said
 from loadstone.serve.access import TOKEN, may_host
 from loadstone.serve.app import application
+from loadstone.serve.connections import Connection
 from loadstone.serve.place import Place
 
 LOOPBACK = "127.0.0.1"
 PORT = 8428
-CONNECTIONS_MAX = 400
-"""Open at once; beyond them the answer is 503. A browser keeps 6 at most, and one for each live page."""
 STAYS_S = 600.0
 """So long the page of one run stays after the run, and after it was looked at last."""
 TICK_S = 1.0
@@ -86,8 +85,11 @@ class _Server(uvicorn.Server):
                     await self._signalled.wait()
 
 
-def serve(place: Place, listening: Listening, ready: Callable[[str], None], path: str = "/") -> None:
-    """Offer the pages until a signal ends it. `ready` gets the address, with its token, once it is reached.
+def serve(place: Place, listening: Listening, ready: Callable[[str, str], None], path: str = "/") -> None:
+    """Offer the pages until a signal ends it.
+
+    `ready` gets the address with its token once it is reached, and one that opens the pages only once: it is for the
+    command line of a browser, which every user of the machine can read.
 
     Raises UserError where it cannot listen there.
     """
@@ -102,14 +104,13 @@ def serve(place: Place, listening: Listening, ready: Callable[[str], None], path
         server = _Server(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=Connection,
                 ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                limit_concurrency=CONNECTIONS_MAX,
                 timeout_graceful_shutdown=int(END_S),
                 ssl_certfile=listening.certificate,
                 ssl_keyfile=listening.key,
@@ -121,9 +122,8 @@ def serve(place: Place, listening: Listening, ready: Callable[[str], None], path
         except (OSError, ssl.SSLError) as error:
             raise UserError(f"--cert {listening.certificate}: {error.strerror or error}; name a PEM file") from None
         place.memory.starts.give_way()
-        ready(
-            f"{'https' if listening.secure else 'http'}://{_shown(listening.address)}:{port}{path}?{TOKEN}={place.token}"
-        )
+        address = f"{'https' if listening.secure else 'http'}://{_shown(listening.address)}:{port}{path}?{TOKEN}="
+        ready(address + place.token, address + place.memory.once)
         asyncio.run(server.serve([socket_]))
 
 
