@@ -68,7 +68,7 @@ def test_one_condition_shows_its_latency_errors_cpu_and_how_it_went() -> None:
     panel.add("get", figures(500, phase="warm_up"))
     for tps in (500, 1000):
         panel.add("get", figures(tps, errors=1))
-    panel.sample(
+    panel.parts.add(
         [Sample(0, "redis", "cpu_share", 0.97), Sample(0, "generator", "cpu_share", 9), Sample(0, "redis", "id", 3)]
     )
     assert plain(panel.lines("get", 100)) == [
@@ -102,7 +102,7 @@ def test_a_narrow_terminal_cuts_it(width: int) -> None:
 
 def test_a_part_cannot_repaint_the_terminal() -> None:
     panel = LivePanel()
-    panel.sample([Sample(0, "a\x1b[2J\x07b", "cpu_share", 1)])
+    panel.parts.add([Sample(0, "a\x1b[2J\x07b", "cpu_share", 1)])
     panel.add("get", figures())
     assert not {"\x1b", "\x07"} & set(panel.figures_text("get"))
 
@@ -147,9 +147,9 @@ def test_on_a_terminal_the_panel_is_shown_and_stdout_stays_clean(tmp_path: Path)
 def test_what_a_part_used_before_it_was_held_or_gone_is_not_its_cpu_now() -> None:
     panel = LivePanel()
     panel.add("get", figures())
-    panel.sample([Sample(1, "spring", "cpu_share", 0.95), Sample(1, "old", "cpu_share", 0.9)])
-    panel.sample([Sample(2, "spring", "cpu_share", 0.95), Sample(2, "spring", "stopped", 1.0)])
+    panel.parts.add([Sample(1, "spring", "cpu_share", 0.95), Sample(1, "old", "cpu_share", 0.9)])
+    panel.parts.add([Sample(2, "spring", "cpu_share", 0.95), Sample(2, "spring", "stopped", 1.0)])
     assert "spring paused" in panel.figures_text("get")
-    panel.sample([Sample(6, "spring", "cpu_share", 0.5), Sample(6, "spring", "stopped", 0.0)])
+    panel.parts.add([Sample(6, "spring", "cpu_share", 0.5), Sample(6, "spring", "stopped", 0.0)])
     assert "spring 50 %" in panel.figures_text("get")
     assert "old" not in panel.figures_text("get"), "its last figure is of 5 s ago"

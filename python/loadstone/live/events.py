@@ -10,19 +10,19 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from loadstone import defect, registry
+from loadstone import defect
 from loadstone.errors import Interrupted, LoadstoneError
 from loadstone.judge.verdict import Cost, Verdict
-from loadstone.live.live_panel import RECENT_S, LiveFigures
+from loadstone.live.known import Known
+from loadstone.live.live_panel import LiveFigures
 from loadstone.machine import steady_clock
 from loadstone.machine.process_identity import boot_id, started
-from loadstone.observe.sample import Sample
 from loadstone.record.look import Reason
 from loadstone.terminal import visible
 
@@ -37,12 +37,8 @@ TEXT_MAX = 2000
 """Characters of a line of the log."""
 EARLY_MAX = 200
 """Events of before the folder is there that are kept for it."""
-CONDITIONS_MAX, PARTS_MAX, KINDS_MAX = 64, 64, 16
-"""So many conditions, parts and kinds of errors stand in a line."""
-CPU, MEMORY, HELD = "cpu_share", "rss_bytes", "stopped"
-CONNECTIONS = frozenset(kind.connections for kind in registry.PART_KINDS.values() if kind.connections is not None)
-_SHOWN = {CPU: "cpus", MEMORY: "rss_bytes", HELD: "held"} | dict.fromkeys(CONNECTIONS, "connections")
-"""A monitor's metric -> what a line calls it."""
+CONDITIONS_MAX, KINDS_MAX = 64, 16
+"""So many conditions and kinds of errors stand in a line."""
 
 _PLACE = re.compile(r"[\s-]*b?\d[\d-]*$")
 """What follows the group in a trial's name: `storage b01`, `b01-007`, `saturation-001`."""
@@ -115,8 +111,7 @@ class RunEvents:
         self._state = "preparing"
         self._now: dict[str, Any] = {}
         """Where in the run it is; keys as they stand in a line."""
-        self._left: tuple[float, float] | None = None
-        """Seconds that were left, and when that was said."""
+        self.known = Known()
         self._group = ""
         """What is measured: `table`, `at-rate`, a comparison. Of each a condition has figures of its own."""
         self._totals: dict[tuple[str, str], Totals] = {}
@@ -125,10 +120,8 @@ class RunEvents:
         self._live_s = float("-inf")
         """When the newest of them came: all that take turns come at once, and stand in one line."""
         self._held = False
-        self._parts: dict[str, dict[str, Sample]] = {}
         self._agents: dict[str, Mapping[str, Any]] = {}
         self._longer: Counter[str] = Counter()
-        self._invalid = 0
 
     # The file
 
@@ -181,36 +174,19 @@ class RunEvents:
             self._state = state
             self._write_now(always=True)
 
-    def left(self, seconds: float, at_most: bool) -> None:
-        """How long the run still takes, see `RunProgress.left`."""
-        self._left = (seconds, self._clock())
-        self._now["at_most"] = at_most
-
-    def decided(self, decided: int, of: int) -> None:
-        """So many of all comparisons are decided."""
-        self._now |= {"decided": decided, "of": of}
-
-    def trial(self, name: str, label: str, place: str) -> None:
-        """A trial begins, or other conditions take turns."""
+    def trial(self, name: str) -> None:
+        """A trial begins, or other conditions take turns; `known` has where that is already."""
         if self._new:  # what the ones before did at their end
             self._write_now(always=True)
         self._state = "running" if self._state == "preparing" else self._state
         self._group = _PLACE.sub("", name)
-        self._now |= {"trial": name, "group": self._group, "label": label, "place": place, "step": ""}
+        self._now |= {"trial": name, "group": self._group, "label": self.known.label, "step": ""}
         self._write_now()
-
-    def place(self, place: str) -> None:
-        """Where in the run it stands now."""
-        self._now["place"] = place
 
     def step(self, text: str) -> None:
         """What is done outside of trials."""
         self._now["step"] = _clipped(text)
         self._write_now()
-
-    def finished(self, verdict: str) -> None:
-        """A trial ended."""
-        self._invalid += verdict == "invalid"
 
     # Figures
 
@@ -226,11 +202,8 @@ class RunEvents:
         if self._clock() - self._written_s > 2 * PAUSE_S:  # else with the next samples: then all that take turns are in
             self._write_now()
 
-    def sample(self, samples: Iterable[Sample]) -> None:
-        """What the monitors observed. From any thread: the newest figures of each part are kept."""
-        for one in samples:
-            if one.metric in _SHOWN and (one.part in self._parts or len(self._parts) < PARTS_MAX):
-                self._parts.setdefault(one.part, {})[_SHOWN[one.metric]] = one
+    def observed(self) -> None:
+        """The monitors looked at the parts. From any thread."""
         self._write_now()
 
     def agents(self, agents: Mapping[str, Mapping[str, Any]]) -> None:
@@ -279,26 +252,24 @@ class RunEvents:
             self._writing.release()
 
     def _line_now(self, held: bool) -> dict[str, Any]:
-        left_s = None if self._left is None else max(0.0, self._left[0] - (self._clock() - self._left[1]))
+        known = self.known
+        decided, of = known.decided
         new, self._new = ({}, self._new) if held else (self._new, {})
         return {
             "state": "stopping" if self.stopping and self._state == "running" else self._state,
             **self._now,
-            "left_s": _short(left_s, 1),
-            "invalid": self._invalid,
+            **({"place": known.place} if known.place else {}),
+            **({"decided": decided, "of": of} if of else {}),
+            "at_most": known.at_most,
+            "left_s": _short(known.left_s(self._clock()), 1),
+            "invalid": known.invalid,
             "conditions": {label: totals.line() for label, totals in list(new.items())},
-            "parts": self._parts_now(),
+            "parts": {
+                part: {name: _short(value, 3) for name, value in found.items()}
+                for part, found in known.parts.now().items()
+            },
             **({"agents": self._agents} if self._agents else {}),
         }
-
-    def _parts_now(self) -> dict[str, dict[str, float]]:
-        newest_s = max((one.unix_s for found in list(self._parts.values()) for one in list(found.values())), default=0)
-        return {
-            part: {
-                name: _short(one.value, 3) for name, one in list(found.items()) if newest_s - one.unix_s <= RECENT_S
-            }
-            for part, found in list(self._parts.items())
-        }  # fmt: skip
 
     def _write(self, what: str, **figures: Any) -> None:
         self._append({"format": FORMAT, "unix_s": round(steady_clock.unix_s(), 3), "what": what, **figures})

@@ -1,7 +1,7 @@
 """What stands below the lines of progress while there is load: latency, errors, CPU, and how the rate went so far."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rich.cells import cell_len
@@ -13,19 +13,15 @@ from rich.text import Text
 from loadstone.drive.outcome import AgentInterval, Interval
 from loadstone.language import _, several
 from loadstone.live.agents import AgentsNow
-from loadstone.observe.sample import Sample
+from loadstone.live.known import Known, Parts
 from loadstone.report import format as fmt
 
-CPU = "cpu_share"
-"""The metric of a part that is shown, in CPUs."""
 NOT_PARTS = frozenset({"generator", "host"})
 """The generator's is that of its threads within the interval."""
 ROWS_MAX, PARTS_MAX, INTERVALS = 6, 4, 40
 _LEVELS = "▁▂▃▄▅▆▇█"
 _GAP = "   "
 _LABEL_MAX = 28
-RECENT_S = 3.0
-"""What was observed longer ago is not now."""
 _BAR_MAX, _BAR_MIN = 24, 8
 _TEXT_MIN = 12
 """Columns that a cut text keeps, however narrow the terminal is."""
@@ -104,14 +100,11 @@ class Row:
 class LivePanel:
     """A few lines; as many rows as conditions take turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: Parts | None = None) -> None:
         self._rows: dict[str, Row] = {}
         self._in_turn: dict[str, None] = {}
         """The conditions that are measured now, in the order in which they came first."""
-        self._cpu: dict[str, Sample] = {}
-        self._still: set[str] = set()
-        """Parts that are held (a condition that does not have its turn): what they used before is not now."""
-        self._newest_s = 0.0
+        self.parts = parts or Parts()
         self.agents = AgentsNow()
 
     def begin(self) -> None:
@@ -124,15 +117,6 @@ class LivePanel:
         self._rows.setdefault(label, Row()).add(figures)
         self._in_turn[label] = None
         self.agents.add(label, figures.agents)
-
-    def sample(self, samples: Iterable[Sample]) -> None:
-        """What the monitors observed. From any thread: the newest share of each part is kept."""
-        for one in samples:
-            self._newest_s = max(self._newest_s, one.unix_s)
-            if one.metric == CPU and one.part not in NOT_PARTS:
-                self._cpu[one.part] = one
-            elif one.metric == "stopped":
-                (self._still.add if one.value > 0 else self._still.discard)(one.part)
 
     def figures_text(self, label: str) -> str:
         """`P50 0.28 ms, 0 errors, CPU: generator 62 %, redis 97 %` of this condition and just now; empty for none."""
@@ -171,12 +155,13 @@ class LivePanel:
         return text
 
     def _cpu_text(self, figures: LiveFigures) -> str:
-        recent = [one for one in list(self._cpu.values()) if self._newest_s - one.unix_s <= RECENT_S][:PARTS_MAX]
-        parts = [("generator", figures.generator_cpu), *((one.part, one.value) for one in recent)]
-        shown = (
-            f"{fmt.part(part)} {_('paused') if part in self._still else f'{100 * cpus:.0f} %'}" for part, cpus in parts
+        parts = [(part, found["cpus"]) for part, found in self.parts.now().items() if "cpus" in found]
+        shown = [("generator", figures.generator_cpu), *[one for one in parts if one[0] not in NOT_PARTS][:PARTS_MAX]]
+        texts = (
+            f"{fmt.part(part)} {_('paused') if self.parts.is_held(part) else f'{100 * cpus:.0f} %'}"
+            for part, cpus in shown
         )
-        return f"CPU: {', '.join(shown)}"
+        return f"CPU: {', '.join(texts)}"
 
 
 def sparkline(figures: list[float]) -> str:
@@ -201,18 +186,22 @@ class View:
     """What is known of the run just now."""
 
     began_s: float
-    reported_s: float = 0.0
-    """When the time left was reported."""
-    left_s: float = 0.0
-    at_most: bool = False
-    decided: tuple[int, int] = (0, 0)
-    invalid: int = 0
-    place: str = ""
+    known: Known = field(default_factory=Known)
+    reports: bool = False
+    """All is measured: nothing is left, and it is nowhere in the run."""
     label: str = ""
     now: Text = field(default_factory=Text)
     trail: str = ""
     """What was found so far of a saturation point."""
-    panel: LivePanel = field(default_factory=LivePanel)
+    panel: LivePanel = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.panel = LivePanel(self.known.parts)
+
+    @property
+    def place(self) -> str:
+        """Where in the run it stands; empty outside of what is measured."""
+        return "" if self.reports else self.known.place
 
     def live(self, figures: LiveFigures) -> None:
         """What the last second showed."""
@@ -224,16 +213,23 @@ class View:
             f"{fmt.duration(figures.p99_ns):>7}",
         )  # fmt: skip
 
+    def left_s(self, now_s: float) -> float:
+        """Seconds that the run still takes, as far as it was said."""
+        return 0.0 if self.reports else self.known.left_s(now_s) or 0.0
+
     def left_text(self, now_s: float) -> str:
         """`about 4 min left`, counted down since it was reported; `at most` where the run may end before."""
-        left_s = max(0.0, self.left_s - (now_s - self.reported_s))
-        time = fmt.rough_time(left_s)
-        return _("at most {time} left", time=time) if self.at_most else _("about {time} left", time=time)
+        time = fmt.rough_time(self.left_s(now_s))
+        return _("at most {time} left", time=time) if self.known.at_most else _("about {time} left", time=time)
+
+    def has_left(self) -> bool:
+        """Whether it was said how long the run takes."""
+        return not self.reports and self.known.is_left
 
     def decided_text(self) -> str:
         """`2 of 5 decided`; empty where nothing is compared."""
-        decided, of = self.decided
-        return _("{decided} of {of} decided", decided=decided, of=of) if of else ""
+        decided, of = self.known.decided
+        return _("{decided} of {of} decided", decided=decided, of=of) if of and not self.reports else ""
 
     def render(self, now_s: float, width: int) -> Group:
         """The lines, for a terminal of `width` columns; before the first trial only what is done."""
@@ -242,9 +238,10 @@ class View:
         if not self.place:
             return Group(label)
         done_s = now_s - self.began_s
-        all_s = done_s + max(0.0, self.left_s - (now_s - self.reported_s))
-        fixed = [Text(self.decided_text()), Text(_("{n} invalid", n=self.invalid) if self.invalid else "", style="red")]
-        if self.left_s:
+        all_s = done_s + self.left_s(now_s)
+        invalid = self.known.invalid
+        fixed = [Text(self.decided_text()), Text(_("{n} invalid", n=invalid) if invalid else "", style="red")]
+        if self.has_left():
             fixed.insert(0, Text(self.left_text(now_s), style="dim"))
         room = width - sum(cell_len(one.plain) + _LINE_GAP for one in fixed)
         bar = min(_BAR_MAX, max(0, room - _LINE_GAP - cell_len(self.place)))

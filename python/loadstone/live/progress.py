@@ -67,9 +67,8 @@ class RunProgress:
         self._clock = clock
         self._verbose, self._quiet = verbose, quiet
         self._screen: Live | None = None
-        self._view = View(began_s=clock())
-        self._label = ""
-        """Of the trial, when what is done before it has its place in the view."""
+        self._known = self.events.known
+        self._view = View(clock(), self._known)
         self._block: Counter[str] = Counter()
         self._block_reasons: list[Message] = []
         self._said: set[Hashable] = set()
@@ -91,36 +90,33 @@ class RunProgress:
 
     def start(self) -> None:
         """The first trial is about to begin."""
-        self._view.began_s = self._view.reported_s = self._clock()
+        self._view.began_s = self._clock()
         self._open()
 
     def left(self, seconds: float, at_most: bool) -> None:
         """How long the run still takes from now on; `at_most`: it may well end before."""
-        self._view.left_s, self._view.at_most, self._view.reported_s = seconds, at_most, self._clock()
-        self.events.left(seconds, at_most)
+        self._known.leave(seconds, at_most, self._clock())
 
     def decided(self, decided: int, of: int) -> None:
         """So many of all comparisons are decided."""
-        self._view.decided = (decided, of)
-        self.events.decided(decided, of)
+        self._known.decided = (decided, of)
 
     def trial(self, name: str, label: str, place: str) -> None:
         """Trial `name` of condition `label` begins; `place` says where in the run it stands."""
-        self._view.place, self._label = fmt.plain(place), fmt.plain(label)
-        self._view.label = self._label
+        self._known.place, self._known.label = fmt.plain(place), fmt.plain(label)
+        self._view.label, self._view.reports = self._known.label, False
         self._view.now = Text(_("{name}: preparing", name=fmt.plain(name)), style="dim")
         self._view.panel.begin()
-        self.events.trial(fmt.plain(name), self._label, self._view.place)
+        self.events.trial(fmt.plain(name))
         self._refresh()
 
     def place(self, place: str) -> None:
         """Where in the run it stands now, within what `trial` said."""
-        self._view.place = fmt.plain(place)
-        self.events.place(self._view.place)
+        self._known.place = fmt.plain(place)
 
     def live(self, figures: LiveFigures, label: str = "") -> None:
         """What the last second showed; `label`: of the condition, where several take turns."""
-        self._view.label = fmt.plain(label) or self._label
+        self._view.label = fmt.plain(label) or self._known.label
         self._view.live(figures)
         self._tell_agents()
         self.events.live(self._view.label, figures)
@@ -143,14 +139,13 @@ class RunProgress:
 
     def sample(self, samples: Sequence[Sample]) -> None:
         """What the monitors observed; shown with the next interval. From any thread."""
-        self._view.panel.sample(samples)
-        self.events.sample(samples)
+        self._known.parts.add(samples)
+        self.events.observed()
 
     def finished(self, verdict: str, reasons: Sequence[Message], *, in_block: bool = False) -> None:
         """The trial ended; `in_block`: its block is reported as a whole. A new reason to refuse one is remarked."""
-        self._view.invalid += verdict == "invalid"
-        self.events.finished(verdict)
-        self._view.label = self._label
+        self._known.invalid += verdict == "invalid"
+        self._view.label = self._known.label
         if in_block:
             self._block[verdict] += 1
             self._block_reasons += reasons
@@ -201,7 +196,7 @@ class RunProgress:
 
     def searched(self, users: int, per_s: float) -> None:
         """A step of the search for a saturation point ended."""
-        self.events.searched(self._label, users=users, per_s=round(per_s, 2))
+        self.events.searched(self._known.label, users=users, per_s=round(per_s, 2))
         self._steps = [*(self._steps if users > 1 else ()), message("progress_step", users=users, per_s=per_s)]
         self._view.trail = fmt.sentence(message("progress_search", steps=self._steps[-_STEPS_SHOWN:]))
         self._refresh()
@@ -209,7 +204,7 @@ class RunProgress:
 
     def rated(self, rate_per_s: float, *, kept: bool) -> None:
         """A rate was offered, and the objective was kept or not."""
-        self.events.searched(self._label, rate_per_s=round(rate_per_s, 2), kept=kept)
+        self.events.searched(self._known.label, rate_per_s=round(rate_per_s, 2), kept=kept)
         step = message("saturation_search_step", users=None, rate_per_s=rate_per_s, per_s=rate_per_s, kept=kept)
         self._steps = [*(one for one in self._steps if one.kind == step.kind), step]
         self._view.trail = fmt.sentence(message("progress_rates_tried", steps=self._steps[-_STEPS_SHOWN:]))
@@ -249,7 +244,7 @@ class RunProgress:
 
     def last_step(self, text: str) -> None:
         """What is done when all is measured: no time is left, and no place in the run."""
-        self._view.place, self._view.left_s, self._view.decided = "", 0.0, (0, 0)
+        self._view.reports = True
         self.events.state("reporting")
         self.step(text)
 
@@ -328,7 +323,7 @@ class RunProgress:
         if self._console.is_terminal or self._verbose or self._clock() - self._line_s < patience * pause_s:
             return
         self._lines, self._line_s = self._lines + 1, self._clock()
-        left = self.left_text() if self._view.left_s else ""
+        left = self.left_text() if self._view.has_left() else ""
         parts = filter(None, (self._view.place, now, self._view.decided_text(), left))
         self._print(Text("; ".join(parts)))
 
