@@ -21,6 +21,7 @@ from loadstone.console import SafeConsole
 from loadstone.errors import UserError
 from loadstone.options import CompareOptions
 from loadstone.record.folder import RunFolder
+from loadstone.record.tags import write_tags
 from loadstone.report.json_report import render
 
 A, B = "redis-rate", "redis-rate-again"
@@ -72,6 +73,8 @@ def test_tags_and_notes_by_a_form(pages: Pages) -> None:
     assert pages.client.post(f"/runs/{A}/tags", data={"tags": "<b>"}).status_code == 400
     assert pages.client.post(f"/runs/{A}/tags", data={"tags": ""}).status_code == 303
     assert pages.client.post("/runs/link/tags", data={"tags": "x"}).status_code == 404
+    with pytest.raises(UserError, match="it is a link"):  # one that took the place of a run that was found
+        write_tags(pages.runs / "link", ["x"], "", pages.runs)
 
 
 def test_a_run_is_archived_and_removed_after_a_question(pages: Pages) -> None:

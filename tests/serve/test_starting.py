@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -41,6 +41,13 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("own")
     (folder / "lock").mkdir()
     return folder
+
+
+@pytest.fixture(scope="module")
+def later(own: Path) -> Iterator[Pages]:
+    """A server of pages for all tests; it was not there when the first run began."""
+    with serving(own, variables={VARIABLE: str(own / "lock"), "XDG_CACHE_HOME": str(own / "cache")}) as found:
+        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +92,9 @@ async def _followed(folder: Path) -> Following:
     return await Followers().of(folder)
 
 
-def test_a_run_needs_no_page_and_shows_no_password(own: Path, user_redis: Callable[..., UserRedis]) -> None:
+def test_a_run_needs_no_page_and_shows_no_password(
+    own: Path, user_redis: Callable[..., UserRedis], request: pytest.FixtureRequest
+) -> None:
     """Kill -9 of the page, then of the run: what is there is found, and goes on when it is asked to."""
     redis = user_redis("--requirepass", PASSWORD)
     url = f"redis://:{quote(PASSWORD, safe='')}@127.0.0.1:{redis.port}"
@@ -102,48 +111,48 @@ def test_a_run_needs_no_page_and_shows_no_password(own: Path, user_redis: Callab
     writer = writer_of(folder)
     assert writer is not None
     assert PASSWORD not in Path(f"/proc/{writer.pid}/cmdline").read_text()
-    with serving(own) as second:
-        assert f"/runs/{folder.name}" in second.client.get("/").text
-        os.kill(writer.pid, signal.SIGKILL)
-        assert wait_for(lambda: fate(folder) != "running") < 2.0
-        assert fate(folder) == "killed"
-        variable = re.search(r'name="(variable\.\w+)"', second.client.post(f"/runs/{folder.name}/resume").text)
-        assert variable is not None
-        resumed = second.client.post(f"/runs/{folder.name}/resume", data={variable[1]: PASSWORD})
-        assert resumed.status_code == 303, resumed.text
-        assert started(second, resumed.headers["location"]) == folder
-        assert fate(folder) == "running"
-        assert second.client.post(f"/runs/{folder.name}/stop").status_code == 303
-        wait_for(lambda: fate(folder) != "running")
-        ended = asyncio.run(_followed(folder)).told.ended
-        assert ended is not None
-        assert ended["status"] == 130
-        pages = "".join(second.client.get(f"/starts/{note.stem}").text for note in (own / "cache").rglob("*.json"))
+    second: Pages = request.getfixturevalue("later")
+    assert f"/runs/{folder.name}" in second.client.get("/").text
+    os.kill(writer.pid, signal.SIGKILL)
+    assert wait_for(lambda: fate(folder) != "running") < 2.0
+    assert fate(folder) == "killed"
+    variable = re.search(r'name="(variable\.\w+)"', second.client.post(f"/runs/{folder.name}/resume").text)
+    assert variable is not None
+    resumed = second.client.post(f"/runs/{folder.name}/resume", data={variable[1]: PASSWORD})
+    assert resumed.status_code == 303, resumed.text
+    assert started(second, resumed.headers["location"]) == folder
+    assert fate(folder) == "running"
+    assert second.client.post(f"/runs/{folder.name}/stop").status_code == 303
+    wait_for(lambda: fate(folder) != "running")
+    ended = asyncio.run(_followed(folder)).told.ended
+    assert ended is not None
+    assert ended["status"] == 130
+    pages = "".join(second.client.get(f"/starts/{note.stem}").text for note in (own / "cache").rglob("*.json"))
     assert PASSWORD not in pages
     written = [path for path in own.rglob("*") if path.is_file() and PASSWORD.encode() in path.read_bytes()]
     assert written == []
 
 
-def test_what_a_stranger_wrote_is_asked_about_and_never_twice_the_same(own: Path) -> None:
+def test_what_a_stranger_wrote_is_asked_about_and_never_twice_the_same(later: Pages) -> None:
     """The act that was read is the one that is allowed: where the file changes meanwhile, it is asked again."""
-    with serving(own) as pages:
-        file = pages.experiments / "theirs.yaml"
-        file.write_text(THEIRS.format(binary="/bin/false"))
-        sent = {"sent": "1", "quick": "on", "level.f": "1"}
-        first = pages.client.post("/own/theirs.yaml/start", data=sent)
-        assert "was not run here before" in first.text
-        assert "/bin/false" in first.text
-        file.write_text(THEIRS.format(binary="/bin/true"))
-        second = pages.client.post("/begin", data=answers_of(first.text))
-        assert "It changed since you read it" in second.text
-        assert "/bin/true" in second.text
-        assert pages.client.post("/begin", data={**answers_of(second.text), "agreed": "x"}).status_code == 200
-        third = pages.client.post("/own/theirs.yaml/start", data=sent)
-        begun = pages.client.post("/begin", data=answers_of(third.text))
-        assert begun.status_code == 303, begun.text
-        wait_for(lambda: "The run ended" in pages.client.get(begun.headers["location"]).text)
-        assert pages.client.post("/begin", data=answers_of(third.text)).status_code == 409
-        assert pages.client.post("/own/theirs.yaml/start", data=sent).status_code == 303
+    pages = later
+    file = pages.experiments / "theirs.yaml"
+    file.write_text(THEIRS.format(binary="/bin/false"))
+    sent = {"sent": "1", "quick": "on", "level.f": "1"}
+    first = pages.client.post("/own/theirs.yaml/start", data=sent)
+    assert "was not run here before" in first.text
+    assert "/bin/false" in first.text
+    file.write_text(THEIRS.format(binary="/bin/true"))
+    second = pages.client.post("/begin", data=answers_of(first.text))
+    assert "It changed since you read it" in second.text
+    assert "/bin/true" in second.text
+    assert pages.client.post("/begin", data={**answers_of(second.text), "agreed": "x"}).status_code == 200
+    third = pages.client.post("/own/theirs.yaml/start", data=sent)
+    begun = pages.client.post("/begin", data=answers_of(third.text))
+    assert begun.status_code == 303, begun.text
+    wait_for(lambda: "The run ended" in pages.client.get(begun.headers["location"]).text)
+    assert pages.client.post("/begin", data=answers_of(third.text)).status_code == 409
+    assert pages.client.post("/own/theirs.yaml/start", data=sent).status_code == 303
 
 
 def answers_of(text: str) -> dict[str, str]:

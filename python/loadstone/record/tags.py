@@ -52,8 +52,10 @@ def read_tags(folder: Path) -> Tags:
     return found
 
 
-def write_tags(folder: Path, tags: Sequence[str], note: str) -> Tags:
+def write_tags(folder: Path, tags: Sequence[str], note: str, root: Path | None = None) -> Tags:
     """Write both, whole or not at all; returns what is there now. May be done while the run goes on.
+
+    `root`: what the run's folder lies in, from which on nothing may be a link; None: the folder itself may be one.
 
     Raises:
         UserError: this is no run's folder; a tag or the note is not one; or it cannot be written.
@@ -90,5 +92,5 @@ def write_tags(folder: Path, tags: Sequence[str], note: str) -> Tags:
         )
     found = Tags(tags=kept, note=note)
     if kept or note or is_there(folder / TAGS):
-        write_file(folder / TAGS, dump_document(found.model_dump(mode="json")))
+        write_file(folder / TAGS, dump_document(found.model_dump(mode="json")), root)
     return found

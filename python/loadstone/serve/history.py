@@ -147,7 +147,7 @@ async def _tag(request: Request) -> Response:
     sent = await form_of(request)
     root = place_of(request).runs
     folder = root / ARCHIVE / name if archived else folder_named(request, name)
-    await run_in_threadpool(write_tags, folder, sent.one("tags").replace(",", " ").split(), sent.raw("note"))
+    await run_in_threadpool(write_tags, folder, sent.one("tags").replace(",", " ").split(), sent.raw("note"), root)
     back = sent.one("back")
     return RedirectResponse(back if back.startswith("/runs") else "/runs", 303)
 
