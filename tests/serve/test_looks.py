@@ -117,7 +117,7 @@ def test_the_live_page_shows_what_falls_while_it_is_open(pages: Pages, browser: 
     assert browser.execute_script(f"return {opened}.map(e => e.firstElementChild === document.activeElement)")[1]
     assert "48" in browser.find_elements(By.CSS_SELECTOR, "#live-answers details")[1].text
     agents = [row.text for row in browser.find_elements(By.CSS_SELECTOR, "#live-conditions table:last-child tbody tr")]
-    assert agents == ["b <1> agent lost: no answer for 5 s – – – – – –", "a ready 900 50 % 4.00 ms 2 50 % 0.7 s"]
+    assert agents == ["b <1> agent lost: no answer for 5 s — — — — — —", "a ready 900 50 % 4.00 ms 2 50 % 0.70 s"]
     tables = browser.execute_script("return [...document.querySelectorAll('#charts tbody th')].map(e => e.textContent)")
     assert {"set <b>", "redis", "set <b> · redis"} <= set(tables)
     assert browser.execute_script("return document.querySelectorAll('#live b:not(.state b)').length") == 0

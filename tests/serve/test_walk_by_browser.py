@@ -36,7 +36,9 @@ def test_a_message_leads_to_its_line(browser: webdriver.Chrome, pages: Pages) ->
     area.send_keys(" ")
     wait.until(lambda _: browser.find_elements(By.CSS_SELECTOR, "#checked .to-line"))
     line = area.get_attribute("value").split(wrong)[0].count("\n") + 1
-    browser.find_element(By.CSS_SELECTOR, "#checked .to-line").click()
+    button = browser.find_element(By.CSS_SELECTOR, "#checked .to-line")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", button)
+    button.click()
     picked = "const a = document.activeElement; return a.value.slice(a.selectionStart, a.selectionEnd)"
     assert browser.find_element(By.CSS_SELECTOR, "#checked .to-line").text == f"Go to line {line}"
     assert wrong in browser.execute_script(picked)

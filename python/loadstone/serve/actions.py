@@ -1,6 +1,8 @@
 """What is done to a run that is there: it is stopped, as Ctrl-C does, or goes on where it ended."""
 
 import os
+import time
+from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -17,7 +19,9 @@ from loadstone.serve.forms import form_of
 from loadstone.serve.pages import page, refusal
 from loadstone.serve.place import as_typed, place_of
 from loadstone.serve.run_folders import folder_of
-from loadstone.serve.running import stop
+from loadstone.serve.running import stop, writer_of
+
+PATIENCE_S = 3.0
 
 
 async def _stop(request: Request) -> Response:
@@ -31,7 +35,7 @@ async def _stop(request: Request) -> Response:
 async def _resume(request: Request) -> Response:
     """Goes on with a run; asks for the passwords that its command refers to and nobody gave since this page runs."""
     folder, place, form = folder_of(request), place_of(request), await form_of(request)
-    if await run_in_threadpool(is_written, folder):
+    if await run_in_threadpool(_goes_on, folder):
         return RedirectResponse(f"/runs/{folder.name}", 303)
     place.memory.variables.update(variables_of(form))
     address = as_typed(folder, place.here)
@@ -46,6 +50,17 @@ async def _resume(request: Request) -> Response:
         return await begin(request, CommandLine(("run", "--resume", address), variables))
     except UserError as error:
         return refusal(request, 400, str(error))
+
+
+def _goes_on(folder: Path) -> bool:
+    """Whether a process holds the run; one that was killed may hold it a moment longer."""
+    end_s = time.monotonic() + PATIENCE_S
+    while is_written(folder):
+        writer = writer_of(folder)
+        if writer is None or writer.lives or time.monotonic() > end_s:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 routes = (

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -112,7 +112,7 @@ _STYLED = re.compile(r' style="((?:--bar|flex-grow):[\d.e+-]+)"')
 
 @cache
 def _templates() -> jinja2.Environment:
-    own = {"unbroken": _unbroken, "pieces": _pieces, "figure": summary.figure}
+    own: dict[str, Callable[..., Any]] = {"unbroken": _unbroken, "pieces": _pieces, "figure": summary.figure}
     return templates_of("loadstone.report.html", own)
 
 
