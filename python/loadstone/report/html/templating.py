@@ -21,8 +21,8 @@ def templates_of(package: str, filters: Mapping[str, Callable[..., Any]]) -> jin
     )
     speak_in_templates(environment)
     environment.filters |= {
-        "said": translated, "part": fmt.part, "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence, "count": fmt.count,
-        "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent, "seconds": fmt.seconds,
-        "check_title": summary.check_title,
+        "said": translated, "part": fmt.part, "plain": fmt.plain, "cell": fmt.cell, "sentence": fmt.sentence,
+        "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
+        "seconds": fmt.seconds, "check_title": summary.check_title,
     } | dict(filters)  # fmt: skip
     return environment
