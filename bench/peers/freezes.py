@@ -1,7 +1,7 @@
 """What generators report of a server whose response times are known: 1 ms, and 1 s of every 10 s it answers nothing.
 
 1,000 requests a second over 10 connections for a minute. The truth counts from the time at which a request was to be
-sent, and follows from the server's rule (`stalls.true_latencies_s`); the quantiles are those that each one prints.
+sent, and follows from the server's rule (`FreezingServer`); the quantiles are those that each one prints.
 The server records when its replies left: of loadstone, which says when it began, the same follows from that record.
 """
 
@@ -25,7 +25,7 @@ WARM_UP_S = 1.0
 
 def truth_ms(seconds: float = SECONDS) -> list[float]:
     """P50, P99 and P99.9 by the server's rule."""
-    times_s = stalls.true_latencies_s(seconds, CONNECTIONS)
+    times_s = stalls.SERVER.response_times_s(RATE_PER_S, seconds, CONNECTIONS)
     return [1e3 * stalls.quantile(times_s, share) for share in SHARES]
 
 
