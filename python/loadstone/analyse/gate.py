@@ -19,6 +19,8 @@ from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import GATE_P99, GATE_RATE, Gate
 from loadstone.spec.units import margin_share
 
+SEEN = 1.22
+"""A loss is seen 8 times in 10 if it lies beyond the margin by so many half widths of the interval: 1 + .84 / 3.8."""
 TARGET, BASE, HEAD = "target", "base", "head"
 """The factor of a gate and its levels, which its servers or services are called by, too."""
 
@@ -130,7 +132,7 @@ def _figure(name: FigureName, verdict: Verdict) -> GateFigure:
         slower_low=_share(low) if shown else None,
         slower_high=_share(high) if shown else None,
         tolerance=verdict.margin,
-        visible=None if verdict.detectable is None else _share(verdict.log_margin + verdict.detectable),
+        visible=None if low is None or high is None else _share(verdict.log_margin + SEEN * (high - low) / 2),
         interval_level=verdict.level,
         units=verdict.blocks,
         unit_of_units=verdict.unit,

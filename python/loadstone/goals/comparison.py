@@ -89,7 +89,7 @@ class Comparison(Goal):
                 self._running, self._inexact = self._inexact, []
             if not self._running or (time.turn is Turn.FIRST and not begins):
                 return Done()
-            self._round, self._running = deque(self._running), []
+            self._round, self._running = self._of_round()
         passes = self._round[0]
         block = self._next_block(passes, history, time)
         if block is not None:
@@ -99,6 +99,15 @@ class Comparison(Goal):
         if not self._round:
             self._round = None
         return self._judged(passes, history, time)
+
+    def _of_round(self) -> tuple[deque[Passes], list[Passes]]:
+        """Those that are measured up to their next looks, and those that wait: of a gate all but the first one, which
+        decides, until that is known or can be known no better."""
+        if self._asked.experiment.gate is None:
+            return deque(self._running), []
+        names = [group.name for group in self._asked.run_plan.groups]
+        running = sorted(self._running, key=lambda passes: names.index(passes.group.name))
+        return deque(running[:1]), running[1:]
 
     def first_s(self, history: History) -> Sequence[float]:
         """Of each comparison that had no look yet what its first one takes."""
