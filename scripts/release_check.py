@@ -169,6 +169,10 @@ def _installed(wheel: Path, version: str, folder: Path) -> None:
         (tools / name).symlink_to(shutil.which(name) or "/bin/sh")
     empty = {"PATH": f"{place}/bin:{tools}", "HOME": str(folder / "home"), "LANG": "C.UTF-8"}
     (folder / "home").mkdir()
+    (folder / "locks").mkdir(mode=0o700)
+    empty["LOADSTONE_LOCK_FOLDER"] = str(
+        folder / "locks"
+    )  # whether it works is asked, not how fast: others may measure
     # How this machine reaches a registry of packages is none of what is tried.
     network = {name: value for name, value in os.environ.items() if "proxy" in name.lower() or name.startswith("PIP_")}
     began = time.monotonic()
