@@ -229,8 +229,8 @@ class _Acts:
                 self._add("starts", what, "servers", name, key, asks=True)
         for setting, value in _mapping(settings.get("settings")).items():
             if _reaches(str(setting), value):
-                what = f"{name}: {_filled_in(f'{setting}: {value}')}"
-                self._add("sets on a server", what, "servers", name, "settings", str(setting), asks=True)
+                set_to = f"{name}: {_filled_in(f'{setting}: {value}')}"
+                self._add("sets on a server", set_to, "servers", name, "settings", str(setting), asks=True)
         self._commands(trial, name, software.name)
 
     def _users_server(self, name: str, url: str, written: str) -> _To:

@@ -238,7 +238,7 @@ def _begun(spec_json: str) -> "Future[str]":
 @lru_cache(maxsize=128)
 def _drawn(spec_json: str) -> str:
     shorter = _EMPTY.sub(r"\1", _TAG.sub(_plain_tag, _begun(spec_json).result()))
-    return shorter.replace("<svg ", f'<svg font-family="{escape(theme.FONT)}" ', 1)
+    return shorter.replace("<svg ", f'<svg font-family="{escape(theme.font())}" ', 1)
 
 
 def _plain_tag(tag: re.Match[str]) -> str:

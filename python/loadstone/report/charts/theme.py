@@ -7,7 +7,9 @@ from statistics import median
 from typing import Any
 
 import altair as alt
+from rich.cells import cell_len
 
+from loadstone.language import ENGLISH, language
 from loadstone.percents import log_percent
 
 _WIDE = (
@@ -40,6 +42,8 @@ NEUTRAL = "#8A9099"
 WIDTH = 980
 """Pixels from the left to the right end of an axis: a picture then fits a page 1,280 pixels wide."""
 FONT = "Inter, 'Segoe UI', 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
+KOREAN_FONTS = "'Apple SD Gothic Neo', 'Malgun Gothic', 'Noto Sans KR', 'Noto Sans CJK KR', NanumGothic"
+"""Of macOS, Windows and Linux."""
 MARGINS = {"left": 28, "right": 14, "top": 10, "bottom": 10}
 """Room for the reader's own font, which may be wider than the one the drawing was measured with."""
 MARGINS_NARROW = {"left": 4, "right": 10, "top": 4, "bottom": 4}
@@ -52,9 +56,14 @@ _LABEL_MAX, _LETTER = 460, 6
 """Pixels that a condition's name gets at most, and of one of its letters."""
 
 
+def font() -> str:
+    """The fonts of texts in the language of now."""
+    return FONT if language() == ENGLISH else FONT.replace("sans-serif", f"{KOREAN_FONTS}, sans-serif")
+
+
 def room_for(labels: Iterable[str]) -> int:
     """Pixels that the names along an axis get; what they take beyond `LABEL_LIMIT` the picture gives up."""
-    longest = max(map(len, labels), default=0) * _LETTER
+    longest = max(map(cell_len, labels), default=0) * _LETTER
     return min(_LABEL_MAX, max(LABEL_LIMIT, longest))
 
 

@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
-from loadstone.language import _, language
+from loadstone.language import ENGLISH, _, language
 from loadstone.message import Message
 from loadstone.report import format as fmt
 from loadstone.report import glossary, saturation_view, study, summary, verdicts
@@ -56,7 +56,7 @@ _LISTS = {"sentences": "parts", "effects_answer": "terms", "saturations": "answe
 def render(analysis: Analysis) -> dict[str, bytes]:
     """`report.html`, whole in one file."""
     template = _templates().get_template("report.html.j2")
-    style, script = _source("report.css") + _dark_pictures(), _source("report.js")
+    style, script = _stylesheet(), _source("report.js")
     text = template.render(**page(analysis), style=style, script=script, policy=_policy(script), bar="", trial_pages="")
     return {"report.html": text.encode()}
 
@@ -78,7 +78,7 @@ def render_hosted(analysis: Analysis, hosted: Hosted) -> tuple[bytes, str]:
 
     So what the file says in attributes of style stands in the sheet.
     """
-    style, script = _source("report.css") + _dark_pictures() + hosted.style, _source("report.js")
+    style, script = _stylesheet() + hosted.style, _source("report.js")
     stylesheet, policy_said = (secrets.token_hex(16) for _ in range(2))
     text = (
         _templates()
@@ -130,6 +130,14 @@ def _pieces(text: str) -> Markup:
 @cache
 def _source(name: str) -> str:
     return (resources.files("loadstone.report.html") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _stylesheet() -> str:
+    """The page's own; Korean lines end between words, in a Korean font of the reader's system."""
+    style = _source("report.css") + _dark_pictures()
+    if language() == ENGLISH:
+        return style
+    return f"{style}body {{ font-family: {theme.font()}; word-break: keep-all; }}\n"
 
 
 def _dark_pictures() -> str:
