@@ -264,7 +264,7 @@ def margin_text(family: Family) -> str:
     if not family.comparisons:
         return ""
     margins = dict.fromkeys(comparison.primary.margin for comparison in family.comparisons)
-    sizes = " or ".join(fmt.percent(margin) for margin in margins)
+    sizes = _(" or ").join(fmt.percent(margin) for margin in margins)
     said = _(
         "Compared by {metric_text}; a difference below {sizes} does not matter.",
         metric_text=metric_text(family.metric),

@@ -162,7 +162,7 @@ def _together(names: Iterable[str]) -> str:
     """One side's names: `string or hash`; of many the first ones."""
     distinct = list(dict.fromkeys(map(fmt.plain, names)))
     more = " ..." if len(distinct) > _NAMES_MAX else ""
-    return " or ".join(distinct[:_NAMES_MAX]) + more
+    return _(" or ").join(distinct[:_NAMES_MAX]) + more
 
 
 def _ratio_of(family: Family) -> str:
