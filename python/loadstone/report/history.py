@@ -17,6 +17,8 @@ from loadstone.report.over_runs import differs_text, figure_name, figure_text, h
 _BARS = "▁▂▃▄▅▆▇█"
 _SPARK_RUNS = 40
 """So many of the newest runs stand in a row of the overview."""
+_BEYOND = 1.3
+"""By so many times the scale reaches beyond the figures themselves at most."""
 _DRAWN_MIN = 24
 """Columns for intervals: with fewer they are left out."""
 CSV_COLUMNS = ("time", "number", "run", "branch", "line", "condition", "metric", "value", "low", "high")
@@ -186,7 +188,9 @@ class _Drawing:
     def __init__(self, figures: Sequence[Figure], columns: int) -> None:
         ends = [end for one in figures for end in (one.value, one.low, one.high) if end is not None]
         finite = [end for end in ends if math.isfinite(end)]
-        self._low, self._high = min(finite), max(finite)
+        values = [one.value for one in figures]
+        self._low = max(min(finite), min(values) / _BEYOND)  # one wild interval squeezes no other
+        self._high = min(max(finite), max(values) * _BEYOND)
         self._columns = columns
 
     def scale(self, metric: str) -> str:
