@@ -173,9 +173,8 @@ def _said(
     if verdict in ("slower", "faster"):
         sign = 1 if verdict == "slower" else -1
         most = max((of[name] for name in by), key=lambda one: sign * (one.slower or 0.0))
-        return message(
-            f"gate_{verdict}", figure=most.name, by=_by(most, verdict), others=[n for n in by if n != most.name]
-        )
+        facts = {"figure": most.name, "by": _by(most, verdict), "others": [n for n in by if n != most.name]}
+        return message("gate_slower", **facts) if verdict == "slower" else message("gate_faster", **facts)
     if verdict == "same":
         bounds = {name: of[name].tolerance for name in by if name in DECIDING} or {n: of[n].tolerance for n in by}
         return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds))
