@@ -47,6 +47,8 @@ def kind_of(words: Sequence[str]) -> str:
     """Which of the gate's commands these options are of: `--base redis=7.0` is of a Redis."""
     from loadstone.commands.gate_redis import is_redis
 
+    if any(word.partition("=")[0] == "--start" for word in words):
+        return SERVICE  # of git revisions, which may have any name
     for word, following in pairwise((*words, "")):
         base = following if word == "--base" else word.removeprefix("--base=") if word.startswith("--base=") else ""
         if base and is_redis(base):

@@ -18,6 +18,8 @@ from loadstone.language import said
 
 BROUGHT = ("redis", "valkey")
 SERVER_WORD = re.compile(r"(redis|valkey)([=,:].*)?")
+SETTINGS = re.compile(r"[a-z][a-z0-9-]*=[^\s,{}]+(,[a-z][a-z0-9-]*=[^\s,{}]+)*")
+"""No command is one word with a `=`: what stands before a command in its environment is followed by it."""
 URL = re.compile(r"(rediss?|valkeys?|unix)(\+sentinel)?://")
 _VERSION = re.compile(r"\bv=(\d+(?:\.\d+)*)")
 
@@ -32,7 +34,7 @@ class Server:
 
 def is_redis(text: str) -> bool:
     """Whether a version is one of a Redis."""
-    return SERVER_WORD.fullmatch(text) is not None or URL.match(text) is not None
+    return any(form.fullmatch(text) for form in (SERVER_WORD, SETTINGS)) or URL.match(text) is not None
 
 
 def server_of(text: str, option: str) -> Server:
