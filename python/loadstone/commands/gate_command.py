@@ -33,6 +33,14 @@ TAKEN = tuple(name for name in MEASURES if name not in ("resume", "fleet", "lost
 """Of the options of a run: a gate is over within a minute, on one machine."""
 
 
+HELP = """Is the new version slower than the old one?
+
+`loadstone gate --base './old {port}' --head './new {port}'`; options: `gate http --help`
+
+`loadstone gate --base redis=7.0 --head redis=8.2`; options: `gate redis --help`
+"""
+
+
 class GateGroup(TyperGroup):
     """`loadstone gate --base ...`: of what kind the two versions are, they say themselves."""
 
@@ -58,7 +66,7 @@ def kind_of(words: Sequence[str]) -> str:
 
 gate_app = typer.Typer(
     cls=GateGroup,
-    help="Is the new version slower than the old one?",
+    help=HELP,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
