@@ -160,7 +160,7 @@ def figures(run: Following, piece: str = "") -> dict[str, Any]:
             "told": told,
             "fate": run.fate,
             "state": state_text(run),
-            "left": left_text(told),
+            "left": left_text(run),
             "kind": state_of(run),
         },
         "actions": {"name": run.folder.name, "over": run.over, "told": told},
@@ -198,10 +198,11 @@ def ending(run: Following) -> str:
     return f"{state_text(run)}: {why}" if why else state_text(run)
 
 
-def left_text(told: Told) -> str:
+def left_text(run: Following) -> str:
     """How long it still takes; empty where that is not known, or over."""
+    told = run.told
     left_s = told.now["left_s"]
-    if left_s is None or told.state != "running":
+    if left_s is None or state_of(run) != "running":
         return ""
     text = fmt.rough_time(left_s)
     return _("at most {time} left", time=text) if told.now["at_most"] else _("about {time} left", time=text)
