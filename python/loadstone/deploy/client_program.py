@@ -22,8 +22,8 @@ from loadstone.secrecy.references import variables
 CHUNK = 1 << 20
 WRITE_S = 10.0
 """How long the program may take to read what it is sent."""
-EXIT_S = 1.0
-"""How long a program that closed its output may take to end."""
+EXIT_S = 5.0
+"""How long a program that closed its output may take to end; a busy machine needs more than a second for it."""
 DYING = re.compile(r"(panic|fatal error|FATAL ERROR|runtime: goroutine stack exceeds|Exception in thread)\b")
 """So begins what Go, Node and Java write before the stacks of all their threads."""
 INHERITED = frozenset(
