@@ -134,7 +134,7 @@ def test_of_many_threads_few_files_are_kept_and_all_are_seen() -> None:
     with running(CROWDED.replace("GO", "going.set()")) as child:
         before = open_files()
         parts = [Waits(lambda: (child.pid,)) for _ in range(3)]
-        assert open_files() - before <= waits.HELD_MAX
+        assert open_files() - before <= waits.HELD_MAX + len(parts), "each look may have one more open at this moment"
         go_on(child)
         time.sleep(0.5)
         assert seen(parts[0], 3.0)["lock_waiters"] > waits.HELD_MAX
