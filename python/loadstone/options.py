@@ -144,6 +144,22 @@ def require_file(option: str, path: Path) -> None:
         )
 
 
+def require_place(option: str, path: Path) -> None:
+    """Returns if a file may be written there: `require_file`, in a folder that there is. Raises UserError."""
+    if not path.absolute().parent.is_dir():
+        raise UserError(
+            said(
+                "{option} {path}: there is no folder {parent}; make it, or name another",
+                option=option,
+                path=path,
+                parent=path.parent,
+            )
+        )
+    if path.is_dir():
+        raise UserError(said("{option} {path}: is a folder; name a file", option=option, path=path))
+    require_file(option, path)
+
+
 def given(*filled: Any) -> list[str]:
     """The options of these dataclasses whose values are not their defaults, in the order of their declaration."""
     return [
@@ -184,6 +200,16 @@ Think = Annotated[
         "--think",
         metavar="TIME",
         help="Users pause between two requests, e.g. 50ms.",
+        panel=LOAD,
+        read=milliseconds,
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    Option(
+        "--timeout",
+        metavar="TIME",
+        help="A reply that takes longer is counted as a timeout (5 s).",
         panel=LOAD,
         read=milliseconds,
     ),

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.options import LENGTH, LOAD, PARTS, RESULTS, Budget, Option, Threads, milliseconds, seconds, whole
+from loadstone.options import LENGTH, LOAD, PARTS, RESULTS, Budget, Option, Threads, Timeout, seconds, whole
 
 TOLERANCE, TOLERANCE_P99, TOLERANCE_MEMORY = 0.03, 0.10, 0.10
 LEVEL = 0.001
@@ -114,16 +114,7 @@ class GateLoad:
             panel=LOAD,
         ),
     ] = None
-    timeout_ms: Annotated[
-        float | None,
-        Option(
-            "--timeout",
-            metavar="TIME",
-            help="A reply that takes longer is counted as a timeout (5 s).",
-            panel=LOAD,
-            read=milliseconds,
-        ),
-    ] = None
+    timeout_ms: Timeout = None
     threads: Threads = None
 
 

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from loadstone import terminal
-from loadstone.errors import UserError
-from loadstone.language import said
-from loadstone.options import RESULTS, Option, Output, one_of, require_file
+from loadstone.options import RESULTS, Option, Output, one_of, require_place
 
 if TYPE_CHECKING:
     from loadstone.judge.gate_result import GateResult
@@ -53,18 +51,7 @@ class GateOutput(Output):
         """Before anything is started. Raises UserError."""
         super().check()
         for option, file in self._files():
-            if not file.absolute().parent.is_dir():
-                raise UserError(
-                    said(
-                        "{option} {path}: there is no folder {parent}; make it, or name another",
-                        option=option,
-                        path=file,
-                        parent=file.parent,
-                    )
-                )
-            if file.is_dir():
-                raise UserError(said("{option} {path}: is a folder; name a file", option=option, path=file))
-            require_file(option, file)
+            require_place(option, file)
 
     def write_gate(self, result: "GateResult") -> None:
         """Write what was asked for. Raises LoadstoneError where it cannot be written."""

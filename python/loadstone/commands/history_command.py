@@ -14,7 +14,7 @@ from loadstone.bounds.describing import describing
 from loadstone.commands.command import Takes
 from loadstone.errors import UserError
 from loadstone.language import marked, said
-from loadstone.options import EXPERIMENT, LENGTH, PARTS, PLACE, RESULTS, Option, RunOptions, require_file, whole
+from loadstone.options import EXPERIMENT, LENGTH, PARTS, PLACE, RESULTS, Option, RunOptions, require_place, whole
 from loadstone.runs import RUNS
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def history_command(
         raise UserError(said("--between, --before, --after: are for --confirm; add it, or leave them out"))
     for option, file in (("--svg", svg), ("--csv", csv)):
         if file is not None:
-            _require_place(option, file)
+            require_place(option, file)
     with describing():
         history = history_asked(runs, name, condition, metric, newest)
     if not history.runs and not confirm:
@@ -101,22 +101,6 @@ def history_command(
         terminal.result_json(json_text(history))
     else:
         terminal.result("".join(f"{line}\n" for line in _lines(history)))
-
-
-def _require_place(option: str, file: Path) -> None:
-    """Returns if a file may be written there. Raises UserError."""
-    if not file.absolute().parent.is_dir():
-        raise UserError(
-            said(
-                "{option} {path}: there is no folder {parent}; make it, or name another",
-                option=option,
-                path=file,
-                parent=file.parent,
-            )
-        )
-    if file.is_dir():
-        raise UserError(said("{option} {path}: is a folder; name a file", option=option, path=file))
-    require_file(option, file)
 
 
 def _confirm(

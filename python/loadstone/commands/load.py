@@ -15,7 +15,7 @@ from loadstone.options import (
     Option,
     Think,
     Threads,
-    milliseconds,
+    Timeout,
     positive,
     seconds,
     whole,
@@ -254,16 +254,7 @@ class Load:
         str | None,
         Option("--slice", metavar="TIME", help="How long a turn is with --against, e.g. '100 ms'.", panel=LENGTH),
     ] = None
-    timeout_ms: Annotated[
-        float | None,
-        Option(
-            "--timeout",
-            metavar="TIME",
-            help="A reply that takes longer is counted as a timeout (5 s).",
-            panel=LOAD,
-            read=milliseconds,
-        ),
-    ] = None
+    timeout_ms: Timeout = None
     threads: Threads = None
     budget: Budget = None
     usual_s: float = 2.0
