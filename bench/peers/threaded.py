@@ -1,9 +1,10 @@
 """Two threads on two CPUs, beside a server that its line limits and not its CPU.
 
 A server that works on each request gives way before two threads do: they, and the server, have two CPUs together. This
-one sleeps: each reply leaves 2 ms after its request came, however many are pending, as behind a line. So the rate is
-that of the connections, at most one each 2 ms, and what differs is what a request costs with one thread and with two,
-which share nothing, and which CPUs are free for.
+one sleeps: each reply leaves 2 ms after its request came in the mean, however many are pending, as behind a line. So
+the rate is that of the connections, at most one each 2 ms, and what differs is what a request costs with one thread and
+with two, which share nothing, and which CPUs are free for. The times are random: with one and the same time the
+connections come in waves, and who answers a wave at once meets a server that is still busy with sending it.
 """
 
 import random
@@ -26,7 +27,9 @@ SHARE = 0.9
 def measure(peers: Sequence[Peer], cpus: Sequence[int], took: Callable[[Result], None], seconds: float) -> None:
     """Every generator with one thread and with two, in random order. `cpus`: of the server and the generators."""
     others = {peer.name: peer for peer in peers if peer.name in THREADED}
-    delayed = servers.null_server(cpus, {**servers.REPLIES, "delay_us": 1e6 * DELAY_S})
+    delayed = servers.null_server(
+        cpus, {**servers.REPLIES, "queue": {"servers": max(CONNECTIONS), "service_us": 1e6 * DELAY_S}}
+    )
     with OwnDriver(cpus) as driver, delayed as target:
         for connections in CONNECTIONS:
             case = Case("GET", connections)
