@@ -200,7 +200,8 @@ def _threads(found: Sequence[Threads]) -> str:
     head = ["connections", "generator", "threads", "rate", "of what the line lets through", "CPU a request, us",
             "P50, ms", "times"]  # fmt: skip
     said = (
-        f"Every reply leaves {1e3 * threaded.DELAY_S:g} ms after its request came; server and generator share the CPUs."
+        f"Replies leave {1e3 * threaded.DELAY_S:g} ms after their requests came in the mean, at random times; "
+        "server and generator share the CPUs."
     )
     return f"### Threads, beside a server that its line limits\n\n{_table(head, lines)}\n{said}\n"
 
