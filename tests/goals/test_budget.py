@@ -3,6 +3,8 @@
 import math
 from types import ModuleType
 
+import pytest
+
 from loadstone.goals.budget import SESSION_GAP_S, Budget, lasted_s
 from loadstone.record.trial import TrialRecord
 
@@ -25,6 +27,12 @@ def test_short_pauses_between_trials_are_time_of_the_run_and_long_ones_are_not(s
     assert lasted_s(trials(synthetic, 0, 10 + SESSION_GAP_S)) == 20 + SESSION_GAP_S
     assert lasted_s(trials(synthetic, 0, 11 + SESSION_GAP_S)) == 20
     assert lasted_s(trials(synthetic, 12, 0)) == 22
+
+
+def test_trials_that_took_turns_count_once(synthetic: ModuleType) -> None:
+    """A run of fifty rows that took turns was out of budget as soon as it was gone on with."""
+    assert lasted_s(trials(synthetic, *(row / 100 for row in range(50)))) == pytest.approx(10.49)
+    assert lasted_s([*trials(synthetic, 0, length_s=30.0), *trials(synthetic, 1, 35)]) == 45
 
 
 def test_earlier_sessions_count(synthetic: ModuleType) -> None:

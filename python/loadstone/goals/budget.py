@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 
 from loadstone.goals.passes import ended_unix_s
 from loadstone.record.trial import TrialRecord
@@ -52,7 +51,13 @@ class Budget:
 
 
 def lasted_s(trials: Iterable[TrialRecord]) -> float:
-    """What these trials took with the pauses between them, in seconds, by their own clocks."""
-    ends = sorted((trial.started_unix_ns / 1e9, ended_unix_s(trial)) for trial in trials)
-    pauses = [max(0.0, after - before) for (_, before), (after, _) in pairwise(ends)]
-    return sum(end - start for start, end in ends) + sum(pause for pause in pauses if pause <= SESSION_GAP_S)
+    """What these trials took with the pauses between them, in seconds, by their own clocks.
+
+    Those that took turns lasted together, and count once.
+    """
+    lasted, until_s = 0.0, -math.inf
+    for start_s, end_s in sorted((trial.started_unix_ns / 1e9, ended_unix_s(trial)) for trial in trials):
+        paused = start_s - until_s <= SESSION_GAP_S
+        lasted += max(0.0, end_s - until_s) if paused else end_s - start_s
+        until_s = max(until_s, end_s)
+    return lasted

@@ -27,7 +27,14 @@ from loadstone.judge.compare.pairs import EXACT
 from loadstone.judge.compare.round_figures import SlicesInTime, slices_in_time, slices_of
 from loadstone.judge.compare.steadiness import unsteady
 from loadstone.judge.statistics.decision import doubted, not_steady, without_verdict
-from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, Bias, CarryOver, carry_over, weighted_bias
+from loadstone.judge.statistics.rounds.carry_over import (
+    CARRY_ALPHA,
+    Bias,
+    CarryOver,
+    carry_over,
+    may_be_carried,
+    weighted_bias,
+)
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.accounting import errors
 from loadstone.judge.verdict import Verdict
@@ -102,7 +109,7 @@ def _verdicts(case: GroupCase, claims: Sequence[_Claim]) -> tuple[list[Verdict],
         check, shift = pair_checks.paused_parts(share, PAUSED_MAX), None
     else:
         check = pair_checks.no_carry_over(*(None, CARRY_ALPHA) if carried is None else (carried.p_value, carried.alpha))
-        waiting = [_waiting(one, bias, case.carried_before) for one, bias in zip(claims, biases, strict=True)]
+        waiting = [_waiting(case, slices, *both) for both in zip(claims, biases, strict=True)]
         return [_steady(case, *both) for both in zip(claims, waiting, strict=True)], check, None
     why = message("carried_into_slices", shift=shift) if shift is not None else message("carried_by_cpu", share=share)
     return [_without(claim, why, case.design.longer_s) for claim in claims], check, why
@@ -132,16 +139,14 @@ def _of_claim(slices: SlicesInTime, one: _Claim) -> Bias | None:
     return weighted_bias(slices.conditions, statistics, weights, claim=verdict.estimate)
 
 
-def _waiting(one: _Claim, bias: Bias | None, before: float) -> Verdict:
-    """The verdict, undecided where its difference would not stand without what may carry over.
-
-    `before`: ln of what may still reach into slices of this length, by what shorter ones showed of a pair.
-    """
+def _waiting(case: GroupCase, slices: SlicesInTime, one: _Claim, bias: Bias | None) -> Verdict:
+    """The verdict, undecided where its difference would not stand without what may carry over."""
     verdict, low, high = one.verdict, one.verdict.low, one.verdict.high
     if verdict.kind not in ("faster", "mixed") or low is None or high is None:
         return verdict
     pairs = sum(map(abs, one.weights.values())) / 2
-    explained = max(low, -high) < pairs * before or (bias is not None and bias.explains(low, high))
+    still = max(low, -high) < pairs * case.carried_before
+    explained = still or (bool(one.weights) and may_be_carried(bias, low, high, len(slices.names)))
     return doubted(verdict, one.settings) if explained else verdict
 
 

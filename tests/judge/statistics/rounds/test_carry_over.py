@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from loadstone.judge.statistics.rounds.carry_over import Bias, CarryOver, carried_bias, carry_over
+from loadstone.judge.statistics.rounds.carry_over import Bias, CarryOver, carried_bias, carry_over, may_be_carried
 
 BENCH = Path(__file__).parents[4] / "bench"
 BLOCKS = (32, 48, 72)
@@ -151,3 +151,31 @@ def test_it_speaks_for_the_side_that_is_claimed() -> None:
 def test_too_few_slices_after_their_own_give_no_bias() -> None:
     assert carried_bias([[0, 1, 0, 1]], [[[1.0] * 4]], 0, 1, claim=1.0) is None
     assert carried_bias([], [[]], 0, 1, claim=1.0) is None
+
+
+def early(left_behind: float, faster: float, rounds: int, seed: int) -> bool:
+    """Whether a claim after so few rounds would wait: B seems slower by at least half of what it is said to be."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 2, rounds)
+    labels = np.stack([first, 1 - first], axis=-1).ravel()
+    struck = np.concatenate([[False], (labels[1:] == 1) & (labels[:-1] == 0)])
+    rates = 0.3 * rng.standard_t(3, len(labels)) - faster * labels - left_behind * struck
+    near = (left_behind + faster) / 2
+    bias = carried_bias([labels.tolist()], [[rates.tolist()]], 0, 1, claim=-1.0)
+    return may_be_carried(bias, -3 * near, -near, 2)
+
+
+@pytest.mark.parametrize("rounds", [12, 20])
+def test_an_early_claim_of_what_is_only_carried_over_waits(rounds: int) -> None:
+    """Eleven times as slow behind the other one's slices, and not otherwise, was once claimed as a difference."""
+    waits = sum(early(2.4, 0.0, rounds, seed) for seed in range(60))
+    assert waits >= 57
+
+
+def test_an_early_claim_of_a_difference_seldom_waits() -> None:
+    assert sum(early(0.0, 0.6, 32, seed) for seed in range(60)) <= 6
+
+
+def test_of_many_conditions_too_few_slices_keep_no_claim_back() -> None:
+    assert may_be_carried(None, -0.5, -0.1, 3)
+    assert not may_be_carried(None, -0.5, -0.1, 4)
