@@ -17,15 +17,16 @@ OK, REDIS_S = 2_000, 0.02
 
 def slices(rounds: int, side: int, spread: float) -> list[dict[str, Any]]:
     """Slices of A, or of B, which does half as much again and costs Redis a third less."""
-    rng = np.random.default_rng(side)
+    rng, a_is_first = np.random.default_rng(side), np.random.default_rng(2).random(rounds) < 0.5
     made = []
     for number in range(rounds):
-        ok, begin_s = OK * (3 if side else 2) // 2, 0.2 * number + 0.1 * side
+        place = side if a_is_first[number] else 1 - side
+        ok, begin_s = OK * (3 if side else 2) // 2, 0.2 * number + 0.1 * place
         spent_s = REDIS_S * math.exp(rng.normal(0, spread))
         part = {"redis": {"cpu_s": spent_s}}
         made.append(
             {
-                "round": number, "position": side, "begin_s": begin_s, "end_s": begin_s + 0.085, "parts": part,
+                "round": number, "position": place, "begin_s": begin_s, "end_s": begin_s + 0.085, "parts": part,
                 "drained_s": begin_s + 0.09, "offered": ok, "completed": ok, "ok": ok, "ok_first_half": ok // 2,
                 "failed": 0, "ended": ok, "response_sum_ns": round(1e6 * ok), "cpu_s": 0.01,
             }
