@@ -47,7 +47,7 @@ async def _list(request: Request) -> Response:
         "experiments.html",
         built_in=[(name, of_author(question)) for name, question in questions()],
         own=await run_in_threadpool(own_files, place.experiments),
-        folder=as_typed(place.experiments, place.here),
+        folder=place.experiments,
         measuring=await run_in_threadpool(_measuring, place),
         form=Form(()),
         error="",
