@@ -208,7 +208,7 @@ def _cost_open(part: str, ratio: str | None, why: str = "") -> str:
     return f"{said}{'' if ratio is None else f': {ratio}'}{why and f'; {why}'}"
 
 
-def _runs_apart(slower: float, others: float) -> str:
+def _runs_apart(slower: float, others: float, idle: float = 0.0) -> str:
     """Between two runs: what the second one's machine may have added or taken; `slower` is a log ratio."""
     found = []
     if slower >= _TELLING:
@@ -217,11 +217,17 @@ def _runs_apart(slower: float, others: float) -> str:
         found.append(_("its CPUs were {share} faster in the second run", share=percent_text(-slower)))
     if others >= _TELLING:
         found.append(_("other programs took up to {share:.0f} % of the CPUs", share=100 * others))
+    if idle >= _WAKING:
+        found.append(
+            _("for {share:.0f} % of the time the part was idle, and each wake-up is in its cost", share=100 * idle)
+        )
     return _("the machine may be the reason: {found}", found=listed(found))
 
 
 _TELLING = 0.01
 """A smaller difference between two machines is not named."""
+_WAKING = 0.1
+"""Nor a part that was idle for less."""
 
 
 VERDICTS: dict[str, str | Callable[..., str]] = {
