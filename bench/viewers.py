@@ -2,9 +2,11 @@
 
     scripts/bench viewers [--seconds 140] [--rate 20000] [--viewers 10] [--keep]
 
-One run under a fixed rate; beside it a server of pages. In turns, in a random order within each round of them: no
-viewer; viewers that only hold the page's stream, so that what is added is the server's work alone; and viewers that
-read it, in a process on the same CPUs. CPU a request: the engine's own threads' time by the intervals, and by /proc.
+One run under a fixed rate, or at full load (`--rate 0`); beside it a server of pages. With a rate the generator stays
+awake for its replies, so that a request costs it the time between two, whoever looks: CPU is compared at full load, P99
+at a rate. In turns, in a random order within each round of them: no viewer; viewers that only hold the page's stream,
+so that what is added is the server's work alone; and viewers that read it, in a process on the same CPUs. CPU a request:
+the engine's own threads' time by the intervals, and by /proc.
 """
 
 import argparse
@@ -61,7 +63,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         runs = Path(made, "runs")
         with running(runs, options.rate, options.seconds) as run, pages(runs) as (base, cookies, server):
-            turns = in_turns(run, runs, base, cookies, server, options.viewers)
+            turns = in_turns(run, runs, base, cookies, server, options)
         (folder,) = runs.iterdir()
         measured = figures(folder, turns)
     for name in SHOWN:
@@ -85,8 +87,7 @@ def running(runs: Path, rate: int, seconds: int) -> Iterator["subprocess.Popen[b
         "redis",
         "-t",
         "set",
-        "--rate",
-        str(rate),
+        *(["--rate", str(rate)] if rate else []),
         "-c",
         "50",
         "--share-machine",
@@ -123,7 +124,12 @@ def pages(runs: Path) -> Iterator[tuple[str, httpx.Cookies, int]]:
 
 
 def in_turns(
-    run: "subprocess.Popen[bytes]", runs: Path, base: str, cookies: httpx.Cookies, server: int, viewers: int
+    run: "subprocess.Popen[bytes]",
+    runs: Path,
+    base: str,
+    cookies: httpx.Cookies,
+    server: int,
+    options: argparse.Namespace,
 ) -> list[dict[str, Any]]:
     """Each turn: who looks, from when to when, and the CPUs that the processes and the machine took meanwhile."""
     turns: list[dict[str, Any]] = []
@@ -132,7 +138,7 @@ def in_turns(
     time.sleep(8)  # it warms up
     while run.poll() is None:
         for kind in order.sample(KINDS, len(KINDS)):
-            with watching(base + address, cookies, viewers, kind) as reader:
+            with watching(base + address, cookies, options.viewers, kind) as reader:
                 time.sleep(SETTLES_S)
                 began_s, before = time.time(), taken(run.pid, server, reader)
                 time.sleep(TURN_S - SETTLES_S)
@@ -141,7 +147,16 @@ def in_turns(
                 break
             length_s = time.time() - began_s
             cpus = {name: round((after[name] - before[name]) / length_s, 4) for name in after}
-            turns.append({"kind": kind, "viewers": viewers, "from_s": began_s, "to_s": began_s + length_s, **cpus})
+            turns.append(
+                {
+                    "kind": kind,
+                    "viewers": options.viewers,
+                    "from_s": began_s,
+                    "to_s": began_s + length_s,
+                    "rate": options.rate,
+                    **cpus,
+                }
+            )
     return turns
 
 
