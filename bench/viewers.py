@@ -5,8 +5,8 @@
 One run under a fixed rate, or at full load (`--rate 0`); beside it a server of pages. With a rate the generator stays
 awake for its replies, so that a request costs it the time between two, whoever looks: CPU is compared at full load, P99
 at a rate. In turns, in a random order within each round of them: no viewer; viewers that only hold the page's stream,
-so that what is added is the server's work alone; and viewers that read it, in a process on the same CPUs. CPU a request:
-the engine's own threads' time by the intervals, and by /proc.
+so that what is added is the server's work alone; and viewers that read it, in a process on the same CPUs. CPU a
+request: the engine's own threads' time by the intervals, and by /proc.
 """
 
 import argparse
