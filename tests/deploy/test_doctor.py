@@ -1,7 +1,9 @@
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -149,6 +151,23 @@ def test_the_parts_of_an_application_are_described() -> None:
     assert re.match(r"\d+", found["node"].value)
     assert found["mariadb"].verdict == "ok"
     assert {"container engine", "CPU and memory limits"} <= set(found)
+
+
+def test_a_java_that_only_runs_programs_is_not_enough_to_build_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "java").symlink_to(shutil.which("java") or "java")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = doctor.java()
+    assert (found.verdict, "without a compiler" in found.value) == ("warn", True)
+    assert "needed once, to build Spring, Jedis and Lettuce" in found.remedy
+
+
+def test_a_machine_without_a_temporary_folder_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    found = doctor.limits()
+    assert found.value.startswith("no temporary folder can be made ([Errno 2]")
+    assert "set TMPDIR" in found.remedy
 
 
 def test_what_an_application_lacks_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

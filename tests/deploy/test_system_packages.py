@@ -36,7 +36,23 @@ def test_it_is_the_command_of_this_system(
 def test_macos_has_brew_and_what_is_often_old_its_makers_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system_packages.platform, "system", lambda: "Darwin")
     assert how_to_get("go") == "brew install go (https://go.dev/dl)"
+    assert how_to_get("node") == "brew install node (https://nodejs.org)"
     assert install_line("a", "b", "c") == "brew install c"
+
+
+def test_what_systems_have_too_old_is_had_from_its_maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system_packages, "OS_RELEASE", tmp_path / "os-release")
+    (tmp_path / "os-release").write_text("ID=debian\n")
+    assert how_to_get("go") == "https://go.dev/dl"
+    assert how_to_get("javac") == "apt-get install default-jdk-headless"
+    assert how_to_get("javac", newer=True) == "https://adoptium.net"
+    assert how_to_get("node", newer=True) == "https://nodejs.org"
+
+
+def test_fedoras_compiler_is_not_in_what_it_calls_headless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system_packages, "OS_RELEASE", tmp_path / "os-release")
+    (tmp_path / "os-release").write_text("ID=fedora\n")
+    assert how_to_get("java") == how_to_get("javac") == "dnf install java-21-openjdk-devel"
 
 
 def test_nothing_is_said_of_a_program_that_is_not_known() -> None:

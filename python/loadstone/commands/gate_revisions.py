@@ -22,7 +22,7 @@ from loadstone.secrecy.known_secrets import hide
 AS_IT_STANDS = "."
 BUILD_LONGEST_S, GIT_LONGEST_S = 900.0, 120.0
 LINES, LINES_BYTES = 6, 4_000
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false")
+_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
 """No program of the repository's runs for what is only looked at."""
 
 

@@ -323,7 +323,7 @@ def _kill(name: str) -> Part:
     """A loadstone that is killed, with what it started."""
     with tempfile.TemporaryDirectory(prefix="loadstone-self-test-") as folder:
         child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, folder],
+            [sys.executable, "-P", "-c", CHILD, folder],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

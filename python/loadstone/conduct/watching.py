@@ -21,7 +21,7 @@ def watched(folder: Path, note: Callable[[str], None]) -> None:
 
     Returns once it is there, so that its start disturbs no trial. Where it cannot be started, that is noted.
     """
-    command = [sys.executable, "-m", "loadstone", "serve", "--port", "0", "--open"]
+    command = [sys.executable, "-P", "-m", "loadstone", "serve", "--port", "0", "--open"]
     command += ["--runs", str(folder.parent), "--run", folder.name]
     try:
         page = subprocess.Popen(

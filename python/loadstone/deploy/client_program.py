@@ -12,8 +12,7 @@ from typing import Protocol
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.driver_manifest import DriverManifest
 from loadstone.deploy.processes.endings import ending_of_process
-from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
-from loadstone.deploy.processes.workspace import Workspace
+from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, workspace_of
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import DriveFailed
 from loadstone.language import said
@@ -128,7 +127,7 @@ class GuardedProgram:
 def _process(
     manifest: DriverManifest, place: Path, cpus: Sequence[int], context: DeployContext, ends: tuple[int, int]
 ) -> GuardedProcess:
-    workspace = Workspace(f"driver-{manifest.name}", context.work_root)
+    workspace = workspace_of(f"driver {manifest.name}", f"driver-{manifest.name}", context.work_root)
     try:
         output = str(place / manifest.build.output) if manifest.build is not None else ""
         words = manifest.run.words(output, str(place))

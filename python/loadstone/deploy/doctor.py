@@ -278,6 +278,10 @@ def java() -> Fact:
     value = version[0].removeprefix("version ").strip('"') if version else printed.split("\n")[0]
     if version and int(version[1]) < JAVA_OLDEST:
         return Fact("java", value, "warn", said("Spring Boot needs {oldest} or newer", oldest=JAVA_OLDEST))
+    if output_of("javac", "-version") is None:
+        value = said("{version}, without a compiler (javac)", version=value)
+        remedy = said("{how_to_get}; needed once, to build Spring, Jedis and Lettuce", how_to_get=how_to_get("javac"))
+        return Fact("java", value, "warn", remedy)
     return Fact("java", value, "ok")
 
 
@@ -318,7 +322,15 @@ def node() -> Fact:
 
 def limits() -> Fact:
     """Whether CPU and memory limits can be given to servers and applications; tried out."""
-    workspace = Workspace("doctor")
+    try:
+        workspace = Workspace("doctor")
+    except OSError as error:
+        return Fact(
+            marked("CPU and memory limits"),
+            said("no temporary folder can be made ({error})", error=error),
+            "warn",
+            said("free some room, or set TMPDIR to another disk: no server starts without"),
+        )
     try:
         tried = limit(Limits(cpu=0.5, memory=64 * 1024**2), workspace)
     finally:

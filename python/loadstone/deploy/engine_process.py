@@ -45,7 +45,7 @@ class EngineProcess:
         """Start it anew; its answer to the first line. It goes on running where that is `failed`."""
         self.stop()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "loadstone.deploy.engine_program", self._kind],
+            [sys.executable, "-P", "-m", "loadstone.deploy.engine_program", self._kind],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

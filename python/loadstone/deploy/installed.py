@@ -15,12 +15,18 @@ from loadstone.language import _, in_language, said, translated
 
 
 def output_of(program: str, *arguments: str) -> str | None:
-    """What a program prints; None where it is not installed or does not run."""
+    """What a program prints; None where it is not installed or does not run.
+
+    It runs in the root folder: in the user's, which may hold a stranger's files, `mvn --version` would obey
+    `.mvn/jvm.config`.
+    """
     place = shutil.which(program)
     if place is None:
         return None
     try:
-        done = subprocess.run([Path(place), *arguments], capture_output=True, text=True, timeout=30, check=True)
+        done = subprocess.run(
+            [Path(place).absolute(), *arguments], cwd="/", capture_output=True, text=True, timeout=30, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout + done.stderr
@@ -77,43 +83,30 @@ def require_programs(name: str, manifest: Requiring, kind: Literal["subject", "d
     for program, oldest in manifest.requires.items():
         where = f"{kind} {name}: requires.{program}"
         if shutil.which(program) is None:
-            raise UserError(_not_there(where, program, oldest))
-        version = _version(program)
-        if not version:
-            argument = _argument(program)
-            raise UserError(
-                said(
-                    "{where}: `{program} {argument}` prints no version; install {program} {oldest} or newer",
-                    where=where,
-                    program=program,
-                    argument=argument,
-                    oldest=oldest,
-                )
-            )
-        if _numbers(version) < _numbers(oldest):
-            raise UserError(
-                said(
-                    "{where}: {version} is too old; install {program} {oldest} or newer",
-                    where=where,
-                    version=version,
-                    program=program,
-                    oldest=oldest,
-                )
-            )
+            problem = said("it is not installed, or not on PATH")
+        elif not (version := _version(program)):
+            problem = said("`{program} {argument}` prints no version", program=program, argument=_argument(program))
+        elif _numbers(version) < _numbers(oldest):
+            problem = said("{version} is too old", version=version)
+        else:
+            continue
+        raise UserError(_to_install(where, problem, program, oldest))
 
 
-def _not_there(where: str, program: str, oldest: str) -> str:
-    how = how_to_get(program)
+def _to_install(where: str, problem: str, program: str, oldest: str) -> str:
+    how = how_to_get(program, newer=shutil.which(program) is not None)
     if not how:
         return said(
-            "{where}: it is not installed, or not on PATH; install {program} {oldest} or newer",
+            "{where}: {problem}; install {program} {oldest} or newer",
             where=where,
+            problem=problem,
             program=program,
             oldest=oldest,
         )
     return said(
-        "{where}: it is not installed, or not on PATH; install {program} {oldest} or newer: {how}",
+        "{where}: {problem}; install {program} {oldest} or newer: {how}",
         where=where,
+        problem=problem,
         program=program,
         oldest=oldest,
         how=how,

@@ -247,7 +247,7 @@ def _remote_program() -> str:
 
 
 def _own(part: Part) -> list[str]:
-    return [sys.executable, "-m", "loadstone", "fleet", part, "-"]
+    return [sys.executable, "-P", "-m", "loadstone", "fleet", part, "-"]
 
 
 def _member_order(

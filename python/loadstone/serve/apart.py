@@ -7,10 +7,13 @@ and knows no secret; what the call returns comes back as data.
 import asyncio
 import io
 import multiprocessing
+import os
 import resource
 import sys
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
@@ -28,6 +31,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(LOADED)
+_STARTING = threading.Lock()
 
 
 class Apart:
@@ -46,6 +50,7 @@ def _called(function: Callable[..., R], arguments: tuple[Any, ...], named: dict[
     here, there = _CONTEXT.Pipe(duplex=False)
     with here:
         child = _CONTEXT.Process(target=_work, args=(there, function, arguments, named, spoken), daemon=True)
+        _start_server()
         child.start()
         there.close()
         try:
@@ -64,6 +69,26 @@ def _called(function: Callable[..., R], arguments: tuple[Any, ...], named: dict[
         raise UserError(found)
     result: R = found
     return result
+
+
+def _start_server() -> None:
+    """Start what children are forked from, unless it runs: it imports nothing from the current folder."""
+    with _STARTING, _set("PYTHONSAFEPATH", "1"):
+        forkserver.ensure_running()
+
+
+@contextmanager
+def _set(name: str, value: str) -> Iterator[None]:
+    """A variable of the environment, for what is started meanwhile."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _work(

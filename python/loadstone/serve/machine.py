@@ -48,7 +48,7 @@ async def _members(request: Request, address: str) -> list[dict[str, Any]]:
     if read_fleet(address, "fleet").address is None:
         raise UserError(said("fleet {address}: not the address of a scheduler; write tls://HOST:PORT", address=address))
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "loadstone", "fleet", "status", address, "--json"),
+        *(sys.executable, "-P", "-m", "loadstone", "fleet", "status", address, "--json"),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

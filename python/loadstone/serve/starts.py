@@ -110,7 +110,7 @@ class Starts:
         try:
             child = self._starter.submit(
                 subprocess.Popen,
-                [sys.executable, "-m", "loadstone", *command.words],
+                [sys.executable, "-P", "-m", "loadstone", *command.words],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

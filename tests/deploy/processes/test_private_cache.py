@@ -102,6 +102,19 @@ def test_after_sudo_the_home_of_root_is_taken(tmp_path: Path, monkeypatch: pytes
     assert cache._home() == own
 
 
+def test_a_user_without_a_home_is_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobodys() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", nobodys)
+    with pytest.raises(FileNotFoundError, match="your user has no home folder here"):
+        cache_folder()
+    for name in container_engine.ENGINE_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    assert "/var/run/docker.sock" in container_engine.places()
+
+
 def test_an_engine_of_another_user_is_not_spoken_to_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in container_engine.ENGINE_VARIABLES:
         monkeypatch.delenv(name, raising=False)

@@ -1,5 +1,6 @@
 """Builds end with loadstone, and happen once; what the documentation shows is right."""
 
+import errno
 import fcntl
 import json
 import os
@@ -112,6 +113,21 @@ def test_too_many_sources_are_refused(folder: Path, context: DeployContext, monk
 def test_what_is_no_pattern_is_one_line(folder: Path, context: DeployContext, pattern: str) -> None:
     with pytest.raises(UserError, match=r"build\.inputs: '.*' (is no pattern|matches no file)"):
         built(manifest("cp a.txt b", inputs=[pattern]), folder, context)
+
+
+def test_where_nothing_can_be_built_what_helps_is_named(
+    folder: Path, context: DeployContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(UserError, match=r"subject app: it cannot be built .*; set XDG_CACHE_HOME to a folder that you"):
+        built(manifest("cp a.txt b"), folder, context)
+    cause = {
+        OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "cache")): "to another disk",
+        PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "cache")): "that you may write to",
+        PermissionError(errno.EACCES, "Permission denied", str(folder / "a.txt")): "allow it to be read",
+    }
+    assert [said in build_module._remedy(error, folder) for error, said in cause.items()] == [True] * 3
 
 
 def test_a_build_gets_no_secret_that_a_server_was_given(

@@ -94,7 +94,7 @@ def test_a_number_of_workers_that_is_none_is_refused(
     ("requires", "said"),
     [
         ({"no-such-program": "1"}, "requires.no-such-program: it is not installed, or not on PATH; install"),
-        ({"python3": "99.1"}, "is too old; install python3 99.1 or newer"),
+        ({"python3": "99.1"}, "is too old; install python3 99.1 or newer: https://www.python.org/downloads"),
         ({"true": "99"}, "is too old; install true 99 or newer"),
     ],
 )

@@ -322,10 +322,12 @@ def places() -> list[str]:
     named = [os.environ[name] for name in ENGINE_VARIABLES if os.environ.get(name)]
     if named:
         return named[:1]
-    home, runtime = Path.home(), Path(os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}"))
-    usual = [Path("/var/run/docker.sock"), runtime / "docker.sock", home / ".docker/run/docker.sock"]
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}"))
+    usual = [Path("/var/run/docker.sock"), runtime / "docker.sock"]
     usual += [Path("/run/podman/podman.sock"), runtime / "podman/podman.sock"]
-    usual += [home / ".local/share/containers/podman/machine/podman.sock"]
+    with contextlib.suppress(RuntimeError):  # a user that the system does not know has no home
+        usual += [Path.home() / ".docker/run/docker.sock"]
+        usual += [Path.home() / ".local/share/containers/podman/machine/podman.sock"]
     return [str(path) for path in usual]
 
 

@@ -3,6 +3,7 @@
 What is built there is run later, so no one else may have put it there.
 """
 
+import errno
 import fcntl
 import os
 import pwd
@@ -27,7 +28,7 @@ def cache_folder() -> Path:
 
     Raises:
         UserError: it is another user's, or another one could put something else in its place.
-        OSError: it cannot be made.
+        OSError: it cannot be made, or the user has no home.
     """
     root = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(root) if root else _home() / ".cache") / "loadstone"
@@ -65,7 +66,10 @@ def _close_to_others(folder: Path) -> None:
 
 def _home() -> Path:
     """The home of the user that this process is of: after `sudo`, HOME may still name another's."""
-    home = Path.home()
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user that the system does not know, as a number in a container
+        raise FileNotFoundError(errno.ENOENT, "your user has no home folder here", "~") from None
     with suppress(OSError, KeyError):
         if home.stat().st_uid not in (0, os.geteuid()):
             return Path(pwd.getpwuid(os.geteuid()).pw_dir)

@@ -246,6 +246,20 @@ def _inherited(around: Surroundings) -> dict[str, str] | None:
     return {name: value for name, value in os.environ.items() if name in around.inherited}
 
 
+def workspace_of(what: str, name: str, root: Path | None) -> Workspace:
+    """A temporary folder for `what`. Raises UserError where none can be made."""
+    try:
+        return Workspace(name, root)
+    except OSError as error:
+        raise UserError(
+            said(
+                "{what}: no temporary folder can be made ({error}); free some room, or set TMPDIR",
+                what=what,
+                error=error,
+            )
+        ) from None
+
+
 def guarded(
     kind: Literal["server", "subject"],
     name: str,
@@ -261,17 +275,7 @@ def guarded(
         UserError: there is no room for the folder.
         OSError: there is none for the log, or the guard does not start.
     """
-    try:
-        workspace = Workspace(name, context.work_root)
-    except OSError as error:
-        raise UserError(
-            said(
-                "{kind} {name}: no temporary folder can be made ({error}); free some room, or set TMPDIR",
-                kind=kind,
-                name=name,
-                error=error,
-            )
-        ) from None
+    workspace = workspace_of(f"{kind} {name}", name, context.work_root)
     try:
         limited = limit(limits, workspace)
         if limited.unavailable is not None:

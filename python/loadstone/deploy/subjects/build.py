@@ -1,5 +1,6 @@
 """Builds a subject or a driver once for each state of its sources, in the cache folder."""
 
+import errno
 import hashlib
 import os
 import platform
@@ -14,8 +15,7 @@ from typing import Literal, Protocol
 from loadstone.bounds import pinned
 from loadstone.deploy.installed import versions
 from loadstone.deploy.processes.cache import cache_folder, only_one
-from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
-from loadstone.deploy.processes.workspace import Workspace
+from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, workspace_of
 from loadstone.deploy.provider import DeployContext, Step
 from loadstone.deploy.subjects.manifest import Build
 from loadstone.errors import UserError
@@ -145,14 +145,19 @@ def built(
                 kind=kind,
                 manifest=manifest.name,
                 error=error,
-                error2=_remedy(error),
+                error2=_remedy(error, root),
             )
         ) from None
     return place
 
 
-def _remedy(error: OSError) -> str:
-    return "allow it to be read" if isinstance(error, PermissionError) else "free some room"
+def _remedy(error: OSError, sources: Path) -> str:
+    """What helps: a source cannot be read, or the cache folder cannot be written to."""
+    if Path(str(error.filename or "")).is_relative_to(sources) and isinstance(error, PermissionError):
+        return said("allow it to be read")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return said("free some room, or set XDG_CACHE_HOME to another disk")
+    return said("set XDG_CACHE_HOME to a folder that you may write to")
 
 
 def _build(what: str, build: Build, folder: Path, place: Path, context: DeployContext) -> None:
@@ -181,7 +186,7 @@ def _build(what: str, build: Build, folder: Path, place: Path, context: DeployCo
 def _run(what: str, command: Sequence[str], place: Path, log: Path, timeout_s: float, context: DeployContext) -> None:
     """One command of the build, under a guard: it ends when loadstone does."""
     name = what.split()[-1]
-    workspace = Workspace(f"build-{name}", context.work_root)
+    workspace = workspace_of(what, f"build-{name}", context.work_root)
     around = Surroundings(folder=place, inherited=os.environ.keys() - variables())
     process = GuardedProcess(command, workspace, log, surroundings=around, lease=context.lease)
     try:

@@ -61,7 +61,7 @@ class _Pen:
             self._starts += 1
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", PROGRAM],
+                    [sys.executable, "-P", "-m", PROGRAM],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
