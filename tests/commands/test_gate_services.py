@@ -175,6 +175,17 @@ def test_revisions_must_be_two_that_git_knows(repository: Path, base: str, head:
         pass
 
 
+def test_a_folder_that_is_no_clone_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    versions = Versions(base="main", head="HEAD", start=SERVE)
+    with (
+        pytest.raises(UserError, match=r"--start: .* in no git repository; begin in your clone"),
+        gate_services.services(versions),
+    ):
+        pass
+
+
 def test_a_changed_tree_is_not_taken_for_its_commit(repository: Path) -> None:
     (repository / "app" / "version").write_text("changed")
     line = r"HEAD: the tree holds changes .* of app/version; .*--head \."

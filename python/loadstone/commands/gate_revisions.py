@@ -39,7 +39,7 @@ class Revision:
 @contextmanager
 def revisions(versions: Versions, folder: Path) -> Iterator[tuple[Revision, Revision]]:
     """Both revisions, built. Raises UserError."""
-    top = Path(_git(Path.cwd(), "rev-parse", "--show-toplevel").strip())
+    top = _top()
     below = Path.cwd().resolve().relative_to(top.resolve())
     names = (versions.base or "", versions.head or "")
     commits = [_commit(top, name, option) for name, option in zip(names, ("--base", "--head"), strict=True)]
@@ -58,6 +58,18 @@ def revisions(versions: Versions, folder: Path) -> Iterator[tuple[Revision, Revi
                 _build(versions.build, at, name, folder / f"{side}-build.log")
             built.append(Revision(_shown(name, commit), at))
         yield built[0], built[1]
+
+
+def _top() -> Path:
+    """The top folder of the user's clone. Raises UserError."""
+    try:
+        return Path(_git(Path.cwd(), "rev-parse", "--show-toplevel").strip())
+    except UserError as error:
+        if "not a git repository" not in str(error):
+            raise
+        raise UserError(
+            said("--start: starts git revisions, and this folder is in no git repository; begin in your clone")
+        ) from None
 
 
 def _require_meant(top: Path, names: Sequence[str], commits: Sequence[str | None]) -> None:
@@ -217,7 +229,7 @@ def _git(folder: Path, *arguments: str) -> str:
         done = subprocess.run(
             ["git", *_QUIET, *arguments],
             cwd=folder,
-            env={**environment, "GIT_TERMINAL_PROMPT": "0"},
+            env={**environment, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
             capture_output=True,
             text=True,
             errors="replace",
