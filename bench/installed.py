@@ -39,10 +39,8 @@ IMPORTS = {
 LACKING = {
     "a JDK": ("run", "jedis-vs-lettuce", "--quick"),
     "MariaDB": ("run", "memory-vs-disk", "--quick"),
-    "memcached": ("run", "caches", "--quick"),
-    "Go": ("redis", "--driver", "go-redis"),
-    "Node": ("redis", "--driver", "ioredis"),
-    "PostgreSQL": ("run", "memory-vs-disk", "--quick", "--set", "factors.storage=[postgresql]"),
+    "Go": ("run", "client-libraries", "--quick", "--only", "client=go-redis"),
+    "Node": ("run", "client-libraries", "--quick", "--only", "client=ioredis"),
 }
 """What an empty environment lacks -> a command that needs it, which says how it is installed."""
 EXPECTED = {"without": {2}, "gate": {0, 1, 4}, "json-documents": {0, 3}}

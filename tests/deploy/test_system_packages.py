@@ -45,6 +45,8 @@ def test_what_systems_have_too_old_is_had_from_its_maker(tmp_path: Path, monkeyp
     (tmp_path / "os-release").write_text("ID=debian\n")
     assert how_to_get("go") == "https://go.dev/dl"
     assert how_to_get("javac") == "apt-get install default-jdk-headless"
+    assert how_to_get("java", "java", "javac", "mvn") == "apt-get install default-jdk-headless maven"
+    assert how_to_get("node", "node", "npm") == "apt-get install nodejs npm (https://nodejs.org)"
     assert how_to_get("javac", newer=True) == "https://adoptium.net"
     assert how_to_get("node", newer=True) == "https://nodejs.org"
 

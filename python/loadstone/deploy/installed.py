@@ -80,9 +80,10 @@ def require_programs(name: str, manifest: Requiring, kind: Literal["subject", "d
     Raises:
         UserError: one is not installed, does not run, or is too old; names the version that is there.
     """
+    missing = [program for program in manifest.requires if shutil.which(program) is None]
     for program, oldest in manifest.requires.items():
         where = f"{kind} {name}: requires.{program}"
-        if shutil.which(program) is None:
+        if program in missing:
             problem = said("it is not installed, or not on PATH")
         elif not (version := _version(program)):
             problem = said("`{program} {argument}` prints no version", program=program, argument=_argument(program))
@@ -90,11 +91,11 @@ def require_programs(name: str, manifest: Requiring, kind: Literal["subject", "d
             problem = said("{version} is too old", version=version)
         else:
             continue
-        raise UserError(_to_install(where, problem, program, oldest))
+        how = how_to_get(program, *missing, newer=program not in missing)
+        raise UserError(_to_install(where, problem, program, oldest, how))
 
 
-def _to_install(where: str, problem: str, program: str, oldest: str) -> str:
-    how = how_to_get(program, newer=shutil.which(program) is not None)
+def _to_install(where: str, problem: str, program: str, oldest: str, how: str) -> str:
     if not how:
         return said(
             "{where}: {problem}; install {program} {oldest} or newer",

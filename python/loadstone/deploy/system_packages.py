@@ -49,16 +49,16 @@ def installers() -> tuple[str, ...]:
     return (DNF,) if names & _FEDORA else (APT, DNF, BREW)
 
 
-def how_to_get(program: str, *, newer: bool = False) -> str:
+def how_to_get(program: str, *others: str, newer: bool = False) -> str:
     """The command line that installs a program here, with its maker's page if systems often have an old one.
 
-    `newer`: than the one that is here. Empty for a program that is not known.
+    `others`: what is to be installed, too. `newer`: than the one that is here. Empty for a program that is not known.
     """
     page = _OF_ITS_OWN.get(program, "")
-    packages = _PACKAGES.get(program)
-    if packages is None or newer:
+    if program not in _PACKAGES or newer:
         return page
-    line = install_line(*packages)
+    columns = zip(*(_PACKAGES[one] for one in (program, *others) if one in _PACKAGES), strict=True)
+    line = install_line(*(" ".join(dict.fromkeys(" ".join(column).split())) for column in columns))
     if program not in _OFTEN_OLD:
         return line
     return f"{line} ({page})" if line else page
