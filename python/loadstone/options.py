@@ -6,6 +6,7 @@ Those of a run and those that several commands share stand here, others with the
 the options of a command out of the fields of its dataclasses.
 """
 
+import os
 import re
 import sys
 import time
@@ -158,6 +159,8 @@ def require_place(option: str, path: Path) -> None:
     if path.is_dir():
         raise UserError(said("{option} {path}: is a folder; name a file", option=option, path=path))
     require_file(option, path)
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise UserError(said("{option} {path}: you may not write there; name another file", option=option, path=path))
 
 
 def given(*filled: Any) -> list[str]:

@@ -155,7 +155,13 @@ def test_files_are_written_where_they_are_asked_for(tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out.startswith("::error ")
 
 
-def test_a_file_that_cannot_be_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:  # whom root may not be
+        patched.setattr("os.access", lambda *_: False)
+        with pytest.raises(UserError, match=r"--junit .*: you may not write there; name another file"):
+            GateOutput(junit=tmp_path / "gate.xml").check()
     with pytest.raises(UserError, match=r"--junit .*: there is no folder"):
         GateOutput(junit=tmp_path / "gone" / "x.xml").check()
     with pytest.raises(UserError, match=r"--summary .*: is a folder"):
