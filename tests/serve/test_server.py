@@ -1,5 +1,6 @@
 """Where the pages are offered, and to whom: over TLS or not, all or of one run, and how they end."""
 
+import asyncio.constants
 import contextlib
 import json
 import os
@@ -160,6 +161,18 @@ def test_who_says_nothing_takes_no_place(pages: Pages) -> None:
         silent[-1].settimeout(0.1)
         with pytest.raises(TimeoutError):
             silent[-1].recv(1)
+
+
+def test_who_says_nothing_before_tls_is_agreed_on_is_closed(tmp_path: Path, certificates: Certificates) -> None:
+    """As over plain TCP, where asyncio alone would hold it, and a file, for a minute."""
+    assert PATIENCE_S < asyncio.constants.SSL_HANDSHAKE_TIMEOUT
+    words = ("--listen", "127.0.0.1", "--cert", str(certificates.cert), "--key", str(certificates.key))
+    with serving(tmp_path, *words) as pages:
+        at = pages.base.removeprefix("https://").split(":")
+        with socket.create_connection((at[0], int(at[1])), timeout=PATIENCE_S) as silent:
+            with contextlib.suppress(ConnectionResetError):
+                assert silent.recv(1) == b""
+            assert pages.client.get("/runs").status_code == 200
 
 
 def test_the_pages_give_way_and_what_they_start_does_not(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from loadstone.history.row import is_written
 from loadstone.language import said
 from loadstone.serve.access import TOKEN, may_host
 from loadstone.serve.app import application
-from loadstone.serve.connections import Connection
+from loadstone.serve.connections import REQUEST_S, Connection
 from loadstone.serve.place import Place
 
 LOOPBACK = "127.0.0.1"
@@ -67,8 +67,22 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, place: Place) -> None:
         super().__init__(config)
+        self.servers: list[asyncio.base_events.Server] = []
         self._place = place
         self._signalled = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's, where a TLS handshake may take a minute: who says nothing has no longer than for a request."""
+        tls = self.config.ssl
+        for listening in sockets or ():
+            made = await asyncio.get_running_loop().create_server(
+                self._connection, sock=listening, ssl=tls, ssl_handshake_timeout=REQUEST_S if tls else None
+            )
+            self.servers.append(made)
+        self.started = True
+
+    def _connection(self) -> Connection:
+        return Connection(config=self.config, server_state=self.server_state, app_state={})
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
