@@ -55,6 +55,8 @@ class Outcome:
     carried: float | None = None
     exact: bool = True
     lost: bool = False
+    answered: bool = False
+    costs: list[Verdict | None] = field(default_factory=list)
 
 
 @dataclass
@@ -67,6 +69,8 @@ class ScriptedJudge:
     exact: dict[str, int] = field(default_factory=dict)
     """After how many blocks each group is as exact as asked for; others are so at once."""
     verdict: Verdict = FASTER
+    costs: dict[str, Verdict] = field(default_factory=dict)
+    """What answers the question of each group that is not decided."""
     requested: list[tuple[str, int]] = field(default_factory=list)
 
     def __call__(
@@ -85,7 +89,15 @@ class ScriptedJudge:
         decided = blocks >= self.decides.get(group.name, 10**6)
         found = self.verdict if decided else verdict("undecided", 3, -1, 7)
         spread = message("forecast", blocks=12, spread=0.1133, effect=0.1)
-        return Outcome([found] * len(group.pairs), decided, spread, exact=blocks >= self.exact.get(group.name, 0))
+        cost = None if decided else self.costs.get(group.name)
+        return Outcome(
+            [found] * len(group.pairs),
+            decided,
+            spread,
+            exact=blocks >= self.exact.get(group.name, 0),
+            answered=decided or cost is not None,
+            costs=[cost] * len(group.pairs),
+        )
 
 
 Script = Callable[[PlannedTrial, int], str | LoadstoneError | None]
@@ -163,6 +175,19 @@ class ScriptedCrashes:
         return crash_record(planned)
 
 
+class Counting(RunProgress):
+    """A display that remembers the counts that it showed."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.counted: list[tuple[int, int]] = []
+
+    def decided(self, decided: int, of: int) -> None:
+        super().decided(decided, of)
+        if self.counted[-1:] != [self.events.known.decided]:
+            self.counted.append(self.events.known.decided)
+
+
 @dataclass
 class Bench:
     """A run plan, and loops over it in one folder."""
@@ -175,6 +200,8 @@ class Bench:
     ran: list[str] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
     rates: Callable[[PlannedTrial, int], float] | None = None
+    counted: list[tuple[int, int]] = field(default_factory=list)
+    """How many of all comparisons were shown as decided, as that changed."""
     others_take_s: float | None = None
     """What comes after tables and comparisons takes so long: a crash. None: nothing comes."""
 
@@ -211,7 +238,7 @@ class Bench:
         with folder_of_run(self.root, experiment, self.synthetic.ENVIRONMENT, plan) as folder:
             conductor = ScriptedConductor(folder, self.clock, template, script, rates=self.rates)
             console = Console(file=self.out, width=200, color_system=None)
-            progress = RunProgress(console, self.clock, verbose=True)
+            progress = Counting(console, self.clock, verbose=True)
             asked = Asked(experiment, plan, self.judge, no_histogram)
             loop = Loop(
                 asked, conductor, ScriptedCrashes(self), folder, progress,
@@ -222,7 +249,7 @@ class Bench:
             except LoadstoneError as error:
                 return error
             finally:
-                self.ran, self.rounds = conductor.ran, conductor.rounds
+                self.ran, self.rounds, self.counted = conductor.ran, conductor.rounds, progress.counted
         return None
 
     def looks(self) -> list[tuple[str, int, str]]:

@@ -1,5 +1,7 @@
 """Which trial comes next, and when a comparison ends."""
 
+from tests.verdicts import verdict
+
 from .scripted_loop import BLOCK_S, FASTER, TRIAL_S, Bench, compared, table
 
 
@@ -58,6 +60,20 @@ def test_without_time_for_more_the_inexact_is_decided_all_the_same(bench: Bench)
     bench.judge.exact = {"storage": 40}
     bench.run(bench.plan(compared(), budget_s=10 * BLOCK_S))
     assert bench.looks()[-1] == ("storage", 9, "decided")
+
+
+def test_a_question_that_only_its_cost_answers_counts_as_decided(bench: Bench) -> None:
+    """Also where the run ends without a verdict by rate, and after a resume."""
+    by_cost = {"metric": "cpu_ns.redis", "larger_is_faster": False, "winner": "b"}
+    bench.judge.costs = {"storage": verdict("faster", -20, -25, -15, names=("A", "B"), **by_cost)}
+    bench.judge.decides = {"pool": 12}
+    plan = bench.plan(compared("storage"), compared("pool"), budget_s=32 * BLOCK_S)
+    bench.run(plan)
+    assert bench.looks()[-1][2] == "out of budget"
+    assert bench.counted == [(0, 2), (1, 2), (2, 2)]
+    assert "storage, after 8 blocks: not decided yet, more follow: B COSTS redis 20 % [15, 25] LESS" in bench.said
+    bench.run(bench.plan(compared("storage"), compared("pool"), budget_s=1e6))
+    assert bench.counted == [(2, 2)]
 
 
 def test_the_verdict_of_each_pair_is_recorded_with_the_look(bench: Bench) -> None:

@@ -68,7 +68,9 @@ def test_what_the_terminal_is_told_stands_in_the_folder(progress: RunProgress, c
         progress.live(second(tps / 2), "string")
     clock.now += 1
     sample(progress, clock, cpus=0.75)
-    progress.look("storage", 12, "go on", [verdict("faster", 20, 10, 30)], ["string against json"])
+    cost = verdict("faster", -20, -25, -15, metric="cpu_ns.redis", larger_is_faster=False, winner="b")
+    progress.look("storage", 8, "go on", [verdict("undecided", 20, -10, 30)], ["string against json"], [cost])
+    progress.look("storage", 12, "go on", [verdict("faster", 20, 10, 30)], ["string against json"], [None])
     progress.events.cost("json", "storage-b01-001", {"redis": Cost(ns=12_345.67)})
     progress.last_step("writing the report")
     progress.events.ended(3, "a server is gone")
@@ -86,8 +88,10 @@ def test_what_the_terminal_is_told_stands_in_the_folder(progress: RunProgress, c
     assert (json_["tps"], json_["mean_tps"], json_["peak_tps"], json_["ok"]) == (300, 200, 300, 400)
     assert json_["errors"] == {"timeout": 4}
     assert (string["mean_tps"], string["p99_ns"], string["mean_ns"]) == (100, 2_000_000, 1_000_000)
-    (look,) = lines(tmp_path, "look")
+    by_cost, look = lines(tmp_path, "look")
+    assert [by_cost["pairs"][0]["kind"], by_cost["pairs"][0]["cost"]["kind"]] == ["undecided", "faster"]
     (pair,) = look["pairs"]
+    assert "cost" not in pair
     assert (look["group"], look["count"], look["reason"], pair["name"]) == (
         "storage",
         12,

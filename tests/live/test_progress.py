@@ -135,6 +135,16 @@ def test_a_verdict_that_turns_is_printed_again(clock: Clock) -> None:
     ]
 
 
+def test_where_a_cost_alone_answers_its_sentence_is_printed(clock: Clock) -> None:
+    out = io.StringIO()
+    cost = verdict("faster", -20, -25, -15, metric="cpu_ns.redis", larger_is_faster=False, winner="b")
+    with on(out, clock, terminal=False) as progress:
+        progress.look("storage", 72, "decided", [verdict("undecided", 3, -9, 17)] * 2, ["x", "y"], [cost, None])
+    first, second = out.getvalue().splitlines()
+    assert first.startswith("x: string COSTS redis 20 % [15, 25] LESS CPU a request")
+    assert second.startswith("y: UNDECIDED")
+
+
 def test_rounds_are_named_once_and_the_last_step_has_no_time_left(clock: Clock) -> None:
     out = io.StringIO()
     with on(out, clock, terminal=False) as progress:

@@ -1,10 +1,14 @@
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loadstone.serve.following import Following
+from loadstone.serve.live import figures
 from loadstone.serve.narrowing import narrowing, share
+from loadstone.serve.pages import templates
 from loadstone.serve.told import LOG_MAX, POINTS_MAX, Told, number, text
 
 GROUP = {
@@ -66,6 +70,19 @@ def test_what_a_run_told_is_its_state() -> None:
     assert (run.state, run.ended) == ("ended", {"status": 130.0, "why": "interrupted"})
     run.take(began())  # it goes on: what was found stands
     assert (run.state, len(group.looks["b against a"])) == ("preparing", 2)
+
+
+def test_a_cost_that_alone_answers_leads(tmp_path: Path) -> None:
+    """On the page, and to who does not see it."""
+    line = look(72, -0.2, 0.4)
+    line["pairs"][0]["cost"] = {"kind": "faster", "said": {"kind": "as_written", "figures": {"text": "b COSTS less"}}}
+    run = Following(tmp_path)
+    for one in (began(), look(48, -0.3, 0.5), line):
+        run.told.take(one)
+    assert run.told.said == "b against a: b COSTS less"
+    shown = str(templates().get_template("live_pieces.html").module.answers(**figures(run, "answers")))
+    assert 'class="pair faster"' in shown
+    assert shown.index("b COSTS less") < shown.index("undecided after 72")
 
 
 def test_longer_slices_begin_the_looks_again() -> None:

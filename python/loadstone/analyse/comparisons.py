@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import groupby
 from typing import NoReturn
@@ -27,7 +27,7 @@ from loadstone.judge.statistics.effect import forecast
 from loadstone.judge.statistics.pair_evidence import Evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.checks import forbidding
-from loadstone.judge.verdict import COST, DECIDED, BlockPoint, Verdict
+from loadstone.judge.verdict import COST, DECIDED, OPEN, BlockPoint, Verdict
 from loadstone.language import said
 from loadstone.message import Message, message
 from loadstone.plan.group import Group, GroupDesign
@@ -67,6 +67,10 @@ class LookOutcome:
     verdicts: list[Verdict]
     decided: bool
     """Pairs that more blocks cannot decide count as decided: those that are INVALID, or NOT DECIDABLE HERE."""
+    answered: bool = False
+    """Whether it is decided, or each pair has a verdict that more blocks may still change or narrow."""
+    costs: list[Verdict | None] = field(default_factory=list)
+    """Of each pair the verdict by what a request costs, where that alone answers its question; else None."""
     exact: bool = True
     """Of decided pairs: whether what a request costs is known as exactly as the experiment asks for."""
     forecast: Message | None = None
@@ -119,27 +123,45 @@ def look_at(
     verdicts = [*(verdict for _, _, verdict in judged), *(contrast.verdict for contrast in contrasts)]
     if any(verdict.carried is not None for verdict in verdicts):
         return LookOutcome(verdicts, decided=False, carried=carried)
-    settled: list[_Judged] = [(contrast.settings, contrast.evidence, contrast.verdict) for contrast in contrasts]
-    if not contrasts:
-        settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in judged]
     if contrasts:
+        settled = [(contrast.settings, contrast.evidence, contrast.verdict) for contrast in contrasts]
         decided = not _undecided(settled) and not any(_is_early(contrast.verdict) for contrast in contrasts)
-        return LookOutcome(verdicts, decided, forecast=_forecast(settled, group, len(blocks.complete)))
-    both = [(one, known) for one, known in zip(judged, costs, strict=True) if not one[0].design.is_twin]
-    asked = [one for one, _ in both]
-    settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in asked]
-    dearest = [_dearest(known) if _is_rate_in_rounds(one[2]) else None for one, known in both]
-    decided, within = not any(map(_needs_blocks, asked, dearest)), experiment.design.cost_within
+        return LookOutcome(verdicts, decided, decided, forecast=_forecast(settled, group, len(blocks.complete)))
+    by_cost = [
+        None if pair.design.is_twin or verdict.kind not in OPEN else verdict.left_to(_dearest(known))
+        for (pair, _, verdict), known in zip(judged, costs, strict=True)
+    ]
+    asked = [one for one in zip(judged, costs, by_cost, strict=True) if not one[0][0].design.is_twin]
+    return replace(_of_pairs(case, group, asked), verdicts=verdicts, costs=by_cost)
+
+
+def _of_pairs(
+    case: GroupCase, group: Group, asked: Sequence[tuple[JudgedPair, "_CostsOf", Verdict | None]]
+) -> LookOutcome:
+    """What a look found of a group without effects, by its pairs with their costs and the ones that alone answer."""
+    gate, within = case.experiment.gate, case.experiment.design.cost_within
+    verdicts = [verdict for (_, _, verdict), _, _ in asked]
+    dearest = [_dearest(known) if _is_rate_in_rounds(verdict) else None for (_, _, verdict), known, _ in asked]
+    decided = not any(_needs_blocks(judged, cost) for (judged, _, _), cost in zip(asked, dearest, strict=True))
+    leading = [by_cost or verdict for (_, _, verdict), _, by_cost in asked]
+    answered = gate is None and all(verdict.kind in DECIDED for verdict in leading)
     lost = False
-    if experiment.gate is not None:
-        found_of = list(zip((verdict for _, _, verdict in asked), dearest, strict=True))
+    if gate is not None:
+        found_of = list(zip(verdicts, dearest, strict=True))
         lost = any(is_lost(*one) for one in found_of)
         decided = lost or (decided and not any(needs_more(*one) for one in found_of))
     exact = within is None or all(
-        _is_exact(cost, verdict.blocks, margin_share(within))
-        for (_, _, verdict), cost in zip(asked, dearest, strict=True)
+        _is_exact(cost, verdict.blocks, margin_share(within)) for verdict, cost in zip(verdicts, dearest, strict=True)
     )
-    return LookOutcome(verdicts, decided, exact, _forecast(settled, group, len(blocks.complete)), lost=lost)
+    settled = [(pair.settings, evidence, verdict) for (pair, evidence, verdict), _, _ in asked]
+    return LookOutcome(
+        verdicts,
+        decided,
+        decided or answered,
+        exact=exact,
+        forecast=_forecast(settled, group, len(case.blocks.complete)),
+        lost=lost,
+    )
 
 
 _Judged = tuple[Settings, Evidence, Verdict]

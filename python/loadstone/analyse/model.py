@@ -18,7 +18,7 @@ from loadstone.judge.capacity.answer import Capacity
 from loadstone.judge.gate_result import GateResult
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.stations import Station as Station
-from loadstone.judge.verdict import COST, DECIDED, Bound, Cost, Piece, Verdict, cost_of_all, cost_of_part
+from loadstone.judge.verdict import COST, Bound, Cost, Piece, Verdict, cost_of_all, cost_of_part
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import DRIVER, AvgMax
 from loadstone.record.look import Reason
@@ -293,9 +293,7 @@ class Comparison(Piece):
 
         Of several parts the one that a request costs most decides. A cost does not say which side has lower latencies.
         """
-        dearest = next(iter(self.costs), None)
-        open_ = self.primary.kind in ("undecided", "not_decidable") and is_rate(self.primary.metric)
-        return dearest if open_ and dearest is not None and dearest.kind in DECIDED else self.primary
+        return self.primary.left_to(next(iter(self.costs), None)) or self.primary
 
     @property
     def contrary(self) -> Verdict | None:

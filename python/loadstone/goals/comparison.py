@@ -62,8 +62,6 @@ class Comparison(Goal):
         """Those that go on after this round."""
         self._inexact: list[Passes] = []
         """Those that are decided, and go on for a narrower interval once nothing is left to decide."""
-        self._decided: set[str] = set()
-        """The names of those whose newest look of this process decided them."""
         self._round: deque[Passes] | None = None
         """Those that have their next look in this round before them; None: it is over."""
         self._entered: Passes | None = None
@@ -243,7 +241,14 @@ class Comparison(Goal):
         left, earlier = _looks_left(group, history), _look(group, history)
         if not self._in_time and earlier is not None and keeps_last(group.looks, left, blocks):
             return Judged(
-                time.look(group.name, earlier.blocks, "out of budget", stage=group.stage, verdicts=earlier.verdicts)
+                time.look(
+                    group.name,
+                    earlier.blocks,
+                    "out of budget",
+                    stage=group.stage,
+                    verdicts=earlier.verdicts,
+                    answered=earlier.answered,
+                )
             )
         budget_s = self._asked.run_plan.budget_s
         outcome = self._asked.look_at(
@@ -251,12 +256,18 @@ class Comparison(Goal):
         )
         self._lost = outcome.lost
         reason = _reason(outcome, in_time=self._in_time, last=blocks >= left[-1])
-        (self._decided.add if reason == "decided" else self._decided.discard)(group.name)
         inexact = reason == "decided" and self._in_time and not outcome.exact and blocks < left[-1]
         if inexact:
             reason = "go on"
-        verdicts = [verdict.of_look() for verdict in outcome.verdicts]
-        look = time.look(group.name, blocks, reason, stage=group.stage, verdicts=verdicts, carried=outcome.carried)
+        look = time.look(
+            group.name,
+            blocks,
+            reason,
+            stage=group.stage,
+            verdicts=[verdict.of_look() for verdict in outcome.verdicts],
+            answered=outcome.answered,
+            carried=outcome.carried,
+        )
         longer = self._longer(passes, look, history, time) if outcome.carried is not None else None
         following = passes if reason == "go on" else longer
         if following is not None:
@@ -285,7 +296,8 @@ class Comparison(Goal):
             if longer is not None and outcome.carried is not None:
                 told.lengthened(group.name, longer.group.rounds, outcome.carried)
                 return
-            told.look(group.name, group.replicates(look.blocks), look.reason, outcome.verdicts[: len(names)], names)
+            verdicts, costs = outcome.verdicts[: len(names)], outcome.costs[: len(names)]
+            told.look(group.name, group.replicates(look.blocks), look.reason, verdicts, names, costs)
             if look.reason == "go on" and outcome.forecast is not None:
                 told.forecast(group.name, outcome.forecast)
 
@@ -293,9 +305,9 @@ class Comparison(Goal):
 
     def _tell_decided(self, told: Told, history: History) -> None:
         groups = self._groups or []
-        looks = [look for passes in groups if (look := _look(passes.group, history)) is not None]
-        ended = {look.group for look in looks if look.reason == "decided"}
-        told.decided(len(ended | self._decided), len(groups))
+        looks = [_look(passes.group, history) for passes in groups]
+        answered = [look for look in looks if look is not None and (look.answered or look.reason == "decided")]
+        told.decided(len(answered), len(groups))
 
 
 def _passes(stage: Stage) -> Passes:

@@ -45,9 +45,18 @@ class Told(Protocol):
         """So many of all comparisons are decided."""
 
     def look(
-        self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict], names: Sequence[str] = ()
+        self,
+        group: str,
+        blocks: int,
+        reason: Reason,
+        verdicts: Sequence[Verdict],
+        names: Sequence[str] = (),
+        costs: Sequence[Verdict | None] = (),
     ) -> None:
-        """A comparison was judged after so many blocks or rounds: the verdict of each pair, and the names."""
+        """A comparison was judged after so many blocks or rounds: the verdict of each pair, and the names.
+
+        `costs`: of each pair the verdict by what a request costs, where that alone answers its question.
+        """
 
     def lengthened(self, group: str, rounds: Rounds | None, carried: Message) -> None:
         """A comparison begins again with these slices (None: whole trials), because of what is carried over."""
@@ -190,6 +199,7 @@ class TimeLeft:
         *,
         stage: int = 0,
         verdicts: Sequence[LookVerdict] = (),
+        answered: bool = False,
         carried: Message | None = None,
     ) -> Look:
         """A look as of now; every reason but `go on` ends what is looked at."""
@@ -202,6 +212,7 @@ class TimeLeft:
             verdicts=list(verdicts),
             stop=reason != "go on",
             reason=reason,
+            answered=answered,
             carried=carried,
         )
 
@@ -221,8 +232,16 @@ class LookOutcome(Protocol):
         """Of each of the group's pairs."""
 
     @property
+    def costs(self) -> Sequence[Verdict | None]:
+        """Of each pair the verdict by what a request costs, where that alone answers its question; else None."""
+
+    @property
     def decided(self) -> bool:
         """Whether more blocks would change no verdict."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether it is decided, or each pair has a verdict that more blocks may still change or narrow."""
 
     @property
     def exact(self) -> bool:

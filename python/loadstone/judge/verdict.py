@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS
 from loadstone.message import Message, message
 from loadstone.record.facts import DRIVER
@@ -95,6 +96,10 @@ def cost_of_part(costs: Mapping[str, Cost], part: str) -> Cost | None:
 
 DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
 """Verdicts that answer a question: others say that this run cannot."""
+
+
+OPEN: frozenset[VerdictKind] = frozenset({"undecided", "not_decidable"})
+"""Verdicts that leave it open which side is better."""
 
 
 class Side(Piece):
@@ -284,12 +289,17 @@ class Verdict(Piece):
         why = {} if self.unsteady is None else {"why": self.unsteady}
         return message("cost_open", part=part, ratio=None if self.low is None else self._ratio(), **why)
 
+    def left_to(self, dearest: "Verdict | None") -> "Verdict | None":
+        """The verdict by cost of the dearest part, where it answers the question and this one of a rate is open."""
+        answers = dearest is not None and dearest.kind in DECIDED
+        return dearest if answers and self.kind in OPEN and is_rate(self.metric) else None
+
     def after_look(self, look: LookVerdict, number: int | None) -> Self:
         """The verdict with what a look during the run had decided, where that is open at the end; else as it is.
 
         `number`: of the look's blocks or rounds; None of slices that were made longer since.
         """
-        if self.kind not in ("undecided", "not_decidable") or look.kind not in DECIDED:
+        if self.kind not in OPEN or look.kind not in DECIDED:
             return self
         figures = {"kind": look.kind, "winner": look.winner, "materially": False, "carried": None}
         ends = {"estimate": look.estimate, "low": look.low, "high": look.high}

@@ -217,10 +217,20 @@ class RunEvents:
         self._write("log", text=_clipped(text))
 
     def look(
-        self, group: str, count: int, reason: Reason, verdicts: Sequence[Verdict], names: Sequence[str] = ()
+        self,
+        group: str,
+        count: int,
+        reason: Reason,
+        verdicts: Sequence[Verdict],
+        names: Sequence[str] = (),
+        costs: Sequence[Verdict | None] = (),
     ) -> None:
-        """A comparison was judged after so many blocks or rounds."""
-        pairs = [{"name": name or group, **_pair(one)} for name, one in zip_longest(names, verdicts) if one is not None]
+        """A comparison was judged after so many blocks or rounds; `costs`: where those alone answer."""
+        pairs = [
+            {"name": name or group, **_pair(one), **({} if cost is None else {"cost": _pair(cost)})}
+            for name, one, cost in zip_longest(names, verdicts, costs)
+            if one is not None
+        ]
         self._write("look", group=group, longer=self._longer[group], count=count, reason=reason, pairs=pairs)
 
     def lengthened(self, group: str) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from itertools import zip_longest
+from itertools import chain, repeat, zip_longest
 from types import TracebackType
 
 from rich.console import Console
@@ -167,17 +167,25 @@ class RunProgress:
         self._ended(worst, fmt.plain(place), said, reasons[:1], more=len(reasons) - 1)
 
     def look(
-        self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict], names: Sequence[str] = ()
+        self,
+        group: str,
+        blocks: int,
+        reason: Reason,
+        verdicts: Sequence[Verdict],
+        names: Sequence[str] = (),
+        costs: Sequence[Verdict | None] = (),
     ) -> None:
         """A comparison was judged: the verdict of each of its pairs, and what these are called.
 
-        A verdict that is settled is printed once; what is left open when the comparison ends, then.
+        `costs`: where what a request costs alone answers the question of a pair. A verdict that is settled is printed
+        once; what is left open when the comparison ends, then.
         """
-        self.events.look(group, blocks, reason, verdicts, names)
+        self.events.look(group, blocks, reason, verdicts, names, costs)
+        leading = [cost or verdict for verdict, cost in zip(verdicts, chain(costs, repeat(None)), strict=False)]
         if self._verbose:
-            self._look(group, blocks, reason, verdicts)
+            self._look(group, blocks, reason, leading)
             return
-        for place, (verdict, name) in enumerate(zip_longest(verdicts, names[: len(verdicts)], fillvalue=None)):
+        for place, (verdict, name) in enumerate(zip_longest(leading, names[: len(leading)], fillvalue=None)):
             if verdict is None or (reason == "go on" and verdict.kind == "undecided"):
                 continue
             alike = _without_figures(verdict)

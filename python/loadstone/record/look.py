@@ -52,6 +52,8 @@ class Look(Line):
     """`go on`; `decided`: every pair is; `last look`; `out of budget`: no further whole block fits; `carry-over`:
     something reached from one slice into the next, and the group goes on with longer slices; `spoiled`: of earlier
     versions."""
+    answered: bool = False
+    """Whether each pair has a verdict, by its metric or by what a request costs, or can have none."""
     carried: Recorded | None = None
     """Of `carry-over`: what reached from one slice into the next, and by how much."""
 

@@ -6,7 +6,7 @@ The folder may be a stranger's: each value is looked at before it is kept, and n
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from pydantic import ValidationError
@@ -69,6 +69,13 @@ class Judged:
     low: float | None
     high: float | None
     said: Message | None
+    by_cost: "Judged | None" = None
+    """What a request costs, where that alone answers the question."""
+
+    @property
+    def leading(self) -> "Judged":
+        """What answers the question."""
+        return self.by_cost or self
 
     @property
     def sentence(self) -> str:
@@ -77,11 +84,6 @@ class Judged:
             return fmt.sentence(self.said) if self.said is not None else self.kind
         except Exception:  # of a stranger's figures
             return self.kind
-
-    @property
-    def decided(self) -> bool:
-        """Whether it answers the question."""
-        return self.kind in ("faster", "equivalent", "mixed")
 
 
 @dataclass
@@ -274,15 +276,18 @@ class Told:
         for one in entries(line.get("pairs"), PAIRS_MAX):
             if not isinstance(one, Mapping):
                 continue
-            judged = _judged(one, int(count))
+            cost = one.get("cost")
+            by_cost = _judged(cost, int(count)) if isinstance(cost, Mapping) else None
+            judged = replace(_judged(one, int(count)), by_cost=by_cost)
             looks = group.looks.setdefault(judged.name, [])
-            before = looks[-1].kind if looks else ""
+            before = looks[-1].leading.kind if looks else ""
             if looks and looks[-1].count >= judged.count:  # the same look again, of a session that went on
                 looks.pop()
             looks.append(judged)
             del looks[:-LOOKS_MAX]
-            if judged.kind != before and judged.kind != "undecided":
-                self.said = f"{judged.name}: {judged.sentence}"
+            leading = judged.leading
+            if leading.kind != before and leading.kind != "undecided":
+                self.said = f"{judged.name}: {leading.sentence}"
         self._change("answers", "head")
 
     def _cost(self, unix_s: float, line: Mapping[str, Any]) -> None:
