@@ -1,10 +1,12 @@
 """Korean is complete: each sentence that a person reads, with the same figures, in words that are Korean."""
 
+import ast
 import importlib.util
 import io
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator, Set
 from functools import cache
 from pathlib import Path
 from string import Formatter
@@ -100,6 +102,77 @@ def test_no_english_but_names_code_and_terms() -> None:
         if words:
             wrong[korean(one)] = sorted(words)
     assert wrong == {}
+
+
+SAYING = frozenset(
+    {
+        *("Refused", "Refusal", "FieldError", "YamlTextError", "SqlProblem", "Doubt", "LeftOut", "TooMuch", "refuse"),
+        *("progress", "Remark", "Step", "step", "last_step", "note", "note_here", "detail", "remark", "say", "error"),
+    }
+)
+"""What is called beside our errors with what a person is to read."""
+INTERNAL = {
+    "fleet/engine_process.py": "an agent reads it, of a program of its own",
+    "software/mariadb/client.py": "the client library reads it",
+    "serve/access.py": "the names of headers",
+}
+"""Files whose literals no person reads, and who does."""
+
+
+def test_what_a_person_is_told_is_a_sentence_of_the_catalogue() -> None:
+    """No error, validator or line of progress has a literal in English: `said(...)` or `_(...)` name its figures."""
+    trees = {
+        path.relative_to(texts().PACKAGE).as_posix(): ast.parse(path.read_text())
+        for path in sorted(texts().PACKAGE.rglob("*.py"))
+        if path.relative_to(texts().PACKAGE).parts[0] not in ("subjects", "clients")
+    }
+    telling = SAYING | _our_errors(trees.values())
+    wrong = [
+        f"{name}:{call.lineno}: {ast.unparse(argument)[:80]}"
+        for name, tree in trees.items()
+        if name not in INTERNAL
+        for call in _telling(tree, telling)
+        for argument in (*call.args, *(one.value for one in call.keywords if one.arg != "about"))
+        if _is_sentence(argument)
+    ]
+    assert wrong == []
+
+
+def _our_errors(trees: Iterable[ast.Module]) -> set[str]:
+    """`LoadstoneError` and all that is derived from it."""
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    bases = {one.name: {getattr(base, "id", getattr(base, "attr", "")) for base in one.bases} for one in classes}
+    found = {"LoadstoneError"}
+    while more := {name for name, of in bases.items() if of & found} - found:
+        found |= more
+    return found
+
+
+def _telling(tree: ast.Module, names: Set[str]) -> Iterator[ast.Call]:
+    """Calls of these names, and ValueErrors of validators, whose text a user reads."""
+    validating = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        and any("validator" in ast.unparse(decorator) for decorator in function.decorator_list)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if name in names or (name == "ValueError" and id(node) in validating):
+                yield node
+
+
+def _is_sentence(node: ast.AST) -> bool:
+    """A literal, or one of several, with two English words in a row."""
+    if isinstance(node, ast.BinOp | ast.BoolOp | ast.IfExp):
+        return any(map(_is_sentence, ast.iter_child_nodes(node)))
+    if isinstance(node, ast.JoinedStr):
+        text = "".join(str(one.value) if isinstance(one, ast.Constant) else "x" for one in node.values)
+    else:
+        text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+    return re.search(r"(?<![\w./:`'-])[A-Za-z][a-z]+,? [a-z]{2,}", text) is not None
 
 
 @pytest.mark.parametrize("words", [["--lang", "ko", "--help"], ["redis", "--help", "--lang=ko"]])

@@ -12,7 +12,7 @@ from loadstone.conduct.trust import require_trust_in_driver
 from loadstone.deploy.installed import require_programs
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.spec.drivers import NATIVE, DriverWord, resolved
 from loadstone.spec.drivers import names as built_in
 from loadstone.spec.problems import listed
@@ -69,6 +69,14 @@ def check_driver(
             for part in tried(lab, parts):
                 say(f"{part.outcome:<7} {part.name:<28} {part.said}")
                 outcomes[part.outcome] += 1
-    skipped = f", {outcomes['skipped']} skipped, which the manifest does not claim" if outcomes["skipped"] else ""
-    say(f"{outcomes['passed']} passed, {outcomes['FAILED']} failed{skipped}")
+    figures = {"passed": outcomes["passed"], "failed": outcomes["FAILED"], "skipped": outcomes["skipped"]}
+    if outcomes["skipped"]:
+        say(
+            _(
+                "{passed} passed, {failed} failed, {skipped} skipped, which the manifest does not claim",
+                **figures,
+            )
+        )
+    else:
+        say(_("{passed} passed, {failed} failed", **figures))
     return FAILED_STATUS if outcomes["FAILED"] else 0

@@ -18,7 +18,7 @@ from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import Made, Place, describe, describe_place
 from loadstone.deploy.leftovers import remove_left
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.language import said
+from loadstone.language import _, in_language, said
 from loadstone.record.ledger import Entries, RunLedger, goes_on, read_ledger, this_machine
 from loadstone.record.run_files import LEDGER
 from loadstone.runs import LATEST, RUNS, run_folder
@@ -60,7 +60,7 @@ def clean(
     folders = [_folder(run)] if run is not None else sorted(_ledgers(RUNS))
     ends = [_clean_run(folder, given, say, dry_run=dry_run) for folder in folders]
     if all(end == "nothing" for end in ends):
-        say("nothing is left on any server")
+        say(_("nothing is left on any server"))
     return LEFT_STATUS if "stays" in ends else 0
 
 
@@ -73,13 +73,19 @@ def _clean_run(
             if earlier is None or not ledger.left():
                 return "nothing"
             if goes_on(earlier):  # the lock is of the file, and this one is a copy
-                say(f"left: {printable(str(folder))}: its run goes on (process {earlier.process[0]}); wait for its end")
+                say(
+                    _(
+                        "left: {folder}: its run goes on (process {pid}); wait for its end",
+                        folder=printable(str(folder)),
+                        pid=earlier.process[0],
+                    )
+                )
                 return "stays"
             say(f"{printable(str(folder))}:")
             ends = [_CleanPlace(folder, ledger, place, say).run(given, dry_run=dry_run) for place in ledger.left()]
             return "removed" if all(ends) else "stays"
     except UserError as error:
-        say(f"left: {printable(str(error))}")
+        say(_("left: {what}", what=printable(in_language(str(error)))))
         return "stays"
 
 
@@ -100,11 +106,13 @@ class _CleanPlace:
             things = self._unused()
             if dry_run:
                 for thing in things:
-                    self.say(f"  {where}: {describe(thing)}: would be removed")
+                    self.say(_("  {where}: {thing}: would be removed", where=where, thing=describe(thing)))
                 return len(things) == len(self._left())
             with conversation(REMOVAL), _control(self.place, url) as control:
                 for outcome in remove_left(control, self.ledger.run_id, things):
-                    self.say(f"  {'left: ' if outcome.left else ''}{where}: {printable(outcome.text)}")
+                    text = printable(in_language(outcome.text))
+                    left = _("  left: {where}: {what}", where=where, what=text)
+                    self.say(left if outcome.left else f"  {where}: {text}")
                     if not outcome.left:
                         self.ledger.removed(self.place, outcome.thing)
         except LoadstoneError as error:
@@ -154,7 +162,13 @@ class _CleanPlace:
             if user is None:
                 unused.append(thing)
             else:
-                self.say(f"  left: {describe(thing)}: the run {printable(user)} goes on and uses it; wait for its end")
+                self.say(
+                    _(
+                        "  left: {thing}: the run {name} goes on and uses it; wait for its end",
+                        thing=describe(thing),
+                        name=printable(user),
+                    )
+                )
         return unused
 
 

@@ -197,10 +197,12 @@ def _one_note(apart: Sequence[Message]) -> list[Message]:
 
 def _require_some(comparisons: Sequence[Comparison], apart: Sequence[Message]) -> None:
     if not comparisons:
-        more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""
-        raise UserError(
-            f"{sentences.text(apart[0]).rstrip('.')}{more}" if apart else "nothing was measured that could be compared"
-        )
+        if not apart:
+            raise UserError(said("nothing was measured that could be compared"))
+        first = sentences.text(apart[0]).rstrip(".")
+        if len(apart) == 1:
+            raise UserError(first)
+        raise UserError(said("{first} (and {n} more pairs)", first=first, n=len(apart) - 1))
 
 
 def _declared_pairs(run: Run) -> list[PairDesign]:
@@ -272,10 +274,7 @@ def _levels(experiment: Experiment, option: str, text: str) -> dict[str, Level]:
                     name=name,
                 )
             )
-        try:
-            ((factor, (level,)),) = parse_only(experiment, [part]).items()
-        except UserError as error:
-            raise UserError(f"{option} {str(error).removeprefix('--only ')}") from None
+        ((factor, (level,)),) = parse_only(experiment, [part], option).items()
         levels[factor] = level
     return levels
 
@@ -294,7 +293,7 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
     matched = [(match.a[0], match.b[0]) for match in matches]
     unlike = differences(a.run, b.run, matched, names)
     if unlike and not options.across:
-        more = f", and {len(unlike) - _NAMED} more" if len(unlike) > _NAMED else ""
+        more = said(", and {n} more", n=len(unlike) - _NAMED) if len(unlike) > _NAMED else ""
         raise UserError(
             said(
                 "{first} and {second} are not of the same thing: {differences}{more}; compare them all the same "

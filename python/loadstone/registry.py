@@ -139,7 +139,7 @@ def server(name: str, settings: Mapping[str, Any]) -> "Server":
     kind = settings.get("kind")
     model = SERVERS.get(kind) if isinstance(kind, str) else None
     if model is None:
-        told = f"{shown(kind)} is not known" if "kind" in settings else "is missing"
+        told = said("{kind} is not known", kind=shown(kind)) if "kind" in settings else said("is missing")
         raise UserError(
             said(
                 "servers.{name}.kind: {problem}; {hint}known kinds: {kinds}",

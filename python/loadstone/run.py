@@ -19,6 +19,7 @@ from loadstone.conduct.loop import Loop
 from loadstone.conduct.opening import REAL, Opened, Seams, opened
 from loadstone.errors import LoadstoneError
 from loadstone.goals.goal import Asked
+from loadstone.language import _
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message
 from loadstone.options import RunOptions
@@ -80,7 +81,7 @@ def run(
                 ended = None
             except LoadstoneError as error:
                 ended = error
-            progress.last_step("writing the report")
+            progress.last_step(_("writing the report"))
             begin_report(formats)
             analysis = analyse(parts.folder.path)  # 7. judge and analyse: from the folder alone
             kept = _attempt(lambda: parts.folder.write_analysis(with_texts(analysis)))

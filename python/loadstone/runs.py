@@ -83,7 +83,7 @@ def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
     try:
         status = folder.stat()
     except (OSError, ValueError) as error:  # a path with a NUL in it is no path
-        why = error.strerror if isinstance(error, OSError) else "no file is called so"
+        why = error.strerror if isinstance(error, OSError) else said("no file is called so")
         raise UserError(
             said("--resume {folder}: {why}; `loadstone runs` lists the runs that there are", folder=folder, why=why)
         ) from None
@@ -244,11 +244,13 @@ def _require_given(folder: Path, option: str, word: str, given: Sequence[str]) -
     name = "" if "://" in word.partition("=")[0] else word.partition("=")[0]
     values = [one.removeprefix(f"{option}=") for one in given]
     if option not in _KEEPING_NO_SECRET or not any(_is_same(option, name, value) for value in values):
-        what, remedy = f"the password of {name or 'the subject'}", f"{option} {name}{'=' if name else ''}URL"
+        what = said("the password of {name}", name=name) if name else said("the password of the subject")
+        remedy = f"{option} {name}{'=' if name else ''}URL"
         if option == "--set":
-            what, remedy = f"the secret in --set {name}", f"--set {name}=VALUE"
+            what, remedy = said("the secret in --set {name}", name=name), f"--set {name}=VALUE"
         elif option not in _KEEPING_NO_SECRET:
-            what, remedy = f"a secret in '{word or option}'", "the whole command that started the run"
+            what = said("a secret in '{word}'", word=word or option)
+            remedy = said("the whole command that started the run")
         raise UserError(
             said(
                 "--resume {folder}: {what} is not kept; add {remedy}, and next time give it as ${{env:NAME}}",

@@ -71,7 +71,9 @@ def test_another_plan_is_refused(synthetic: ModuleType, path: Path, change: dict
 
 def test_other_conditions_are_named(synthetic: ModuleType, path: Path) -> None:
     plan = synthetic.make_run_plan()
-    with pytest.raises(UserError, match=r"1 condition differs: 'operation=set, .*idle=many' was in the folder's plan"):
+    with pytest.raises(
+        UserError, match=r"conditions differ \(1\): 'operation=set, .*idle=many' was in the folder's plan"
+    ):
         require_same_run(path, summarise_plan(replace(plan, trials=plan.trials[:4])), synthetic.ENVIRONMENT)
 
 

@@ -171,7 +171,7 @@ def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
         units, example = _TIME_NS, "p99 > 5ms"
     if unit not in units:
         known = ", ".join(unit for unit in units if unit)
-        told = f"has the unit '{unit}'" if unit else "has no unit"
+        told = said("has the unit '{unit}'", unit=unit) if unit else said("has no unit")
         raise UserError(
             said(
                 "--fail-if '{text}': the value {problem}; units here are {known}, for example '{example}'",

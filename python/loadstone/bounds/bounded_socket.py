@@ -90,7 +90,7 @@ class BoundedSocket:
         if self._step_s == 0:
             return
         if left_s <= 0:
-            raise TimeoutError("the answer is not whole in time: it comes too slowly")
+            raise TimeoutError(said("the answer is not whole in time: it comes too slowly"))
         self._connection.settimeout(left_s if self._step_s is None else min(left_s, self._step_s))
 
     def _count(self, count: int) -> None:

@@ -123,7 +123,7 @@ def step_s(most_s: float) -> float:
     for each in _open():
         each_s = each.left_s()
         if each_s <= 0:
-            late = f"its answers took longer than {each.within_s:,.0f} s in all"
+            late = said("its answers took longer than {seconds:,.0f} s in all", seconds=each.within_s)
             raise TooSlow(said("{late}; it or the network is overloaded, or it is no such server", late=late))
         left_s = min(left_s, each_s)
     return left_s

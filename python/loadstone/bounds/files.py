@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from loadstone.bounds.beneath import open_file
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import Said, said
 
 LARGEST_BYTES = 512 * 1024 * 1024
 """Of a file in a run's folder."""
@@ -149,5 +149,6 @@ def why(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     if isinstance(error, UnicodeDecodeError):
-        return f"it is not text in UTF-8 (byte {error.start})"
-    return " ".join(str(error).split())
+        return said("it is not text in UTF-8 (byte {byte})", byte=error.start)
+    text = str(error)
+    return text if isinstance(text, Said) else " ".join(text.split())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from loadstone.errors import BadReply, LoadstoneError
-from loadstone.language import said
+from loadstone.language import Said, said
 from loadstone.secrecy.known_secrets import hide
 from loadstone.terminal import plain, printable
 
@@ -26,12 +26,12 @@ MISREAD = (
 _OF_PYTHON = (
     (r"invalid literal for int\(\) with base \d+: (.*)", r"\1"),
     (r"could not convert string to float: (.*)", r"\1"),
-    (r"Exceeds the limit .* digits.*", "a number of thousands of digits"),
-    (r"(not enough|too many) values to unpack.*", "another number of values"),
-    (r"'[\w-]+' codec can't decode.*", "bytes that are no text"),
+    (r"Exceeds the limit .* digits.*", said("a number of thousands of digits")),
+    (r"(not enough|too many) values to unpack.*", said("another number of values")),
+    (r"'[\w-]+' codec can't decode.*", said("bytes that are no text")),
     (
         r".*(index out of range|object is not|has no attribute|not supported between|must be).*",
-        "another kind of value",
+        said("another kind of value"),
     ),
 )
 """What Python says of a reply -> what came, for a person."""
@@ -94,7 +94,7 @@ def bad_reply(server: str, command: str, expected: str, came: object) -> BadRepl
             "server, and is there a proxy in between?",
             server=server,
             command=shortened(command, 40),
-            came=shortened(came),
+            came=came if isinstance(came, Said) else shortened(came),
             expected=expected,
         )
     )
@@ -102,9 +102,9 @@ def bad_reply(server: str, command: str, expected: str, came: object) -> BadRepl
 
 def whole(server: str, command: str, reply: Any) -> int:
     """A reply that is one whole number, or the text of one. Raises BadReply."""
-    with read_as(server, command, "a whole number"):
+    with read_as(server, command, said("a whole number")):
         if isinstance(reply, bool) or not isinstance(reply, int | str | bytes):
-            raise TypeError(f"{_kind(reply)} {shortened(reply, 40)}")
+            raise TypeError(said("{kind} {value}", kind=_kind(reply), value=shortened(reply, 40)))
         return int(reply)
 
 
@@ -117,7 +117,13 @@ def finite(value: Any) -> float:
 
 
 def _kind(reply: object) -> str:
-    names = {list: "a list", dict: "a map", type(None): "nothing", bool: "a truth value", float: "a number"}
+    names = {
+        list: said("a list"),
+        dict: said("a map"),
+        type(None): said("nothing"),
+        bool: said("a truth value"),
+        float: said("a number"),
+    }
     return names.get(type(reply), type(reply).__name__)
 
 
@@ -125,11 +131,11 @@ def came(error: BaseException) -> str:
     """What came in the place of a reply, by the error of reading it."""
     match error:
         case RecursionError():
-            return "lists in lists without end"
+            return said("lists in lists without end")
         case MemoryError():
-            return "more than fits into memory"
+            return said("more than fits into memory")
         case KeyError():
-            return f"something without {shortened(str(error), 40)}"
+            return said("something without {key}", key=shortened(str(error), 40))
     told = str(error) or type(error).__name__
     matches = ((re.fullmatch(pattern, told, re.DOTALL), text) for pattern, text in _OF_PYTHON)
-    return next((match.expand(text) for match, text in matches if match), told)
+    return next((text if isinstance(text, Said) else match.expand(text) for match, text in matches if match), told)

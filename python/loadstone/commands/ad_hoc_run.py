@@ -14,7 +14,7 @@ from loadstone import terminal
 from loadstone.commands.carrying_out import carried_out, objectives_of, show_outcome
 from loadstone.commands.gate_output import GateOutput
 from loadstone.errors import NoPlace, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.options import Output, RunOptions
 from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.runs import LATEST, RUNS, folder_to_resume
@@ -132,13 +132,14 @@ def _settled(measured: _Measured, options: RunOptions, output: Output) -> str:
         return ""
     if measured.refused or output.no_keep:
         _remove(folder)
-        return f"this run is not kept: {measured.refused}" if measured.refused else ""
+        return _("this run is not kept: {why}", why=measured.refused) if measured.refused else ""
     from loadstone.record.newest_runs import NEWEST, remove_old
 
     remove_old(RUNS, folder)
     if options.resume is not None:
-        return f"kept: {folder}"
-    return f"kept: {folder} (the newest {NEWEST} are); its report: loadstone report {LATEST}"
+        return _("kept: {folder}", folder=folder)
+    report = f"loadstone report {LATEST}"
+    return _("kept: {folder} (the newest {n} are); its report: {report}", folder=folder, n=NEWEST, report=report)
 
 
 def _options(ad_hoc: "AdHoc", run: RunOptions, output: Output) -> RunOptions:
@@ -159,9 +160,9 @@ def _capacities(ad_hoc: "AdHoc", options: RunOptions, output: Output) -> "Capaci
     from loadstone.commands.ad_hoc import FACTOR, TARGET_FACTOR, experiment_of
 
     if not options.quiet:
-        terminal.remark("measuring full speed, of which the rates are shares")
+        terminal.remark(_("measuring full speed, of which the rates are shares"))
     measured = replace(options, built=experiment_of(ad_hoc), newest_kept=False, quiet=True)
-    outcome = _measured(measured, replace(output, json=False), (), (), lambda *_: None).outcome
+    outcome = _measured(measured, replace(output, json=False), (), (), lambda *_whatever: None).outcome
     _remove(outcome.folder)
     capacities: dict[tuple[str, str], float] = {}
     for row in (row for table in outcome.analysis.tables for row in table.rows):
@@ -177,7 +178,7 @@ def _capacities(ad_hoc: "AdHoc", options: RunOptions, output: Output) -> "Capaci
             )
         capacities[str(row.condition[FACTOR]), str(row.condition.get(TARGET_FACTOR, ""))] = median(rates)
         if not options.quiet:
-            terminal.remark(f"full speed of {row.label}: {median(rates):,.0f} a second")
+            terminal.remark(_("full speed of {label}: {rate:,.0f} a second", label=row.label, rate=median(rates)))
     return capacities
 
 
@@ -208,7 +209,7 @@ def _remove(folder: Path) -> None:
     from loadstone.record.ledger import is_needed
 
     if is_needed(folder):
-        terminal.remark(f"something is left on a server; remove it by: loadstone clean {folder}")
+        terminal.remark(_("something is left on a server; remove it by: loadstone clean {folder}", folder=folder))
         return
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):  # it holds other runs, or is not ours

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from loadstone import terminal
+from loadstone.language import _
 from loadstone.report.formats import DEFAULT_FORMATS
 
 if TYPE_CHECKING:
@@ -106,4 +107,8 @@ def _open(folder: Path) -> None:
     page = folder.resolve() / "report.html"
     there = is_file(page)
     if not there or not webbrowser.open(page.as_uri()):
-        terminal.remark(f"--open: no browser was found; open {page}" if there else f"--open: there is no {page}")
+        no_browser, no_page = (
+            _("--open: no browser was found; open {page}", page=page),
+            _("--open: there is no {page}", page=page),
+        )
+        terminal.remark(no_browser if there else no_page)

@@ -136,7 +136,9 @@ def _read(option: Option, mistaken: str | None, text: str) -> Any:
     except UserError:
         if mistaken is None:
             raise
-        raise UserError(f"{option.name} '{text[:40]}': {mistaken}") from None
+        raise UserError(
+            said("{option} '{text}': {mistaken}", option=option.name, text=text[:40], mistaken=mistaken)
+        ) from None
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

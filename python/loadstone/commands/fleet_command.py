@@ -20,7 +20,7 @@ from loadstone.errors import DriveFailed, UserError
 from loadstone.fleet import certificates
 from loadstone.fleet.certificates import Credential
 from loadstone.fleet.spec import PORT, FleetSpec, read_fleet
-from loadstone.language import marked, said
+from loadstone.language import _, marked, said
 from loadstone.options import Option, whole
 
 fleet_app = typer.Typer(
@@ -168,13 +168,17 @@ def agent_command(
         raise UserError(said("--role {role}: not a role; write agent or monitor", role=role))
     credential = certificates.read(folder or certificates.default_folder(), "agent")
     if os.geteuid() == 0:
-        terminal.remark("fleet agent: it runs as root, and so does what it is told to do; an ordinary user is enough")
+        terminal.remark(
+            _("fleet agent: it runs as root, and so does what it is told to do; an ordinary user is enough")
+        )
     serve_member(
         _url(spec),
         named,
         "agent" if role == "agent" else "monitor",
         credential,
-        lambda at: terminal.remark(f"{role} {named}: joined {scheduler}, reached at {at}"),
+        lambda at: terminal.remark(
+            _("{role} {name}: joined {scheduler}, reached at {at}", role=role, name=named, scheduler=scheduler, at=at)
+        ),
         terminal.remark,
         listen=at,
         watch_input=False,
@@ -200,18 +204,19 @@ def up_command(*, fleet: Fleet, listen: Listen = f"127.0.0.1:{PORT}", folder: Fo
     into = folder or certificates.default_folder()
     cluster = open_cluster(spec, claim=False, listen=_listen(listen), credentials=_kept_or_made(into))
     try:
-        _print(f"{len(cluster.members)} agents: {', '.join(member.name for member in cluster.members)}")
+        names = ", ".join(member.name for member in cluster.members)
+        _print(_("{n} agents: {names}", n=len(cluster.members), names=names))
         named = "" if into == certificates.default_folder() else f"{certificates.FOLDER_VARIABLE}={into} "
-        _print(f"to use them: {named}loadstone run EXPERIMENT --fleet {cluster.address}")
+        _print(_("to use them: {command}", command=f"{named}loadstone run EXPERIMENT --fleet {cluster.address}"))
         terminal.STDOUT.flush()
         stop: list[int] = []
         for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, _: stop.append(number))
+            signal.signal(number, lambda number, _frame: stop.append(number))
         told: set[str] = set()
         while not stop:
             for name, why in cluster.lost().items():
                 if name not in told:
-                    terminal.remark(f"agent {name}: {why}")
+                    terminal.remark(_("agent {name}: {why}", name=name, why=why))
                     told.add(name)
             if len(cluster.lost()) == len(cluster.members):
                 raise DriveFailed(said("fleet up: no agent is left"))
@@ -261,7 +266,7 @@ def down_command(*, fleet: Fleet, folder: Folder = None) -> None:
         cluster.end_fleet()
     finally:
         cluster.close()
-    _print(f"ended: the scheduler and {number} members")
+    _print(_("ended: the scheduler and {n} members", n=number))
 
 
 @command(fleet_app, "doctor")
@@ -299,7 +304,7 @@ def _kept_or_made(folder: Path) -> Mapping[certificates.Part, Credential]:
     except UserError:
         issued = certificates.made()
         certificates.write(folder, issued)
-        terminal.remark(f"fleet: new certificates in {folder}")
+        terminal.remark(_("fleet: new certificates in {folder}", folder=folder))
         return issued
 
 

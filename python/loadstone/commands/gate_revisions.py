@@ -219,7 +219,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 def _last_lines(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace")[-LINES_BYTES:].splitlines() if line.strip()]
-    return hide(" | ".join(lines[-LINES:]) or "it prints nothing")[-600:]
+    return hide(" | ".join(lines[-LINES:]) or said("it prints nothing"))[-600:]
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -13,19 +13,23 @@ from loadstone.language import said
 from loadstone.options import LOAD, MEASURES, RESULTS, Option, Output, RunOptions
 
 _REFUSED = {
-    **dict.fromkeys(("-s", "--script"), "a script of wrk or k6 is not read; requests are options here: --path, --body"),
-    **dict.fromkeys(("-T",), "write --timeout TIME (wrk), or -H 'Content-Type: ...' (hey)"),
-    **dict.fromkeys(("-A",), "write -H 'Accept: ...'"),
-    **dict.fromkeys(("-a",), "write http://USER:PASSWORD@HOST, the password as ${env:NAME}"),
-    **dict.fromkeys(("-o",), "write --csv or --json, and --out DIR for reports"),
-    **dict.fromkeys(("-x", "-host", "-h2", "--http2"), "is not there yet; leave it out"),
-    **dict.fromkeys(("-disable-keepalive", "--disable-keepalive"), "connections stay open; leave it out"),
-    **dict.fromkeys(("-disable-compression", "-disable-redirects"), "is always done; leave it out"),
-    **dict.fromkeys(("-cpus",), "write -t THREADS"),
-    **dict.fromkeys(("--stage", "--stages"), "write --rates, or `loadstone saturate http --ramp '1000 over 10 min'`"),
-    **dict.fromkeys(("--summary-export",), "write --json-out-file FILE"),
-    **dict.fromkeys(("--no-vu-connection-reuse",), "connections stay open; leave it out"),
-    **dict.fromkeys(("-v", "--version"), "`loadstone --version` prints it"),
+    **dict.fromkeys(
+        ("-s", "--script"), said("a script of wrk or k6 is not read; requests are options here: --path, --body")
+    ),
+    **dict.fromkeys(("-T",), said("write --timeout TIME (wrk), or -H 'Content-Type: ...' (hey)")),
+    **dict.fromkeys(("-A",), said("write {instead}", instead="-H 'Accept: ...'")),
+    **dict.fromkeys(("-a",), said("write http://USER:PASSWORD@HOST, the password as ${{env:NAME}}")),
+    **dict.fromkeys(("-o",), said("write --csv or --json, and --out DIR for reports")),
+    **dict.fromkeys(("-x", "-host", "-h2", "--http2"), said("is not there yet; leave it out")),
+    **dict.fromkeys(("-disable-keepalive", "--disable-keepalive"), said("connections stay open; leave it out")),
+    **dict.fromkeys(("-disable-compression", "-disable-redirects"), said("is always done; leave it out")),
+    **dict.fromkeys(("-cpus",), said("write {instead}", instead="-t THREADS")),
+    **dict.fromkeys(
+        ("--stage", "--stages"), said("write --rates, or `loadstone saturate http --ramp '1000 over 10 min'`")
+    ),
+    **dict.fromkeys(("--summary-export",), said("write {instead}", instead="--json-out-file FILE")),
+    **dict.fromkeys(("--no-vu-connection-reuse",), said("connections stay open; leave it out")),
+    **dict.fromkeys(("-v", "--version"), said("`loadstone --version` prints it")),
 }
 HTTP_PEERS = Peers(
     names={
@@ -37,8 +41,9 @@ HTTP_PEERS = Peers(
     },
     refused=_REFUSED,
     mistaken={
-        "measure_s": "no time; -d is how long it is measured, as with wrk and k6; write 10s; a body: --body TEXT, "
-        "or -D FILE"
+        "measure_s": said(
+            "no time; -d is how long it is measured, as with wrk and k6; write 10s; a body: --body TEXT, or -D FILE"
+        )
     },
 )
 USUAL_S = 5.0

@@ -8,36 +8,44 @@ from loadstone import terminal
 from loadstone.commands.command import Peers, Takes
 from loadstone.commands.load import Load
 from loadstone.commands.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
+from loadstone.language import said
 from loadstone.options import MEASURES, Output, RunOptions
 
-_URL = "write it into the URL: redis://HOST:PORT/DATABASE"
-_KEYS = "keys have names of loadstone's own, so that yours are not touched; leave it out"
-_NOT_THERE = "is not there yet; leave it out"
+_URL = said("write it into the URL: redis://HOST:PORT/DATABASE")
+_KEYS = said("keys have names of loadstone's own, so that yours are not touched; leave it out")
+_NOT_THERE = said("is not there yet; leave it out")
 _REFUSED = {
     **dict.fromkeys(("-s", "--server", "--dbnum", "--select-db"), _URL),
-    **dict.fromkeys(("-S", "--unix-socket"), "write unix:///path/to/redis.sock in the place of the URL"),
-    **dict.fromkeys(("--authenticate", "--pass"), "write redis://USER:PASSWORD@HOST, the password as ${env:NAME}"),
-    **dict.fromkeys(("-k", "-I", "--reconnect-interval"), "connections stay open; leave it out"),
-    **dict.fromkeys(("-l", "--show-config", "--client-stats"), "is not there: --verbose prints more, --out keeps all"),
-    **dict.fromkeys(("-x", "--run-count"), "write --repeat NUMBER; a value: --command 'SET {key} TEXT'"),
-    **dict.fromkeys(("-R", "--random-data"), "{value} is text of its own for each operation; leave it out"),
+    **dict.fromkeys(("-S", "--unix-socket"), said("write unix:///path/to/redis.sock in the place of the URL")),
+    **dict.fromkeys(
+        ("--authenticate", "--pass"), said("write redis://USER:PASSWORD@HOST, the password as ${{env:NAME}}")
+    ),
+    **dict.fromkeys(("-k", "-I", "--reconnect-interval"), said("connections stay open; leave it out")),
+    **dict.fromkeys(
+        ("-l", "--show-config", "--client-stats"), said("is not there: --verbose prints more, --out keeps all")
+    ),
+    **dict.fromkeys(("-x", "--run-count"), said("write --repeat NUMBER; a value: --command 'SET {{key}} TEXT'")),
+    **dict.fromkeys(("-R", "--random-data"), said("{{value}} is text of its own for each operation; leave it out")),
     **dict.fromkeys(("--key-prefix", "--key-minimum", "--key-median", "--generate-keys"), _KEYS),
-    **dict.fromkeys(("--expiry-range", "--no-expiry"), "write --command 'SET {key} {value} EX {uniform 10..100}'"),
-    **dict.fromkeys(("--multi-key-get",), "write --command 'MGET {keys:10}'"),
-    **dict.fromkeys(("--data-verify", "--verify-only"), "write --verify"),
+    **dict.fromkeys(
+        ("--expiry-range", "--no-expiry"),
+        said("write {instead}", instead="--command 'SET {key} {value} EX {uniform 10..100}'"),
+    ),
+    **dict.fromkeys(("--multi-key-get",), said("write {instead}", instead="--command 'MGET {keys:10}'")),
+    **dict.fromkeys(("--data-verify", "--verify-only"), said("write {instead}", instead="--verify")),
     **dict.fromkeys(("--data-import", "--data-offset", "--data-size-pattern"), _NOT_THERE),
     **dict.fromkeys(("--enable-tracking", "--tls-ciphers", "--cacertdir", "--sentinel"), _NOT_THERE),
-    **dict.fromkeys(("--wait-ratio", "--num-slaves", "--wait-timeout"), "write --command 'WAIT 1 100' in a mix"),
-    **dict.fromkeys(("--print-percentiles", "--hide-histogram"), "write --hdr-file-prefix PREFIX for all"),
-    **dict.fromkeys(("--distinct-client-seed", "--randomize"), "write --seed NUMBER, or nothing for a fresh one"),
-    **dict.fromkeys(("--command-key-pattern",), "write --key-pattern, which is that of all commands"),
-    **dict.fromkeys(("--precision",), "leave it out"),
-    **dict.fromkeys(("-o", "--out-file"), "write --out DIR for reports, --csv, --json or --json-out-file FILE"),
-    **dict.fromkeys(("--cluster-mode",), "write --cluster"),
-    **dict.fromkeys(("--protocol",), "write --resp3, or nothing for RESP2"),
-    **dict.fromkeys(("--tls-skip-verify",), "write --insecure"),
-    **dict.fromkeys(("-D", "--debug"), "write --verbose"),
-    **dict.fromkeys(("--clients",), "write -c, the connections of all threads together"),
+    **dict.fromkeys(("--wait-ratio", "--num-slaves", "--wait-timeout"), said("write --command 'WAIT 1 100' in a mix")),
+    **dict.fromkeys(("--print-percentiles", "--hide-histogram"), said("write --hdr-file-prefix PREFIX for all")),
+    **dict.fromkeys(("--distinct-client-seed", "--randomize"), said("write --seed NUMBER, or nothing for a fresh one")),
+    **dict.fromkeys(("--command-key-pattern",), said("write --key-pattern, which is that of all commands")),
+    **dict.fromkeys(("--precision",), said("leave it out")),
+    **dict.fromkeys(("-o", "--out-file"), said("write --out DIR for reports, --csv, --json or --json-out-file FILE")),
+    **dict.fromkeys(("--cluster-mode",), said("write {instead}", instead="--cluster")),
+    **dict.fromkeys(("--protocol",), said("write --resp3, or nothing for RESP2")),
+    **dict.fromkeys(("--tls-skip-verify",), said("write {instead}", instead="--insecure")),
+    **dict.fromkeys(("-D", "--debug"), said("write {instead}", instead="--verbose")),
+    **dict.fromkeys(("--clients",), said("write -c, the connections of all threads together")),
 }
 REDIS_PEERS = Peers(
     names={
@@ -48,9 +56,9 @@ REDIS_PEERS = Peers(
     },
     refused=_REFUSED,
 )
-_REMEDY = (
-    "-a: the password stands in the command line, where `ps` shows it to everyone on this machine; "
-    "write redis://:${env:NAME}@HOST:PORT, in single quotes"
+_REMEDY = said(
+    "-a: the password stands in the command line, where `ps` shows it to everyone on this machine; write "
+    "redis://:${{env:NAME}}@HOST:PORT, in single quotes"
 )
 Url = Annotated[
     str | None,

@@ -1,6 +1,8 @@
 """`loadstone redis --documents`: values of the user's own in the place of generated ones."""
 
+import errno
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,7 +44,10 @@ def own_documents(path: Path) -> OwnDocuments:
     """Reads the file once. Raises UserError that names the line."""
     try:
         if not path.is_file():
-            what = "is no regular file" if path.exists() else "cannot be read (No such file or directory)"
+            if path.exists():
+                what = said("is no regular file")
+            else:
+                what = said("cannot be read ({why})", why=os.strerror(errno.ENOENT))
             raise UserError(
                 said(
                     "{option} {path}: {what}; name a file with a JSON document a line",
@@ -64,8 +69,14 @@ def own_documents(path: Path) -> OwnDocuments:
         with path.open("rb") as file:
             return _read(path, file)
     except OSError as error:
-        told = f"cannot be read ({error.strerror}); name a file with a JSON document a line"
-        raise UserError(f"{OPTION} {path}: {told}") from None
+        raise UserError(
+            said(
+                "{option} {path}: cannot be read ({why}); name a file with a JSON document a line",
+                option=OPTION,
+                path=path,
+                why=error.strerror,
+            )
+        ) from None
 
 
 def _read(path: Path, file: BinaryIO) -> OwnDocuments:
@@ -163,13 +174,13 @@ def _with_documents(row: LoadRow, documents: OwnDocuments, *, verify: bool) -> L
             said("--verify: '{row}' has no value that could be verified; write -t get,set or --ratio", row=row.name)
         )
     if "json" in row.modules and documents.text_at is not None:
-        line = f"line {documents.text_at} of {documents.path}"
         raise UserError(
             said(
-                "{option}: '{row}' stores JSON, and the value in {line} is a text; write -t get,set",
+                "{option}: '{row}' stores JSON, and the value in line {line} of {path} is a text; write -t get,set",
                 option=OPTION,
                 row=row.name,
-                line=line,
+                line=documents.text_at,
+                path=documents.path,
             )
         )
     load = None if row.load is None else _own(row.load, documents, verify=verify)

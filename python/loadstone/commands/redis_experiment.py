@@ -273,7 +273,9 @@ def receiving_of(receivers: Receivers, size: str, given: Sequence[str]) -> Recei
 def _receiving(kind: Kind, connections: int, channels: int, size: str) -> Receiving:
     option, of = _OPTIONS[kind]
     if connections % channels:
-        remedy = f"write a multiple of {channels}, or fewer {of.removeprefix('--')}"
+        remedy = said(
+            "write a multiple of {channels}, or fewer {option}", channels=channels, option=of.removeprefix("--")
+        )
         raise UserError(
             said(
                 "{option} {connections}: {of} {channels} could not have as many each; {remedy}",
@@ -286,7 +288,7 @@ def _receiving(kind: Kind, connections: int, channels: int, size: str) -> Receiv
         )
     message_bytes = MESSAGE_LEAST_BYTES if size == SIZE else size_bytes("-d", size)
     if message_bytes < MESSAGE_LEAST_BYTES:
-        why = "a message holds its time and its number"
+        why = said("a message holds its time and its number")
         raise UserError(
             said(
                 "-d {size}: with {option} {why}; write at least {message_least_bytes}",

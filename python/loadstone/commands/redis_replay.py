@@ -11,7 +11,7 @@ from loadstone.commands.load import Load
 from loadstone.commands.operations import Fields, LoadRow
 from loadstone.commands.redis_options import Recording
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, in_language, said
 from loadstone.plan.recording import SPEED_MAX, RecordedLoad
 from loadstone.plan.workload_text import recorded_load
 
@@ -104,22 +104,43 @@ class Replay:
     def lines(self) -> list[str]:
         """What is sent again, and what is not and why: a line each."""
         found = self.recorded
-        how = "as fast as possible" if self.speed is None else f"at {self.speed:g} times its speed"
-        how = "at its own speed" if self.speed == 1 else how
-        head = f"{self._number:,} commands of {found.clients:,} clients in {found.length_s:,.1f} s"
-        lines = [f"replay of {self.path}: {head}, {how}, over {self.connections:,} connections"]
-        if self.of_a_cluster:
-            lines[0] += " to each node"
+        if self.speed is None:
+            how = _("as fast as possible")
+        else:
+            how = _("at its own speed") if self.speed == 1 else _("at {speed:g} times its speed", speed=self.speed)
+        figures = {
+            "path": self.path,
+            "commands": self._number,
+            "clients": found.clients,
+            "seconds": found.length_s,
+            "how": how,
+            "connections": self.connections,
+        }
+        lines = [
+            _(
+                "replay of {path}: {commands:,} commands of {clients:,} clients in {seconds:,.1f} s, {how}, over "
+                "{connections:,} connections to each node",
+                **figures,
+            )
+            if self.of_a_cluster
+            else _(
+                "replay of {path}: {commands:,} commands of {clients:,} clients in {seconds:,.1f} s, {how}, over "
+                "{connections:,} connections",
+                **figures,
+            )
+        ]
         left_out = Counter(found.left_out) + Counter(found.not_in_a_cluster if self.of_a_cluster else {})
         left = sorted(left_out.items(), key=lambda one: (-one[1], one[0]))
         if left:
-            shown = [f"{count:,} {name} ({reason})" for (name, reason), count in left[:NAMES_SHOWN]]
-            more = [f"and {len(left) - NAMES_SHOWN} other kinds"] if len(left) > NAMES_SHOWN else []
-            lines.append(f"left out of it: {left_out.total():,}: {', '.join([*shown, *more])}")
+            shown = [
+                f"{count:,} {in_language(name)} ({in_language(reason)})" for (name, reason), count in left[:NAMES_SHOWN]
+            ]
+            more = [_("and {n} other kinds", n=len(left) - NAMES_SHOWN)] if len(left) > NAMES_SHOWN else []
+            lines.append(_("left out of it: {n:,}: {each}", n=left_out.total(), each=", ".join([*shown, *more])))
         if found.set_forward:
-            lines.append(f"times that go back a little, counted from the time before: {found.set_forward:,}")
+            lines.append(_("times that go back a little, counted from the time before: {n:,}", n=found.set_forward))
         if found.cut_off:
-            lines.append("its last line has no end, and is left out")
+            lines.append(_("its last line has no end, and is left out"))
         return lines
 
 
@@ -160,12 +181,11 @@ def replay_of(recording: Recording, load: Load, given: Sequence[str], *, of_a_cl
         )
     connections = load.connections or min(recorded.clients, CONNECTIONS_MAX)
     if recorded.transactions and connections < recorded.clients:
-        why = f"the recording has transactions, and {recorded.clients:,} clients: each needs a connection of its own"
         raise UserError(
             said(
-                "-c {connections}: {why}; write -c {clients}, or take MULTI and EXEC out of the recording",
+                "-c {connections}: the recording has transactions, and {clients:,} clients: each needs a connection of "
+                "its own; write -c {clients}, or take MULTI and EXEC out of the recording",
                 connections=connections,
-                why=why,
                 clients=recorded.clients,
             )
         )

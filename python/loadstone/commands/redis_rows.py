@@ -51,11 +51,17 @@ TESTS: dict[str, LoadRow] = {
 _GROUPS = {"lrange": [f"lrange_{length}" for length in _RANGE_LENGTHS], "ping_mbulk": ["ping"]}
 _POPS = {"lpop": "LPUSH", "rpop": "RPUSH", "spop": "SADD", "zpopmin": "ZADD"}
 _REMEDIES = {
-    "ping_inline": "the inline form is not sent; write -t ping",
-    "xadd": "streams are not driven by name; write --command 'XADD {key} MAXLEN ~ 1000 * field {value}'",
+    "ping_inline": said("the inline form is not sent; write -t ping"),
+    "xadd": said(
+        "streams are not driven by name; write {instead}",
+        instead="--command 'XADD {key} MAXLEN ~ 1000 * field {value}'",
+    ),
     **{
-        pop: f"it would soon find nothing; write a mix: --command '{push} {{key}} "
-        f"{'1 {value}' if push == 'ZADD' else '{value}'}' --command '{pop.upper()} {{key}}'"
+        pop: said(
+            "it would soon find nothing; write a mix: {mix}",
+            mix=f"--command '{push} {{key}} {'1 {value}' if push == 'ZADD' else '{value}'}' "
+            f"--command '{pop.upper()} {{key}}'",
+        )
         for pop, push in _POPS.items()
     },
 }
@@ -148,7 +154,7 @@ def _of_tests(text: str) -> tuple[LoadRow, ...]:
     for written in text.split(","):
         name = written.strip().lower()
         if name in _REMEDIES:
-            raise UserError(f"-t {name}: {_REMEDIES[name]}")
+            raise UserError(said("{option}: {why}", option=f"-t {name}", why=_REMEDIES[name]))
         for test in _GROUPS.get(name, [name]):
             if test not in TESTS:
                 hint = nearest(test, TESTS)
@@ -177,8 +183,13 @@ def _of_ratio(text: str) -> LoadRow:
 
 def _weighted(work: RedisWork) -> list[tuple[int, str]]:
     if work.command_ratios and len(work.command_ratios) != len(work.commands):
-        counts = f"{len(work.command_ratios)} for {len(work.commands)} commands"
-        raise UserError(said("--command-ratio: {counts}; write one for each --command, or none", counts=counts))
+        raise UserError(
+            said(
+                "--command-ratio: {ratios} for {commands} commands; write one for each --command, or none",
+                ratios=len(work.command_ratios),
+                commands=len(work.commands),
+            )
+        )
     return list(zip(work.command_ratios or (1,) * len(work.commands), work.commands, strict=True))
 
 
@@ -187,7 +198,7 @@ def _in_file(path: Path) -> list[tuple[int, str]]:
     try:
         text = read_bytes(path, FILE_MAX_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "not a text in UTF-8 of at most 1 MB"
+        why = getattr(error, "strerror", None) or said("not a text in UTF-8 of at most 1 MB")
         raise UserError(
             said("--commands {path}: cannot be read ({why}); name a file with a command a line", path=path, why=why)
         ) from None

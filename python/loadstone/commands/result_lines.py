@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from loadstone.analyse.model import Analysis, AtRate, ResultTable, Row
 from loadstone.judge.verdict import UNBOUNDED, Cost
+from loadstone.language import _
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
@@ -86,18 +87,31 @@ def further_lines(analysis: Analysis, table: ResultTable) -> Iterator[str]:
     for row in table.rows:
         misses = misses_percent(analysis, row)
         if misses:
-            yield f"reads of {fmt.plain(row.label)} that found no key (misses): {misses:.2f} %"
+            yield _(
+                "reads of {label} that found no key (misses): {percent:.2f} %",
+                label=fmt.plain(row.label),
+                percent=misses,
+            )
         yield from _deliveries(row)
         sent_on = ", ".join(f"{kind} {fmt.count(count)}" for kind, count in row.redirections.items() if count)
         if sent_on:
-            yield f"redirections of {fmt.plain(row.label)}: {sent_on}"
+            yield _("redirections of {label}: {each}", label=fmt.plain(row.label), each=sent_on)
         yield from _endpoint_lines(row)
         for gap_s in row.failovers_s:
-            long = "until the end" if gap_s is None else f"for {gap_s:.3f} s, until another primary did"
-            yield f"failover of {fmt.plain(row.label)}: no server answered {long}"
+            if gap_s is None:
+                yield _("failover of {label}: no server answered until the end", label=fmt.plain(row.label))
+            else:
+                yield _(
+                    "failover of {label}: no server answered for {seconds:.3f} s, until another primary did",
+                    label=fmt.plain(row.label),
+                    seconds=gap_s,
+                )
         if row.unknown_nodes:
             nodes = ", ".join(map(fmt.plain, row.unknown_nodes))
-            yield f"not followed to {nodes}: no node of the cluster when the run began; begin again to load it, too"
+            yield _(
+                "not followed to {nodes}: no node of the cluster when the run began; begin again to load it, too",
+                nodes=nodes,
+            )
 
 
 def _endpoint_lines(row: Row) -> Iterator[str]:
@@ -105,18 +119,27 @@ def _endpoint_lines(row: Row) -> Iterator[str]:
     if not row.endpoints:
         return
     got = ", ".join(f"{server.name} {fmt.count(server.sent)}" for server in row.endpoints)
-    yield f"requests of {fmt.plain(row.label)}: {got}"
+    yield _("requests of {label}: {each}", label=fmt.plain(row.label), each=got)
     stale = ", ".join(f"{server.name} {fmt.count(server.stale)}" for server in row.endpoints if server.stale)
     if stale:
-        yield f"stale replies of {fmt.plain(row.label)}: {stale}"
+        yield _("stale replies of {label}: {each}", label=fmt.plain(row.label), each=stale)
 
 
 def _deliveries(row: Row) -> Iterator[str]:
     got = row.deliveries
     if got is None:
         return
-    said = f"deliveries of {fmt.plain(row.label)}: {got.delivered:,} of {got.expected:,}, {got.missing:,} missing"
-    yield f"{said}; {got.disconnected:,} receivers lost their connections" if got.disconnected else said
+    figures = {"label": fmt.plain(row.label), "delivered": got.delivered, "expected": got.expected}
+    figures["missing"] = got.missing
+    if not got.disconnected:
+        yield _("deliveries of {label}: {delivered:,} of {expected:,}, {missing:,} missing", **figures)
+        return
+    yield _(
+        "deliveries of {label}: {delivered:,} of {expected:,}, {missing:,} missing; {n:,} receivers lost their "
+        "connections",
+        n=got.disconnected,
+        **figures,
+    )
 
 
 def misses_percent(analysis: Analysis, row: Row) -> float | None:

@@ -97,7 +97,7 @@ def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:
                 lacking[trial.driver] = str(problem)
         require_can(chosen[trial.driver].manifest, trial.plan)
     if lacking:
-        raise UserError(next(iter(lacking.values())) + _without(run_plan, lacking))
+        raise UserError(said("{why}{others}", why=next(iter(lacking.values())), others=_without(run_plan, lacking)))
     return chosen
 
 
@@ -108,7 +108,8 @@ def _without(run_plan: RunPlan, lacking: Collection[str]) -> str:
         theirs = {trial.condition[factor] for trial in trials if trial.driver in lacking}
         others = dict.fromkeys(trial.condition[factor] for trial in trials if trial.driver not in lacking)
         if others and not theirs & others.keys():
-            return f"; or measure the others: --only {factor}={','.join(map(str, others))}"
+            only = f"{factor}={','.join(map(str, others))}"
+            return said("; or measure the others: --only {only}", only=only)
     return ""
 
 
@@ -118,9 +119,16 @@ def require_fleet_can(fleet: FleetSpec | None, run_plan: RunPlan, chosen: Mappin
         return
     option = f"--fleet {fleet.word}"
     for driver in chosen.values():
-        what = f"driver {driver.manifest.name} is a client library's program, and agents have the native engine alone"
-        others = _without(run_plan, chosen)
-        raise UserError(f"{option}: {what}{others or f'; leave --fleet out, or add --driver {NATIVE}'}")
+        raise UserError(
+            said(
+                "{option}: driver {driver} is a client library's program, and agents have the native engine alone"
+                "{others}",
+                option=option,
+                driver=driver.manifest.name,
+                others=_without(run_plan, chosen)
+                or said("; leave --fleet out, or add --driver {native}", native=NATIVE),
+            )
+        )
     agents = 2 if fleet.agents is None else fleet.agents
     of_this_machine = {id(crash.trial) for crash in run_plan.crashes}
     shared = [trial.plan for trial in run_plan.every_trial if id(trial) not in of_this_machine]
@@ -164,5 +172,14 @@ def require_can(manifest: DriverManifest, plan: Plan) -> None:
             )
     for feature, place, requested in needed(plan):
         if feature not in can.features:
-            what = f"driver {manifest.name}: {place}: it cannot drive '{requested}' (feature '{feature}')"
-            raise UserError(said("{what}; leave it out, or use driver {native}", what=what, native=NATIVE))
+            raise UserError(
+                said(
+                    "driver {manifest}: {field}: it cannot drive '{value}' (feature '{feature}'); leave it out, or use "
+                    "driver {native}",
+                    manifest=manifest.name,
+                    field=place,
+                    value=requested,
+                    feature=feature,
+                    native=NATIVE,
+                )
+            )

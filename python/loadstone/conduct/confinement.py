@@ -73,7 +73,14 @@ class Refused:
     @property
     def remark(self) -> str:
         """What is said where it is sent all the same."""
-        return f"{OPTION}: {self.place} sends '{self.text}' to {self.server}, although {self.reason}"
+        return said(
+            "{option}: {place} sends '{text}' to {server}, although {reason}",
+            option=OPTION,
+            place=self.place,
+            text=self.text,
+            server=self.server,
+            reason=self.reason,
+        )
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
     refused = refused_by_servers(run_plan) if ask else refused_by_rules(run_plan)
     if refused and not allow:
         raise refused[0].error
-    more = [f"{OPTION}: and {len(refused) - REMARKS} others"] if len(refused) > REMARKS else []
+    more = [said("{option}: and {n} others", option=OPTION, n=len(refused) - REMARKS)] if len(refused) > REMARKS else []
     return (*(one.remark for one in refused[:REMARKS]), *more)
 
 
@@ -195,7 +202,7 @@ def _sent(trial: PlannedTrial, server: str, rules: Rules) -> Iterator[Sent]:
         if stored.server == server:
             # An application keeps what it stores where it likes; without one nothing but ours can be counted.
             check = partial(confinement.count, stored.count, of_application=bool(trial.subjects))
-            yield Sent(f"the count of operation '{stored.operation}'", stored.count, check)
+            yield Sent(said("the count of operation '{operation}'", operation=stored.operation), stored.count, check)
 
 
 def _of_plan(plan: Plan | None, confinement: Confinement) -> Iterator[Sent]:

@@ -25,6 +25,7 @@ from loadstone.deploy.provider import Step
 from loadstone.drive.outcome import Acknowledged, DriveRecord, Interval
 from loadstone.errors import DriveFailed, ServerGone, UserError
 from loadstone.goals.goal import Kill
+from loadstone.language import _
 from loadstone.machine import steady_clock
 from loadstone.machine.process_identity import signal_if, started
 from loadstone.plan.block import Block
@@ -113,8 +114,13 @@ class Crashes:
             Interrupted: the user requested a stop; the crash does not count.
         """
         one = planned.crash
-        said = f"crash {planned.number} of {planned.of}: killing {one.crash.server} under load"
-        self.measurement.progress.step(Step(said, about=f"killing {one.crash.server} under load"))
+        told = _(
+            "crash {number} of {of}: killing {server} under load",
+            number=planned.number,
+            of=planned.of,
+            server=one.crash.server,
+        )
+        self.measurement.progress.step(Step(told, about=f"killing {one.crash.server} under load"))
         record = self._one(one)
         self.measurement.require_going_on()
         return record
@@ -263,8 +269,12 @@ class LookUp:
             stored[batch] = self._versions_of([self._key(number) for number in batch])
             if time.monotonic() >= next_s:
                 next_s = time.monotonic() + 1.0
-                said = f"looking up what was acknowledged: {start + len(batch):,} of {len(numbers):,} keys"
-                self.progress(Step(said, about="looking up what was acknowledged"))
+                told = _(
+                    "looking up what was acknowledged: {done:,} of {keys:,} keys",
+                    done=start + len(batch),
+                    keys=len(numbers),
+                )
+                self.progress(Step(told, about="looking up what was acknowledged"))
         stored[stored > begun] = 0
         return stored
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from loadstone.deploy.processes.own_folder import open_own_file, require_safe_parents
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.machine.process_identity import boot_id, started
 from loadstone.terminal import printable
 
@@ -51,7 +51,7 @@ class OtherRun(NamedTuple):
     @property
     def label(self) -> str:
         """As printed for people."""
-        return f"{self.folder} (process {self.pid}, user {self.uid})"
+        return said("{folder} (process {pid}, user {uid})", folder=self.folder, pid=self.pid, uid=self.uid)
 
     @property
     def recorded(self) -> dict[str, object]:
@@ -85,7 +85,12 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
             if own is not None and (note := _leave_note(own, folder)) is not None:
                 held.callback(_remove, own, note)
         for other in others:
-            remark(f"another run measures on this machine at the same time: {other.label}; the figures of both suffer")
+            remark(
+                _(
+                    "another run measures on this machine at the same time: {run}; the figures of both suffer",
+                    run=other.label,
+                )
+            )
         yield others
 
 
@@ -95,8 +100,12 @@ def wait_for_others(remark: Callable[[str], None], sleep: Callable[[float], None
     waited_s = 0.0
     while (other := run_that_stops()) is not None:
         if (other.uid, other.pid) not in named or waited_s % REMARK_S < WAIT_STEP_S:
-            since = f"; {waited_s / 60:.0f} min so far" if waited_s >= REMARK_S else ""
-            remark(f"--wait: another run measures on this machine: {other.label}; this one begins when it ends{since}")
+            told = _(
+                "--wait: another run measures on this machine: {run}; this one begins when it ends", run=other.label
+            )
+            if waited_s >= REMARK_S:
+                told = _("{told}; {minutes:.0f} min so far", told=told, minutes=waited_s / 60)
+            remark(told)
         named.add((other.uid, other.pid))
         sleep(WAIT_STEP_S)
         waited_s += WAIT_STEP_S

@@ -28,17 +28,17 @@ def require_hosts_can(fleet: FleetSpec | None, run_plan: RunPlan) -> None:
             if at is None:
                 continue
             if link_of(settings) is not None:
-                what = "link: the way there is a real network, and a line of loadstone's is of this machine"
+                what = said("link: the way there is a real network, and a line of loadstone's is of this machine")
                 raise UserError(said("servers.{name}.{what}; leave link or host out", name=name, what=what))
             if settings.get("cpus") == OWN_CPUS:
-                what = f"cpus: CPUs are chosen on this machine alone, and the server is on {at}"
+                what = said("cpus: CPUs are chosen on this machine alone, and the server is on {at}", at=at)
                 raise UserError(
                     said("servers.{name}.{what}; give it a host of its own, and leave cpus out", name=name, what=what)
                 )
     for crash in run_plan.crashes:
         at = named_host(crash.trial.servers[crash.crash.server])
         if at is not None:
-            what = f"a server on {at} is not killed from here, as the moment cannot be held"
+            what = said("a server on {at} is not killed from here, as the moment cannot be held", at=at)
             raise UserError(said("crashes.{crash}: {what}; leave its host out", crash=crash.crash.name, what=what))
 
 

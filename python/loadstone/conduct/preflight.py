@@ -128,11 +128,11 @@ def require_room(server: Server, trials: Sequence[PlannedTrial]) -> None:
             problem = control.too_large(trials, server.name) if isinstance(control, LimitsValues) else ""
             if not problem and not server.ours:
                 problem = control.shortage(trials, server.name, next(iter(server.pids.values()), None))
-            where = f"server {server.name} ({control.endpoint.label})"
+            where = said("server {name} ({address})", name=server.name, address=control.endpoint.label)
     except ServerGone as gone:
         raise UserError(str(gone)) from None
     if problem:
-        raise UserError(f"{where}: {problem}")
+        raise UserError(said("{where}: {why}", where=where, why=problem))
 
 
 def check_local_ports(run_plan: RunPlan) -> None:

@@ -17,6 +17,7 @@ from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
 from loadstone.goals.comparison import RISING
+from loadstone.language import _
 from loadstone.plan.drive_plan import Closed, Plan, Pool
 
 FEW_USERS = 2
@@ -54,17 +55,24 @@ def warm_up(
     kind, cold = _kind(plan), cold_subjects(ready, target, plan)
     if not cold:
         return
-    best_per_s, reached = 0.0, ""
+    best_per_s = 0.0
     for length_s in stretches(max(deployed.warm_up_s for deployed in cold.values())):
         names = ", ".join(cold)
-        said = f"warming {names} up by {kind} for {length_s:g} s{reached}"
-        progress(Step(said, about=f"warming {names} up by {kind}{' more' if reached else ''}"))
+        figures = {"names": names, "kind": kind, "seconds": length_s}
+        told = _("warming {names} up by {kind} for {seconds:g} s", **figures)
+        if best_per_s:
+            told = _(
+                "warming {names} up by {kind} for {seconds:g} s more, at {rate:,.0f} correct replies a second so far",
+                rate=best_per_s,
+                **figures,
+            )
+        progress(Step(told, about=f"warming {names} up by {kind}{' more' if best_per_s else ''}"))
         rate_per_s = _stretch(driver, plan, length_s)
         if not rate_per_s:
             return
         if rate_per_s < RISING * best_per_s:
             break
-        best_per_s, reached = rate_per_s, f" more, at {rate_per_s:,.0f} correct replies a second so far"
+        best_per_s = rate_per_s
     for deployed in cold.values():
         deployed.warmed.add(kind)
     for name, deployed in cold.items():
@@ -118,14 +126,24 @@ def _await_quiet(
         if now_s < next_s:
             return
         next_s, left_s = now_s + REPORTED_EVERY_S, max(0.0, ends_s - now_s)
-        said = f"waiting for {name} to become idle: {cores:.2f} cores without load; for {left_s:.0f} s more at most"
-        progress(Step(said, about=f"waiting for {name} to become idle"))
+        told = _(
+            "waiting for {name} to become idle: {cores:.2f} cores without load; for {seconds:.0f} s more at most",
+            name=name,
+            cores=cores,
+            seconds=left_s,
+        )
+        progress(Step(told, about=f"waiting for {name} to become idle"))
 
     rule = Quiet(QUIET_CORES, WINDOW_S, WINDOWS, longest_s)
     cores = await_quiet_of(one.subject, rule, going_on, report)
     if cores is not None:
-        said = f"{name} still takes {cores:.2f} cores without load, {longest_s:.0f} s after its warm-up"
-        progress(Remark(said, about=f"{name} still takes cores"))
+        told = _(
+            "{name} still takes {cores:.2f} cores without load, {seconds:.0f} s after its warm-up",
+            name=name,
+            cores=cores,
+            seconds=longest_s,
+        )
+        progress(Remark(told, about=f"{name} still takes cores"))
     return cores
 
 

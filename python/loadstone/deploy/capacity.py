@@ -14,6 +14,7 @@ from loadstone.bounds.conversation import LOOK, conversation
 from loadstone.deploy.control import Control, LossWatch
 from loadstone.deploy.provider import Server
 from loadstone.errors import LoadstoneError, OutOfRoom
+from loadstone.language import joined, said
 
 FULL = re.compile(r"\bOOM\b|maxmemory|[Nn]o space left|[Dd]isk full|is full|\berrno: 28\b|Errcode: 28")
 
@@ -36,9 +37,12 @@ def disk_shortage(folder: str, free_bytes: int | None, needed_bytes: int) -> str
     """Why rows may not fit on the disk under a folder, and what helps; empty if they do, or if nothing reports it."""
     if free_bytes is None or needed_bytes <= free_bytes:
         return ""
-    return (
-        f"the run's rows take about {size_text(needed_bytes)} on its disk, and {size_text(free_bytes)} are free in "
-        f"{folder}; free some, ask for fewer rows (data.NAME.rows, --scale), or give another server"
+    return said(
+        "the run's rows take about {size} on its disk, and {free} are free in {folder}; free some, ask for fewer rows "
+        "(data.NAME.rows, --scale), or give another server",
+        size=size_text(needed_bytes),
+        free=size_text(free_bytes),
+        folder=folder,
     )
 
 
@@ -114,10 +118,11 @@ class RoomWatch:
         if commands > 0 and self.reason is None and self._watched:
             self._look()
             watches = [watch for _, watch in self._watched]
-            where = ", ".join(watch.where for watch in watches)
-            self.reason = (
-                self.reason
-                or f"{where}: its memory is full and it refused {commands:,} commands; {watches[0].what_helps}"
+            self.reason = self.reason or said(
+                "{where}: its memory is full and it refused {n:,} commands; {what_helps}",
+                where=joined(", ", [watch.where for watch in watches]),
+                n=commands,
+                what_helps=watches[0].what_helps,
             )
             self._stop()
 

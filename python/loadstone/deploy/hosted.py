@@ -28,7 +28,7 @@ from loadstone.deploy.subjects.replica import Worker
 from loadstone.deploy.subjects.subject import SubjectSettings
 from loadstone.deploy.transport import is_loopback
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import learn
 from loadstone.spec.subjects import FOLDER
@@ -70,12 +70,12 @@ class Hosted(ABC, Generic[Addressed]):
     def start(self, context: DeployContext) -> Addressed:
         """See `provider.Server.start` and `subjects.subject.Subject`."""
         settings = self._sent_settings()
-        context.progress(f"starting {self.name} on {self.host}")
+        context.progress(_("starting {name} on {host}", name=self.name, host=self.host))
         return self._serving(self._begin(context, settings))
 
     def restart(self) -> Addressed:
         """As `start`; on a machine whose member was started again it is started afresh."""
-        self._context.progress(f"starting {self.name} on {self.host} again")
+        self._context.progress(_("starting {name} on {host} again", name=self.name, host=self.host))
         try:
             return self._serving(self._carried_out("restart", {}, silent))
         except HostLost:
@@ -130,7 +130,7 @@ class Hosted(ABC, Generic[Addressed]):
         try:
             host = context.host_of(self.host)
         except UserError as problem:
-            raise UserError(f"{where}.{problem}") from None
+            raise UserError(said("{where}.{problem}", where=where, problem=problem)) from None
         self._part = host.part(self.kind, self.name, settings)
         try:
             return self._carried_out("start", {}, context.progress)
@@ -260,7 +260,7 @@ def _keep(context: DeployContext, what: str, log: str, text: str) -> None:
         with os.fdopen(open_file(path, os.O_WRONLY | os.O_APPEND, within), "ab") as file:
             file.write(text.encode())
     except (OSError, UserError) as problem:
-        context.progress(f"{what}: its log is not kept: {problem}")
+        context.progress(_("{what}: its log is not kept: {why}", what=what, why=problem))
 
 
 def require_reachable(subject: str, host: str, server: Server, address: Address) -> None:

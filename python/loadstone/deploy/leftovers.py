@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.deploy.control import HoldsOurs
 from loadstone.deploy.ledger import KEYS, TABLES, Made, Outcome, Traces, describe
+from loadstone.language import said
 
 
 def remove_left(control: HoldsOurs, run_id: str, things: Iterable[Made]) -> Iterator[Outcome]:
@@ -23,12 +24,12 @@ def remove_left(control: HoldsOurs, run_id: str, things: Iterable[Made]) -> Iter
     for thing in list(named):
         if not _is_text(thing.name):
             named.remove(thing)
-            doubt = "half a character is in its name; no run writes such a line"
-            yield Outcome(thing, f"{describe(thing)}: {doubt}", left=True)
+            doubt = said("half a character is in its name; no run writes such a line")
+            yield Outcome(thing, said("{thing}: {doubt}", thing=describe(thing), doubt=doubt), left=True)
     yield from control.remove_left(run_id, [thing for thing in named if thing.kind in control.removable])
     for thing in named:
         if thing.kind not in control.removable:
-            yield Outcome(thing, f"{describe(thing)}: this server has no such thing", left=True)
+            yield Outcome(thing, said("{thing}: this server has no such thing", thing=describe(thing)), left=True)
 
 
 def _is_text(name: str) -> bool:

@@ -63,7 +63,7 @@ def with_own_cpus(placement: Placement, servers: Iterable[str]) -> Placement:
     beside = bool(set(own) & set(placement.generator_cpus))
     where = f"CPU {_listed(own)}"
     if beside:
-        where = f"the generator's {where}; there is no other, so the two share it"
+        where = said("the generator's {where}; there is no other, so the two share it", where=where)
     note = said(
         "{note}; under conditions that give it CPUs of its own, {names} on {where}",
         note=placement.note,

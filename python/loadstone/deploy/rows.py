@@ -24,7 +24,7 @@ from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.provider import DeployContext, Step
 from loadstone.errors import LoadstoneError, OutOfRoom, ServerGone, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.required import RequiredData
 
 FORMAT = 1
@@ -279,10 +279,12 @@ class DataWriter:
                 written = write(tell)
             room.require()
         if not written:
-            self._context.progress(f"{data.name}: {data.server} holds these rows already")
+            self._context.progress(_("{data}: {server} holds these rows already", data=data.name, server=data.server))
 
     def _telling(self, data: RequiredData, rows: Rows) -> Tell:
-        self._context.progress(f"{data.name}: writing {rows.count:,} rows to {data.server}")
+        self._context.progress(
+            _("{data}: writing {count:,} rows to {server}", data=data.name, count=rows.count, server=data.server)
+        )
         return each_second(self._context, data.name, rows.count)
 
 

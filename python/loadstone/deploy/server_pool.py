@@ -19,7 +19,7 @@ from loadstone.deploy.placement import OWN_CPUS, own_cpus
 from loadstone.deploy.processes.idle import hold, release
 from loadstone.deploy.provider import DeployContext, ManyEndpoints, Remark, Server
 from loadstone.errors import LoadstoneError, ServerGone, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import OWN_HOST, named_host
 
@@ -119,7 +119,7 @@ class ServerPool:
             self._running[key] = _deployed(running.server, endpoint, running.traces, running.line)
         elif running.line is not None and not running.line.alive():
             running.close()
-            self._context.progress(f"starting the link of {server.name} again")
+            self._context.progress(_("starting the link of {name} again", name=server.name))
             self._running[key] = _deployed(server, server.control().endpoint, running.traces, running.line)
         elif running.line is None and isinstance(server, ManyEndpoints):
             running.endpoints = server.endpoints  # slots may have moved since
@@ -166,18 +166,21 @@ class ServerPool:
                     raise
             else:
                 return
-            self._context.progress(f"waiting until {deployed.server.name} answers, to remove what loadstone made there")
+            self._context.progress(
+                _("waiting until {name} answers, to remove what loadstone made there", name=deployed.server.name)
+            )
 
     def _remark_left(self, deployed: Deployed, error: LoadstoneError) -> None:
         left = ", ".join(map(describe, deployed.traces.things))
-        advice = self._context.ledger.advice
-        remedy = f"; when it answers: {advice}" if advice and not deployed.server.ours else ""
-        self._context.progress(
-            Remark(
-                f"{deployed.server.name}: not everything that loadstone made could be removed ({error})"
-                f"{f'; what stays: {left}' if left else ''}{remedy}"
-            )
+        advice = "" if deployed.server.ours else self._context.ledger.advice
+        told = _(
+            "{server}: not everything that loadstone made could be removed ({why})",
+            server=deployed.server.name,
+            why=error,
         )
+        told = _("{told}; what stays: {left}", told=told, left=left) if left else told
+        told = _("{told}; when it answers: {advice}", told=told, advice=advice) if advice else told
+        self._context.progress(Remark(told))
 
 
 def _key(name: str, settings: Mapping[str, Any]) -> str:

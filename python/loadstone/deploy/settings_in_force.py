@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+from loadstone.language import said
+
 SWITCH = {"yes": "1", "on": "1", "true": "1", "no": "0", "off": "0", "false": "0"}
 AMOUNT = re.compile(r"([+-]?\d+(?:\.\d+)?)([a-z]*)")
 
@@ -49,7 +51,7 @@ def mismatched(settings: Mapping[str, object], got: Mapping[str, str], spelling:
 def differences(settings: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> list[str]:
     """The same for people: a line each, with what the server reports."""
     return [
-        f"{name} is {reported}, not {requested} as requested"
+        said("{name} is {reported}, not {requested} as requested", name=name, reported=reported, requested=requested)
         for name, reported, requested in _mismatched(settings, got, spelling)
     ]
 

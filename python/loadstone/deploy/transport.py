@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import in_language, said
 from loadstone.plan.endpoints import Endpoint, Tls
 
 
@@ -40,16 +40,18 @@ def exposure(name: str, endpoint: Endpoint) -> str | None:
     if stays_here(endpoint) or endpoint.password is None:
         return None
     if endpoint.tls is None:
-        return (
-            f"{name}: its connections to {endpoint.label} are not encrypted: anyone on the network path can read the "
-            "log-in "
-            "and the data, and change them"
+        return said(
+            "{name}: its connections to {address} are not encrypted: anyone on the network path can read the log-in "
+            "and the data, and change them",
+            name=name,
+            address=endpoint.label,
         )
     if not endpoint.tls.verify:
-        return (
-            f"{name}: the certificate of {endpoint.label} is not verified: anyone on the network path can "
-            "impersonate it, "
-            "and read the log-in and the data"
+        return said(
+            "{name}: the certificate of {address} is not verified: anyone on the network path can impersonate it, and "
+            "read the log-in and the data",
+            name=name,
+            address=endpoint.label,
         )
     return None
 
@@ -58,7 +60,7 @@ def remark_on_exposure(context: DeployContext, name: str, endpoint: Endpoint) ->
     """A remark of the run's, if there is something to say; nothing is refused: many private networks do without."""
     told = exposure(name, endpoint)
     if told is not None:
-        context.progress(Remark(told))
+        context.progress(Remark(in_language(told)))
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
@@ -93,20 +95,26 @@ def certificate_problem(error: ssl.SSLCertVerificationError, unverified: str) ->
         error: of the handshake.
         unverified: the option of the URL that gives up verification, e.g. `?verify=no`.
     """
-    code, told = error.verify_code, error.verify_message.rstrip(".")
+    code = error.verify_code
+    told: str = error.verify_message.rstrip(".")
     if code in _EXPIRED:
-        remedy = "have it renewed on the server"
+        remedy = said("have it renewed on the server")
     elif code in _NOT_YET:
-        remedy = "check this machine's clock, or have it renewed on the server"
+        remedy = said("check this machine's clock, or have it renewed on the server")
     elif code in _ANOTHER_NAME:
-        remedy = "give the name that it is made for with ?server_name=NAME (and its CA with ?ca_file=FILE)"
+        remedy = said("give the name that it is made for with ?server_name=NAME (and its CA with ?ca_file=FILE)")
     elif code in _SELF_SIGNED:
-        told = "it is self-signed"
-        remedy = "name the certificate itself with ?ca_file=FILE"
+        told = said("it is self-signed")
+        remedy = said("name the certificate itself with ?ca_file=FILE")
     else:
-        told = f"it is signed by a CA that is not trusted here: {told}"
-        remedy = "name the CA that signed it with ?ca_file=FILE"
-    return f"its certificate is not accepted ({told}); {remedy}, or give up verification with {unverified}"
+        told = said("it is signed by a CA that is not trusted here: {told}", told=told)
+        remedy = said("name the CA that signed it with ?ca_file=FILE")
+    return said(
+        "its certificate is not accepted ({told}); {remedy}, or give up verification with {option}",
+        told=told,
+        remedy=remedy,
+        option=unverified,
+    )
 
 
 def ca_file_of(tls: Tls | None) -> str:

@@ -25,7 +25,7 @@ DAYS = 7
 DAYS_MAX = 90
 _EARLIER = timedelta(minutes=10)
 """How far another machine's clock may be behind, and still take a new certificate."""
-MISSING_EXTRA = "install what a fleet needs: pip install 'loadstone[fleet]'"
+MISSING_EXTRA = said("install what a fleet needs: pip install 'loadstone[fleet]'")
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def default_folder() -> Path:
             return Path(named).expanduser()
         return (Path(root) if root else Path.home() / ".config") / "loadstone" / "fleet"
     except RuntimeError:  # a user that the system does not know, as a number in a container
-        remedy = f"name their folder by --certificates or {FOLDER_VARIABLE}, without ~"
+        remedy = said("name their folder by --certificates or {variable}, without ~", variable=FOLDER_VARIABLE)
         raise UserError(
             said(
                 "fleet certificates: {named} has no home folder here; {remedy}",
@@ -161,7 +161,7 @@ def write(folder: Path, credentials: Mapping[Part, Credential]) -> None:
 def read(folder: Path, part: Part, now: datetime | None = None) -> Credential:
     """What a part proves itself by. Raises UserError: missing, open to others, unreadable, expired, not of `ca.pem`."""
     path = folder / f"{part}.pem"
-    remedy = f"make new ones: loadstone fleet certificates {folder}"
+    remedy = said("make new ones: loadstone fleet certificates {folder}", folder=folder)
     try:
         if path.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH):
             raise UserError(
@@ -225,7 +225,7 @@ def _require_good(credential: Credential, path: Path, now: datetime, remedy: str
             said("fleet certificates: {path} holds no certificate; {remedy}", path=path, remedy=remedy)
         ) from None
     if not own.not_valid_before_utc <= now <= own.not_valid_after_utc:
-        word = "expired" if now > own.not_valid_after_utc else "is not good before"
+        word = said("expired") if now > own.not_valid_after_utc else said("is not good before")
         when = own.not_valid_after_utc if now > own.not_valid_after_utc else own.not_valid_before_utc
         raise UserError(
             said(

@@ -186,8 +186,8 @@ class DaskCluster:
         until = time.monotonic() + END_S
         while isinstance(error, OSError) and name not in self.lost() and time.monotonic() < until:
             time.sleep(0.02)
-        ended = "its process ended, or its link is down" if isinstance(error, OSError) else reason(error)
-        return self.lost().get(name, f"it cannot be reached: {ended}")
+        ended = said_as("its process ended, or its link is down") if isinstance(error, OSError) else reason(error)
+        return self.lost().get(name, said_as("it cannot be reached: {why}", why=ended))
 
     def send(self, member: Member, function: Callable[..., object], *args: object) -> None:
         """See `seam.Cluster`."""
@@ -285,7 +285,7 @@ class DaskCluster:
             finally:
                 self._client = None
                 await self._let_end({member.name for member in self._members})
-                self._all_lost("the connection to the scheduler was lost")
+                self._all_lost(said_as("the connection to the scheduler was lost"))
 
     async def _until_next_look(self, client: Any, look: asyncio.Event) -> None:
         """Until a member came or went, the scheduler went, or a while is over."""
@@ -366,7 +366,7 @@ class DaskCluster:
                     unlike = [str(error)]
                 with self._lock:
                     if unlike and self._opened.done():
-                        self._gone[member.name] = f"it came back with {'; '.join(unlike)}"
+                        self._gone[member.name] = said_as("it came back with {unlike}", unlike="; ".join(unlike))
                         continue
                     self._addresses[member.name] = address
                     self._gone.pop(member.name, None)
@@ -384,7 +384,11 @@ class DaskCluster:
             if name in self._gone:
                 return
         launched = self._launched.get(name)
-        why = why or (launched and launched.ending()) or "it left the fleet: its process ended, or its link is down"
+        why = (
+            why
+            or (launched and launched.ending())
+            or said_as("it left the fleet: its process ended, or its link is down")
+        )
         with self._lock:
             self._gone[name] = why
             self._addresses.pop(name, None)
@@ -413,7 +417,9 @@ class DaskCluster:
     def _all_lost(self, why: str) -> None:
         ending = self._scheduler.ending() if self._scheduler is not None and not self._closing else None
         for member in self._members:
-            self._lose(member.name, why if ending is None else f"the fleet's scheduler is gone: {ending}")
+            self._lose(
+                member.name, why if ending is None else said_as("the fleet's scheduler is gone: {why}", why=ending)
+            )
 
     def _on_change(self, event: tuple[float, Any]) -> None:
         message = event[1]
@@ -459,7 +465,7 @@ class DaskCluster:
         """What `run_here` answers there, or the error that kept the message or the answer from its way."""
         client, address = self._client, self._addresses.get(member.name)
         if client is None or address is None:
-            return ConnectionError("it is not connected")
+            return ConnectionError(said_as("it is not connected"))
         try:
             answers = await client.run(
                 run_here, self._token, self._who, function, list(args), workers=[address], on_error="return"
@@ -534,8 +540,12 @@ class DaskCluster:
 
     def _unreachable(self, error: Exception) -> Exception:
         return UserError(
-            f"--fleet {self.address}: no scheduler of this fleet answers there ({reason(error)}); start one by "
-            "`loadstone fleet scheduler`, and see that both have certificates of the same making"
+            said_as(
+                "--fleet {address}: no scheduler of this fleet answers there ({why}); start one by `loadstone fleet "
+                "scheduler`, and see that both have certificates of the same making",
+                address=self.address,
+                why=reason(error),
+            )
         )
 
 

@@ -29,6 +29,7 @@ from loadstone.fleet import tls_files
 from loadstone.fleet.seam import AgentFailed, AgentLost, ClockOffset, Cluster, Member
 from loadstone.fleet.shares import shares_of
 from loadstone.fleet.spec import LostAgent
+from loadstone.language import _, joined
 from loadstone.language import said as said_as
 from loadstone.machine import steady_clock
 from loadstone.plan.drive_plan import Plan
@@ -59,7 +60,7 @@ EDGE_S = 0.001
 """What clocks may drift apart in a block; their bounds come on top."""
 CALLERS = 64
 """Agents that are called at once."""
-NO_MESSAGE = "it wrote what is no message; install one version on all"
+NO_MESSAGE = said_as("it wrote what is no message; install one version on all")
 """Of an agent that has a certificate, and yet is broken."""
 
 
@@ -243,7 +244,7 @@ class FleetDriver:
         names = [member.name for member in self._agents] if isinstance(lost, AllSilent) else [lost.name]
         self._left_out.update((name, lost.why) for name in names if name not in self._left_out)
         self._show_states()
-        self._note(f"{lost}; this trial does not count")
+        self._note(_("{lost}; this trial does not count", lost=lost))
         # Its load ends with its lease: till then no counter of a server is read for the next trial, and no key removed.
         time.sleep(LEASE_S + RENEWED_EVERY_S)
 
@@ -263,14 +264,15 @@ class FleetDriver:
             self._await_lost()
         ready = [member for member in self._agents if member.name not in self._left_out]
         if not ready:
-            whys = "; ".join(sorted(set(self._left_out.values()))) or "it has no agents"
+            whys = joined("; ", sorted(set(self._left_out.values()))) or said_as("it has no agents")
             raise FleetGone(said_as("fleet: no agent is left ({whys}); start them again", whys=whys))
         return ready
 
     def _await_lost(self) -> None:
         """Until every agent that was lost answers again. Raises FleetGone, Interrupted."""
         until_s = time.monotonic() + WAITED_S
-        self._note(f"waiting for {', '.join(sorted(self._left_out))}, for {WAITED_S:g} s at most")
+        agents = ", ".join(sorted(self._left_out))
+        self._note(_("waiting for {agents}, for {seconds:g} s at most", agents=agents, seconds=WAITED_S))
         for member in self._agents:
             while member.name in self._left_out:
                 try:
@@ -278,7 +280,7 @@ class FleetDriver:
                     del self._left_out[member.name]
                 except (AgentLost, AgentFailed) as problem:
                     if time.monotonic() > until_s:
-                        why = f"{problem.why}; it was waited for {WAITED_S:g} s"
+                        why = said_as("{why}; it was waited for {seconds:g} s", why=problem.why, seconds=WAITED_S)
                         raise FleetGone(
                             said_as("fleet: agent {name} does not answer again ({why})", name=member.name, why=why)
                         ) from None
@@ -448,7 +450,10 @@ class _Drive:
         own = {endpoint.host for endpoint in endpoints if is_loopback(endpoint.host)}
         if self.here or not own or share.member.host == socket.gethostname():
             return ""
-        return f" ({', '.join(sorted(own))} is its own machine; name servers by an address that every agent reaches)"
+        return said_as(
+            " ({own} is its own machine; name servers by an address that every agent reaches)",
+            own=", ".join(sorted(own)),
+        )
 
     def _waiting(self) -> list[_Share]:
         return [share for share in self._shares.values() if share.records is None]
@@ -550,9 +555,14 @@ class _Drive:
         silent_s = {share.member.name: now_s - share.heard_s for share in waiting}
         for name, seconds in silent_s.items():
             if seconds > SILENT_S and len(silent_s) > 1 and min(silent_s.values()) > ALL_SILENT_S:
-                raise AllSilent(name, "no agent is heard: the link to the scheduler, or the scheduler, stands still")
+                raise AllSilent(
+                    name, said_as("no agent is heard: the link to the scheduler, or the scheduler, stands still")
+                )
             if seconds > SILENT_S:
-                why = f"not heard for {seconds:.1f} s: its machine, its process or the link to it stands still"
+                why = said_as(
+                    "not heard for {seconds:.1f} s: its machine, its process or the link to it stands still",
+                    seconds=seconds,
+                )
                 raise AgentLost(name, why)
         self.on_silent({name for name, seconds in silent_s.items() if seconds > MISSING_S})
 

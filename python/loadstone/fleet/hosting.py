@@ -27,6 +27,7 @@ from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.subject import LocalSubject, SubjectSettings
 from loadstone.errors import Interrupted, LoadstoneError, UserError
 from loadstone.fleet.seam import own_address
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.spec import subjects
 
@@ -216,7 +217,7 @@ def renew(run: str) -> None:
 def _part(run: str, part: str) -> _Part:
     of_run = _RUNS.get(run)
     if of_run is None or part not in of_run.parts:
-        raise UserError("it is not there any more: the member was started again, or its lease ran out")
+        raise UserError(said("it is not there any more: the member was started again, or its lease ran out"))
     return of_run.parts[part]
 
 
@@ -224,10 +225,12 @@ def _subject(given: Mapping[str, Any]) -> LocalSubject:
     settings, sent = SETTINGS.validate_python(given["settings"]), given["manifest"]
     place = Path(sent["path"]) if "path" in sent else subjects.FOLDER / sent["built_in"]
     if not place.exists():
-        raise UserError(f"{place} is not there; copy the application's folder to the same place")
+        raise UserError(said("{place} is not there; copy the application's folder to the same place", place=place))
     manifest, folder = read_manifest(place)
     if "path" in sent and sources_of(manifest, folder) != sent["sources"]:
-        raise UserError(f"{place} has other sources than here; copy the application's folder there again")
+        raise UserError(
+            said("{place} has other sources than here; copy the application's folder there again", place=place)
+        )
     return LocalSubject(manifest, folder, settings)
 
 

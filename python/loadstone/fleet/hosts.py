@@ -17,6 +17,7 @@ from loadstone.deploy.provider import Remark, Step
 from loadstone.errors import Interrupted, LoadstoneError, UserError
 from loadstone.fleet import hosting
 from loadstone.fleet.seam import AgentFailed, AgentLost, Cluster, Member
+from loadstone.language import said
 
 T = TypeVar("T")
 ANSWER_S = 20.0
@@ -53,12 +54,22 @@ class FleetHosts:
         if len(named) == 1:
             self._used[named[0].name] = named[0]
             return _Host(self._cluster, named[0], self._run, self._numbers)
-        known = ", ".join(sorted(member.name for member in named or monitors)) or "none"
+        known = ", ".join(sorted(member.name for member in named or monitors)) or said("none")
         if named:
-            raise UserError(f"host: {name}: several monitors of the fleet run there; write the name of one: {known}")
+            raise UserError(
+                said(
+                    "host: {name}: several monitors of the fleet run there; write the name of one: {known}",
+                    name=name,
+                    known=known,
+                )
+            )
         raise UserError(
-            f"host: {name}: no monitor of the fleet is called so, and none runs on a machine called so; there are: "
-            f"{known}; start it there: loadstone fleet agent SCHEDULER --role monitor --name {name}"
+            said(
+                "host: {name}: no monitor of the fleet is called so, and none runs on a machine called so; there are: "
+                "{known}; start it there: loadstone fleet agent SCHEDULER --role monitor --name {name}",
+                name=name,
+                known=known,
+            )
         )
 
     def _renew(self) -> None:
@@ -122,9 +133,15 @@ class _Part:
 
     def _answered(self, done: Mapping[str, Any]) -> Answer:
         if "interrupted" in done:
-            raise HostLost(f"host {self._member.name}: it did not hear of this command for {hosting.LEASE_S:g} s")
+            raise HostLost(
+                said(
+                    "host {name}: it did not hear of this command for {seconds:g} s",
+                    name=self._member.name,
+                    seconds=hosting.LEASE_S,
+                )
+            )
         if "failed" in done:
-            raise UserError(f"host {self._member.name}: {done['failed']}")
+            raise UserError(said("host {name}: {why}", name=self._member.name, why=done["failed"]))
         answer: Answer = done["answer"]
         return answer
 
@@ -132,11 +149,11 @@ class _Part:
         try:
             return self._cluster.call(self._member, function, *self._of, *args, timeout_s=ANSWER_S)
         except AgentLost as lost:
-            raise HostLost(f"host {self._member.name}: {lost.why}") from None
+            raise HostLost(said("host {name}: {why}", name=self._member.name, why=lost.why)) from None
         except AgentFailed as failed:
-            raise UserError(f"host {self._member.name}: {failed.why}") from None
+            raise UserError(said("host {name}: {why}", name=self._member.name, why=failed.why)) from None
 
 
-def _pass_on(said: Sequence[Sequence[Any]], progress: Callable[[str], None]) -> None:
-    for text, about, is_remark in said:
+def _pass_on(lines: Sequence[Sequence[Any]], progress: Callable[[str], None]) -> None:
+    for text, about, is_remark in lines:
         progress(Remark(text, about) if is_remark else Step(text, about))

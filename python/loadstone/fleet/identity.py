@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 import loadstone
 from loadstone.fleet.seam import Role
+from loadstone.language import said
 
 _BESIDE = ("clients", "subjects")
 """Links in a source tree, folders in a wheel; no part of an agent."""
@@ -64,8 +65,8 @@ def own_identity(role: Role | None) -> Identity:
 
 def differences(ours: Identity, theirs: Identity) -> list[str]:
     """In what two differ so that they must not measure together; a clause each, with both values."""
-    found = [
-        f"{name} {their} there, {our} here"
+    found: list[str] = [
+        said("{name} {their} there, {our} here", name=name, their=their, our=our)
         for name, our, their in (
             ("loadstone", ours.loadstone, theirs.loadstone),
             ("Python", _minor(ours.python), _minor(theirs.python)),
@@ -75,7 +76,7 @@ def differences(ours: Identity, theirs: Identity) -> list[str]:
         if our != their
     ]
     if ours.machine == theirs.machine and ours.engine != theirs.engine:
-        found.append(f"the engine {theirs.engine} there, {ours.engine} here")
+        found.append(said("the engine {engine} there, {own} here", engine=theirs.engine, own=ours.engine))
     return found
 
 
@@ -101,5 +102,5 @@ def _engine() -> str:
     """Found and not imported: only `drive/native.py` does that."""
     found = util.find_spec("loadstone._engine")
     if found is None or found.origin is None:
-        return f"missing for Python {_minor(sys.version.split()[0])}"
+        return said("missing for Python {version}", version=_minor(sys.version.split()[0]))
     return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()[:12]

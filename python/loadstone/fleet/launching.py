@@ -36,7 +36,7 @@ READY_S = 60.0
 """How long a part may take to log in, start and join."""
 LOOK_S = 0.2
 """How soon it is noticed that a command is to stop while parts start."""
-INTERRUPTED = "interrupted before anything was measured"
+INTERRUPTED = said("interrupted before anything was measured")
 END_S = 5.0
 """How long a part whose output ended may take to end itself."""
 PROGRAM_VARIABLE = "LOADSTONE_FLEET_PROGRAM"
@@ -86,7 +86,7 @@ class Launched:
             for line in lines:
                 answer = _object(line)
                 if "failed" in answer:
-                    raise DriveFailed(f"{self.what}: {plain(str(answer['failed']))}")
+                    raise DriveFailed(said("{what}: {why}", what=self.what, why=plain(str(answer["failed"]))))
                 if "ready" in answer:
                     return answer
         if self._ended_within(END_S if closed else 0.0):

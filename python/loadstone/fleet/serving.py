@@ -23,7 +23,7 @@ from loadstone.fleet.certificates import Credential
 from loadstone.fleet.dask_library import CONNECT_S, KEY, FleetScheduler, FleetWorker, bracketed
 from loadstone.fleet.identity import own_identity
 from loadstone.fleet.seam import Role
-from loadstone.language import said
+from loadstone.language import _, said
 
 CLAIM_S = 15.0
 """How long agents stay a command's that is not heard of any more."""
@@ -51,7 +51,7 @@ class _Holder:
         if token == self.released:
             return None
         if self.token not in ("", token) and now < self.until:
-            return f"in use by {self.who}; wait until that run is done, or use other agents"
+            return said("in use by {who}; wait until that run is done, or use other agents", who=self.who)
         self.token, self.who, self.until = token, who, now + CLAIM_S
         return None
 
@@ -182,20 +182,20 @@ def serve_member(
         ended = await _ended(watch_input=watch_input)
         told = False
         while not ended.is_set():
-            why = "the connection to the scheduler was lost"
+            why: str = said("the connection to the scheduler was lost")
             try:
                 async with _joined(scheduler, name, credential, identity, listen, contact) as worker:
                     told = False
                     ready(str(worker.address))
                     await _either(ended, worker.finished(), *([_silence()] if once else []))
             except (OSError, ValueError, RuntimeError) as error:
-                why = f"cannot join {scheduler}: {dask_library.reason(error)}"
+                why = said("cannot join {scheduler}: {why}", scheduler=scheduler, why=dask_library.reason(error))
             if ended.is_set():
                 return
             if once:
                 raise DriveFailed(said("agent {name}: {why}", name=name, why=why))
             if not told:
-                remark(f"agent {name}: {why}; it tries again until it is ended")
+                remark(_("agent {name}: {why}; it tries again until it is ended", name=name, why=why))
             told = True
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), 2.0)

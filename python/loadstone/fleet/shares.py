@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from pydantic import ValidationError
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.drive_plan import Closed, Plan, Share
 
 
@@ -43,8 +44,8 @@ def require_shareable(plans: Collection[Plan], agents: int, option: str) -> None
         try:
             Plan.model_validate({**plan.model_dump(), "share": {"number": 0, "of": agents}})
         except ValidationError as error:
-            problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-            raise UserError(f"{option}: {problem}") from None
+            problem = error.errors(include_url=False)[0].get("ctx", {}).get("error", error)
+            raise UserError(said("{option}: {problem}", option=option, problem=problem)) from None
 
 
 def _most_threads(plan: Plan) -> int:

@@ -28,6 +28,7 @@ from loadstone.goals.goal import (
 from loadstone.goals.group_block import measure_block
 from loadstone.goals.passes import Passes
 from loadstone.judge.compare.sides import names_shown
+from loadstone.language import _
 from loadstone.plan.group import Group
 from loadstone.plan.looks import keeps_last, looks_left
 from loadstone.plan.rounds import APPLICATION_SLICE_S, Rounds
@@ -201,7 +202,13 @@ class Comparison(Goal):
             self._tell_decided(told, history)
             if given_up is not None:
                 name = passes.group.name
-                told.detail(f"block {given_up} of {name} is measured again: it was interrupted for too long")
+                told.detail(
+                    _(
+                        "block {block} of {name} is measured again: it was interrupted for too long",
+                        block=given_up,
+                        name=name,
+                    )
+                )
 
         return tell
 

@@ -22,6 +22,7 @@ from loadstone.goals.goal import (
     TimeLeft,
     Turn,
 )
+from loadstone.language import _
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.drive_plan import Plan
@@ -71,7 +72,15 @@ class DeclaredGoal(Goal, Generic[S]):
         if not time.fits(expected_measure_s(trial.plan) + expected_overhead_s(trial.plan), [trial]):
             return Done() if look is not None else Judged(time.look(self.planned.name, len(trials), "out of budget"))
         label = label_of(self._asked.experiment, trial.condition)
-        return Measure((Shown(Block.alone(trial), label, f"{self.planned.name}: trial {len(trials) + 1}"),))
+        return Measure(
+            (
+                Shown(
+                    Block.alone(trial),
+                    label,
+                    _("{name}: trial {number}", name=self.planned.name, number=len(trials) + 1),
+                ),
+            )
+        )
 
     def trial(self, template: PlannedTrial, number: int, plan: Plan) -> PlannedTrial:
         """A trial of the template's condition under this plan: the one of this number, from 1, with its own seed."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from loadstone.goals.goal import Asked, Done, Goal, History, Measure, Shown, Step, TimeLeft, Turn
 from loadstone.judge.full_speed import capacity_of
+from loadstone.language import _, marked, translated
 from loadstone.plan.at_rate import alike, rounds_at_rate, times_at_rate, with_rate
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
@@ -13,7 +14,7 @@ from loadstone.plan.rounds import TRIAL_OVERHEAD_S, Rounds
 from loadstone.plan.run_plan import PlannedTrial, expected_overhead_s
 from loadstone.plan.trial_plans import in_slices, with_fixed_length
 
-PLACE = "at a fixed rate"
+PLACE = marked("at a fixed rate")
 WHOLE_S, WARM_UP_S = 2.0, 0.5
 """Of a row that is measured in one stretch, at least; its warm-up is that of its own load, but no longer than this."""
 FIRST_OPENING_S = 0.2
@@ -69,7 +70,7 @@ class FixedRate(Goal):
         if following is None:
             return Done()
         self._measured = (following, now_s)
-        return Measure((self._shown(following),), whole=PLACE)
+        return Measure((self._shown(following),), whole=translated(PLACE))
 
     def first_s(self, history: History) -> Sequence[float]:  # noqa: ARG002
         """Its share of the budget."""
@@ -79,9 +80,9 @@ class FixedRate(Goal):
         block, first = rows.block(self._asked.run_plan.seed), rows.trials[0]
         labels = tuple(label_of(self._asked.experiment, trial.condition) for trial in rows.trials)
         if rows.rounds is None:
-            return Shown(block, labels[0], PLACE)
+            return Shown(block, labels[0], translated(PLACE))
         name = f"{first.group} b{first.block:02d}"
-        return Shown(block, f"{len(labels)} conditions", PLACE, name=name, labels=labels)
+        return Shown(block, _("{n} conditions", n=len(labels)), translated(PLACE), name=name, labels=labels)
 
     def _rows(self, history: History, room_s: float) -> list[Rows]:
         """Rows not measured yet whose rates are known, as many as `room_s` allow, the shortest measurements first."""
@@ -94,7 +95,7 @@ class FixedRate(Goal):
         openings_s = [self._overhead_s(trial) for trial, _ in known]
         times = times_at_rate([rate for _, rate in known], openings_s, room_s, self._planned.most_s)
         by_block: dict[int, list[Row]] = {}
-        for (trial, _), time_s in zip(known, times, strict=True):
+        for (trial, _rate), time_s in zip(known, times, strict=True):
             if time_s > 0:
                 by_block.setdefault(trial.block, []).append((trial, time_s))
         found: list[Rows] = []
@@ -110,7 +111,7 @@ class FixedRate(Goal):
 
     def _in_rounds(self, rows: Sequence[Row]) -> Iterator[Rows]:
         """Rows that can be up together, those with about as much time in rounds of their own."""
-        for places in alike([time_s for _, time_s in rows]):
+        for places in alike([time_s for _row, time_s in rows]):
             rounds = rounds_at_rate(max(rows[place][1] for place in places))
             trials = [rows[place][0] for place in places]
             each_s = rounds.interval_of_a_slice_s

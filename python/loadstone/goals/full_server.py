@@ -20,6 +20,7 @@ from loadstone.judge.full_server import (
 )
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import Piece
+from loadstone.language import _
 from loadstone.message import Message, message
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
@@ -180,8 +181,8 @@ class MoreUsers(Goal):
         labels = tuple(label_of(self._asked.experiment, one.condition) for one in planned)
         return Shown(
             Block.shuffled(planned, ROUNDS, seed),
-            f"{len(planned)} conditions",
-            f"{FULL_SERVERS}: more users",
+            _("{n} conditions", n=len(planned)),
+            _("{name}: more users", name=FULL_SERVERS),
             name=f"{FULL_SERVERS} {planned[0].name}",
             labels=labels,
         )

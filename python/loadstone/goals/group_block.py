@@ -6,6 +6,7 @@ from dataclasses import replace
 from loadstone.figures import slice_text
 from loadstone.goals.goal import Asked, Measure, Shown
 from loadstone.goals.passes import Passes
+from loadstone.language import _
 from loadstone.plan.at_rate import with_rate
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import round_orders
@@ -33,9 +34,10 @@ def measure_block(asked: Asked, passes: Passes, block: int, *, target: int, shor
         place = _place_of_rounds(group, rounds, block)
         blocks: tuple[Shown, ...] = (_in_rounds(asked, passes, rounds, block, place),)
     else:
-        place = (
-            f"{group.name}: warm-up block" if block == WARM_BLOCK else f"{group.name}: block {block}, look at {target}"
-        )
+        if block == WARM_BLOCK:
+            place = _("{name}: warm-up block", name=group.name)
+        else:
+            place = _("{name}: block {block}, look at {target}", name=group.name, block=block, target=target)
         pending = at_equal_rate(group, passes.pending(block), passes.upto(WARM_BLOCK))
         blocks = tuple(
             Shown(Block.alone(trial), label_of(asked.experiment, trial.condition), place) for trial in pending
@@ -65,14 +67,16 @@ def _in_rounds(asked: Asked, passes: Passes, rounds: Rounds, block: int, place: 
 
 
 def _round_of(name: str, rounds: int) -> Callable[[int, int], str]:
-    return lambda number, _: f"{name}: round {number} of {rounds}"
+    return lambda number, _users: _("{name}: round {number} of {rounds}", name=name, number=number, rounds=rounds)
 
 
 def _place_of_rounds(group: Group, rounds: Rounds, block: int) -> str:
-    slices = f", slices of {slice_text(rounds.slice_s)}" if group.stage else ""
     if block == WARM_BLOCK:
-        return f"{group.name}: warm-up rounds{slices}"
-    return f"{group.name}: rounds {rounds.upto(block - 1) + 1} to {rounds.upto(block)}{slices}"
+        place = _("{name}: warm-up rounds", name=group.name)
+    else:
+        first, last = rounds.upto(block - 1) + 1, rounds.upto(block)
+        place = _("{name}: rounds {first} to {last}", name=group.name, first=first, last=last)
+    return _("{place}, slices of {length}", place=place, length=slice_text(rounds.slice_s)) if group.stage else place
 
 
 def at_equal_rate(

@@ -14,6 +14,7 @@ from loadstone.goals.full_server import MoreUsers
 from loadstone.goals.goal import Asked, Goal
 from loadstone.goals.saturate import Saturate
 from loadstone.goals.table import Table
+from loadstone.language import said
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
@@ -39,9 +40,13 @@ def check_goals(experiment: Experiment) -> None:
     for index, goal in enumerate(experiment.goals):
         kind = KINDS.get(goal.kind)
         if kind is None:
-            known = listed(KINDS) or "none"
-            problem = f"'{goal.kind}' is not known; {nearest(goal.kind, KINDS)}known kinds: {known}"
-            raise experiment.source.error(("goals", index, "kind"), problem)
+            unknown = said(
+                "'{kind}' is not known; {hint}known kinds: {known}",
+                kind=goal.kind,
+                hint=nearest(goal.kind, KINDS),
+                known=listed(KINDS) or said("none"),
+            )
+            raise experiment.source.error(("goals", index, "kind"), unknown)
         try:
             kind.settings_type.model_validate(goal.settings)
         except ValidationError as error:

@@ -38,6 +38,7 @@ from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.closed_saturation import closed_answer
 from loadstone.judge.statistics.saturation_open import BLOCK_STEPS, BLOCKS, LOCATE_STEPS
 from loadstone.judge.statistics.saturation_range import SWEEPS_MIN
+from loadstone.language import _
 from loadstone.message import message
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
@@ -280,19 +281,21 @@ def _measure_ramp(template: PlannedTrial, ramp: Ramp, label: str, run_seed: int)
     step, plan = SaturationStep(phase="ramp", users=ramp.users), with_ramp(template.plan, ramp)
     seed = derived_seed(run_seed, template.name, "ramp")
     trial = step_trial(template, plan, step, name=f"{template.name}-ramp", block=1, order=1, seed=seed)
-    place = f"classical ramp: 1 to {ramp.users:,} users over {ramp.seconds:.0f} s"
+    place = _("classical ramp: 1 to {users:,} users over {seconds:.0f} s", users=ramp.users, seconds=ramp.seconds)
     return Measure((Shown(Block.alone(trial), label, place),))
 
 
 def _no_time_for_ramps(told: Told) -> None:
-    told.detail("no time is left for the classical ramp")
+    told.detail(_("no time is left for the classical ramp"))
 
 
 def _of_sweeps(step: SweepStep, settings: SaturationSettings) -> str:
     """How many sweeps there will be."""
     if step.first > settings.sweeps:
-        return f"of at most {settings.sweeps_max}"
-    return f"of {'at least ' if settings.sweeps_max > settings.sweeps else ''}{settings.sweeps}"
+        return _("of at most {sweeps}", sweeps=settings.sweeps_max)
+    if settings.sweeps_max > settings.sweeps:
+        return _("of at least {sweeps}", sweeps=settings.sweeps)
+    return _("of {sweeps}", sweeps=settings.sweeps)
 
 
 def _search_s(template: PlannedTrial, step: SearchStep) -> float:

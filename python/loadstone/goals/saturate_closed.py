@@ -13,6 +13,7 @@ from loadstone.judge.closed_saturation import measured_again, search_probes, swe
 from loadstone.judge.statistics.saturation import closed_saturation
 from loadstone.judge.statistics.saturation_model import Estimate, Probe, Saturation
 from loadstone.judge.statistics.saturation_range import RangeSearch, search_range, sweep_orders
+from loadstone.language import _, several
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.drive_plan import Plan
@@ -207,7 +208,7 @@ def measure_search(template: PlannedTrial, step: SearchStep, label: str, run_see
         order=1,
         seed=derived_seed(run_seed, template.name, "search", step.users),
     )
-    place = f"search for the range: {_users_text(step.users)}"
+    place = _("search for the range: {users}", users=_users_text(step.users))
     return Measure(
         (Shown(Block.alone(trial), label, place),),
         then=lambda told, records: told.searched(step.users, records[0].goodput_per_s),
@@ -231,13 +232,21 @@ def measure_sweeps(
         levels.append(_level(template, step, run_seed, place, users, level))
     block = Block.shuffled(levels, rounds, derived_seed(run_seed, template.name, "rounds", step.first))
     last = step.first + plan.sweeps_a_block - 1
-    where = f"{f'sweeps {step.first} to {last}' if last > step.first else f'sweep {step.first}'} {of}"
+    where = _("sweep {first} {of}", first=step.first, of=of)
+    if last > step.first:
+        where = _("sweeps {first} to {last} {of}", first=step.first, last=last, of=of)
     shown = Shown(
         block,
         label,
         where,
         name=template.name,
-        in_round=lambda number, users: f"{where}, round {number} of {len(block.orders)}, {_users_text(users)}",
+        in_round=lambda number, users: _(
+            "{where}, round {number} of {rounds}, {users}",
+            where=where,
+            number=number,
+            rounds=len(block.orders),
+            users=_users_text(users),
+        ),
     )
     return Measure((shown,), whole=where)
 
@@ -256,7 +265,14 @@ def _whole_sweep(
             continue
         level = in_one_stretch(with_users(template.plan, users), step.plan.trial_s, application=bool(template.subjects))
         trial = _level(template, step, run_seed, place, users, level)
-        where = f"sweep {step.first} {of}, level {place} of {len(order)}: {_users_text(users)}"
+        where = _(
+            "sweep {first} {of}, level {place} of {levels}: {users}",
+            first=step.first,
+            of=of,
+            place=place,
+            levels=len(order),
+            users=_users_text(users),
+        )
         yield Shown(Block.alone(trial), label, where)
 
 
@@ -280,4 +296,4 @@ def _level(template: PlannedTrial, step: SweepStep, run_seed: int, place: int, u
 
 def _users_text(users: int) -> str:
     """`1 user`, `1,024 users`."""
-    return f"{users:,} {'user' if users == 1 else 'users'}"
+    return several(users, "{n:,} user", "{n:,} users")

@@ -21,7 +21,7 @@ from loadstone.judge.statistics.saturation_open import (
     locate,
     trial_length_s,
 )
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.block import Block
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.run_plan import PlannedTrial
@@ -121,10 +121,18 @@ def measure_rate(
         order=step.number,
         seed=derived_seed(run_seed, template.name, where, step.number),
     )
-    return Measure((Shown(Block.alone(trial), label, f"{_place(step)}: {rate_per_s:,.0f} a second"),))
+    return Measure(
+        (Shown(Block.alone(trial), label, _("{place}: {rate:,.0f} a second", place=_place(step), rate=rate_per_s)),)
+    )
 
 
 def _place(step: RateTrial) -> str:
     if step.phase == "locate":
-        return f"locating the rate, step {step.number} of {LOCATE_STEPS}"
-    return f"bisection {step.block} of {BLOCKS}, step {step.number} of {BLOCK_STEPS}"
+        return _("locating the rate, step {number} of {steps}", number=step.number, steps=LOCATE_STEPS)
+    return _(
+        "bisection {block} of {blocks}, step {number} of {steps}",
+        block=step.block,
+        blocks=BLOCKS,
+        number=step.number,
+        steps=BLOCK_STEPS,
+    )

@@ -24,6 +24,7 @@ from loadstone.goals.goal import (
 )
 from loadstone.goals.group_block import measure_block
 from loadstone.goals.passes import Passes, ended_unix_s
+from loadstone.language import _
 from loadstone.plan.block import Block
 from loadstone.plan.group import Group
 from loadstone.plan.labels import label_of
@@ -229,7 +230,7 @@ class Table(Goal):
                 Shown(
                     Block.alone(one),
                     label_of(self._asked.experiment, one.condition),
-                    f"trial {table.number(one)} of {table.planned}",
+                    _("trial {number} of {planned}", number=table.number(one), planned=table.planned),
                 )
                 for one in planned
             )

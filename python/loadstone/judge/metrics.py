@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import Quantiles
@@ -39,7 +40,9 @@ def figure(row: HasFigures, metric: str) -> float | None:
     kind, _, quantile = metric.partition(".")
     if kind not in LATENCIES or quantile not in QUANTILES:
         known = ", ".join([*RATES, *(f"{name}.p99" for name in LATENCIES)])
-        raise UserError(f"metric '{metric}': there is no such metric; use one of {known}")
+        raise UserError(
+            said("metric '{metric}': there is no such metric; use one of {known}", metric=metric, known=known)
+        )
     latency = getattr(row, kind)
     return None if latency is None else getattr(latency, quantile)
 

@@ -7,6 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from loadstone.drive.outcome import AgentInterval, AgentState
+from loadstone.language import _, in_language
 from loadstone.report import format as fmt
 
 EACH_MAX = 4
@@ -54,7 +55,8 @@ class AgentsNow:
             lines = [self._all(there)] if there else []
             lines += [Text(f"{_name(name)}  {self._trouble(name)}", style="red") for name in troubled[:TROUBLED_MAX]]
             if len(troubled) > TROUBLED_MAX:
-                lines.append(Text(f"and {len(troubled) - TROUBLED_MAX} more agents are lost or silent", style="red"))
+                more = _("and {n} more agents are lost or silent", n=len(troubled) - TROUBLED_MAX)
+                lines.append(Text(more, style="red"))
         for line in lines:
             line.truncate(width, overflow="ellipsis")
         return lines
@@ -73,8 +75,8 @@ class AgentsNow:
 
     def _trouble(self, name: str) -> str:
         one = self._states[name]
-        lost = f"lost: {fmt.plain(one.why)}" if one.why else "lost"
-        return {"ready": "", "silent": "not heard", "lost": lost}[one.state]
+        lost = _("lost: {why}", why=fmt.plain(in_language(one.why))) if one.why else _("lost")
+        return {"ready": "", "silent": _("not heard"), "lost": lost}[one.state]
 
     def _line(self, name: str, there: Mapping[str, AgentInterval]) -> Text:
         trouble, one = self._trouble(name), there.get(name)
@@ -83,8 +85,8 @@ class AgentsNow:
         whole = sum(each.ok for each in there.values())
         share = f"{100 * one.ok / whole:3.0f} %" if whole else "  — %"
         figures = f"{fmt.rate(one.ok / one.duration_s):>9} TPS  {share}  P99 {fmt.duration(one.p99_ns or None):>7}"
-        late = f"  {one.late_s:.1f} s behind" if one.late_s is not None and one.late_s > LATE_S else ""
-        errors = f"  {fmt.count(one.errors)} errors" if one.errors else ""
+        late = _("  {seconds:.1f} s behind", seconds=one.late_s) if (one.late_s or 0.0) > LATE_S else ""
+        errors = _("  {n} errors", n=fmt.count(one.errors)) if one.errors else ""
         line = f"{_name(name)}  {figures}  CPU {100 * one.cpu_s / one.duration_s:.0f} %{late}{errors}"
         return Text(line, style="yellow" if late or errors else "dim")
 
@@ -93,15 +95,23 @@ class AgentsNow:
         least, most = min(rates, key=rates.__getitem__), max(rates, key=rates.__getitem__)
         cpus = [one.cpu_s / one.duration_s for one in there.values()]
         late = max(there.values(), key=lambda one: one.late_s or 0.0)
-        behind = f", {_name(late.name, 0)} {late.late_s:.1f} s behind" if (late.late_s or 0.0) > LATE_S else ""
-        return Text(
-            f"{len(there)} agents: {fmt.rate(rates[least])} ({_name(least, 0)}) to {fmt.rate(rates[most])} "
-            f"({_name(most, 0)}) TPS, CPU {100 * min(cpus):.0f} to {100 * max(cpus):.0f} %{behind}",
-            style="yellow" if behind else "dim",
+        line = _(
+            "{n} agents: {low} ({lowest}) to {high} ({highest}) TPS, CPU {least:.0f} to {most:.0f} %",
+            n=len(there),
+            low=fmt.rate(rates[least]),
+            lowest=_name(least, 0),
+            high=fmt.rate(rates[most]),
+            highest=_name(most, 0),
+            least=100 * min(cpus),
+            most=100 * max(cpus),
         )
+        if (late.late_s or 0.0) <= LATE_S:
+            return Text(line, style="dim")
+        behind = _("{line}, {name} {seconds:.1f} s behind", line=line, name=_name(late.name, 0), seconds=late.late_s)
+        return Text(behind, style="yellow")
 
     def _told(self, state: AgentState, one: AgentInterval | None, whole: int) -> dict[str, Any]:
-        told: dict[str, Any] = {"state": state.state, **({"why": state.why} if state.why else {})}
+        told: dict[str, Any] = {"state": state.state, **({"why": in_language(state.why)} if state.why else {})}
         if one is not None:
             told |= {
                 "tps": round(one.ok / one.duration_s, 2),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from loadstone import registry
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.design.conditions import Only, has_levels
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.design.parts import Parts, planned_trial
@@ -75,20 +76,29 @@ def _check(experiment: Experiment, at: FieldPath, crash: Crash, parts: Parts) ->
     """The server must be there, and what an operation stores must be found: key by key, or by counting."""
 
     def error(key: str, problem: str, remedy: str) -> UserError:
-        text = f"{problem} for {condition_text(parts.one.condition)}; {remedy}"
-        return experiment.source.error((*at, key), text)
+        return experiment.source.error(
+            (*at, key),
+            said(
+                "{problem} for {condition}; {remedy}",
+                problem=problem,
+                condition=condition_text(parts.one.condition),
+                remedy=remedy,
+            ),
+        )
 
     distribution = parts.plan.keys.distribution
     if crash.server not in parts.deployment.servers:
-        raise error("server", f"'{crash.server}' is not there", "vary something else")
+        raise error("server", said("'{server}' is not there", server=crash.server), said("vary something else"))
     looked_up = _look_up(crash, parts)
     if distribution != "exactly_once" and not looked_up:
-        remedy = "set workload.keys.distribution to exactly_once, or let each operation write {document} to {key}"
-        raise error("vary", f"keys are '{distribution}'", remedy)
+        remedy = said(
+            "set workload.keys.distribution to exactly_once, or let each operation write {{document}} to {{key}}"
+        )
+        raise error("vary", said("keys are '{distribution}'", distribution=distribution), remedy)
     if crash.count is None and not looked_up:
-        raise error("vary", "keys cannot be looked up", "add `count`, which counts them")
+        raise error("vary", said("keys cannot be looked up"), said("add `count`, which counts them"))
     if parts.load is not None:
-        raise error("vary", "workload.load stores the same keys before", "narrow its `when`")
+        raise error("vary", said("workload.load stores the same keys before"), said("narrow its `when`"))
 
 
 def _look_up(crash: Crash, parts: Parts) -> tuple[str, ...]:

@@ -87,7 +87,9 @@ class DeploymentPlanner:
         """Written rows times the scale."""
         rows = self._filled(self._experiment.data[name].rows, condition)
         if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= ROWS_MAX:
-            problem = f"'{rows}' is not a number of rows; write a whole number of at least 1, without a unit"
+            problem = said(
+                "'{rows}' is not a number of rows; write a whole number of at least 1, without a unit", rows=rows
+            )
             raise self._experiment.source.error(("data", name, "rows"), problem)
         return self._mode.scaled(rows)
 
@@ -98,7 +100,11 @@ class DeploymentPlanner:
                 if into.server not in servers or not fits(condition, into.when):
                     continue
                 if into.server in places:
-                    problem = f"is written to {into.server} twice for {condition_text(condition)}; narrow one `when`"
+                    problem = said(
+                        "is written to {server} twice for {condition}; narrow one `when`",
+                        server=into.server,
+                        condition=condition_text(condition),
+                    )
                     raise self._experiment.source.error(("data", name, "into", index), problem)
                 places.add(into.server)
                 yield self._required_data(name, data, into, condition)
@@ -128,15 +134,18 @@ class DeploymentPlanner:
                 continue
             at: FieldPath = ("workload", "stored", index)
             if stored.server not in servers:
-                raise self._error((*at, "server"), f"'{stored.server}' is not there", condition)
+                raise self._error((*at, "server"), said("'{server}' is not there", server=stored.server), condition)
             if stored.operation in counted:
-                raise self._error((*at, "operation"), f"'{stored.operation}' is counted twice", condition)
+                raise self._error(
+                    (*at, "operation"), said("'{operation}' is counted twice", operation=stored.operation), condition
+                )
             counted.add(stored.operation)
             count = str(self._filled(stored.count, condition))
             yield StoredCount(operation=stored.operation, server=stored.server, count=count)
 
     def _error(self, path: FieldPath, problem: str, condition: Condition) -> UserError:
-        return self._experiment.source.error(path, f"{problem} for {condition_text(condition)}; narrow a `when`")
+        told = said("{problem} for {condition}; narrow a `when`", problem=problem, condition=condition_text(condition))
+        return self._experiment.source.error(path, told)
 
     def _driver(self, condition: Condition) -> str:
         """What makes the load. It must be there."""
@@ -163,22 +172,37 @@ class DeploymentPlanner:
             )
         parts = [*subjects, *servers]
         if written and written not in parts:
-            known = ", ".join(parts) or "nothing"
-            problem = f"'{written}' is not there for {condition_text(condition)}; there is: {known}"
+            known = ", ".join(parts) or said("nothing")
+            problem = said(
+                "'{written}' is not there for {condition}; there is: {known}",
+                written=written,
+                condition=condition_text(condition),
+                known=known,
+            )
             raise self._experiment.source.error(path, problem)
         if not written and len(subjects) > 1:
-            problem = f"{condition_text(condition)} has several subjects; name the one that gets the load"
+            problem = said(
+                "{condition} has several subjects; name the one that gets the load", condition=condition_text(condition)
+            )
             raise self._experiment.source.error(path, problem)
         if not parts:
-            problem = f"there is neither a server nor a subject for {condition_text(condition)}; widen a `when`"
+            problem = said(
+                "there is neither a server nor a subject for {condition}; widen a `when`",
+                condition=condition_text(condition),
+            )
             raise self._experiment.source.error(("servers",), problem)
         requested = [written] if written else [] if subjects else list(servers)
         for name in (name for name in requested if name in servers):
             software = registry.software_of(servers[name])
             if software.takes_load:
                 continue
-            problem = f"'{name}' is {software.one} and takes no load itself ({condition_text(condition)})"
-            raise self._experiment.source.error(path, said("{problem}; name another", problem=problem))
+            problem = said(
+                "'{name}' is {software} and takes no load itself ({condition}); name another",
+                name=name,
+                software=software.one,
+                condition=condition_text(condition),
+            )
+            raise self._experiment.source.error(path, problem)
         return written or None
 
 
@@ -213,14 +237,18 @@ def _host(experiment: Experiment, at: FieldPath, value: Any) -> str | None:
     if value in (None, "", THIS_MACHINE):
         return None
     if not isinstance(value, str) or not HOST_NAME.fullmatch(value):
-        problem = f"'{value}' is not the name of a host; write that of a monitor of the fleet"
+        problem = said("'{value}' is not the name of a host; write that of a monitor of the fleet", value=value)
         raise experiment.source.error((*at, "host"), problem)
     return value
 
 
 def _replicas(experiment: Experiment, at: FieldPath, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= REPLICAS_MAX:
-        problem = f"'{value}' is not a number of replicas; write a whole number from 1 to {REPLICAS_MAX}"
+        problem = said(
+            "'{value}' is not a number of replicas; write a whole number from 1 to {most}",
+            value=value,
+            most=REPLICAS_MAX,
+        )
         raise experiment.source.error((*at, "replicas"), problem)
     return value
 
@@ -269,7 +297,7 @@ def _environment(experiment: Experiment, at: FieldPath, values: Mapping[str, Any
 def _urls(experiment: Experiment, at: FieldPath, text: str) -> tuple[str, ...]:
     urls = split_urls(text)
     if not urls or not all(url.startswith(("http://", "https://")) for url in urls):
-        problem = "the URL of a subject begins with http:// or https://; separate several by commas"
+        problem = said("the URL of a subject begins with http:// or https://; separate several by commas")
         raise experiment.source.error((*at, "url"), problem)
     return urls
 

@@ -322,12 +322,12 @@ class Plan(PlanPart):
 
     def _wrong_in_share(self) -> str | None:
         if self.start_at_unix_ns is not None and self.start_at_monotonic_ns is not None:
-            return "start_at_monotonic_ns stands beside start_at_unix_ns; leave one of them out"
+            return said("start_at_monotonic_ns stands beside start_at_unix_ns; leave one of them out")
         if self.share is None or self.share.of == 1:
             return None
         for field, is_there in (("receivers", self.receivers is not None), ("acknowledged", self.acknowledged)):
             if is_there:
-                return f"{field} cannot be shared by several agents; use one agent"
+                return said("{field} cannot be shared by several agents; use one agent", field=field)
         return None
 
     def _wrong_in_keys(self) -> str | None:
@@ -336,68 +336,109 @@ class Plan(PlanPart):
             keys = keys_of_one(operation)
             if keys <= 1:
                 continue
-            named = f"operation '{operation.name}' names {keys} different keys"
             if keys > KEYS_OF_ONE_MAX:
-                return f"{named}; use at most {KEYS_OF_ONE_MAX}"
+                return said(
+                    "operation '{operation}' names {keys} different keys; use at most {keys_of_one_max}",
+                    operation=operation.name,
+                    keys=keys,
+                    keys_of_one_max=KEYS_OF_ONE_MAX,
+                )
             if operation.writes != "nothing":
-                return f"{named}, and what is written is followed by {{key}} alone; set writes to nothing"
+                return said(
+                    "operation '{operation}' names {keys} different keys, and what is written is followed by "
+                    "{{key}} alone; set writes to nothing",
+                    operation=operation.name,
+                    keys=keys,
+                )
             if self.keys.distribution == "exactly_once":
-                return f"{named}, and keys are exactly_once; use another distribution"
+                return said(
+                    "operation '{operation}' names {keys} different keys, and keys are exactly_once; use another "
+                    "distribution",
+                    operation=operation.name,
+                    keys=keys,
+                )
             if self.keys.count < keys:
-                return f"{named}, and keys.count is {self.keys.count}; set it to at least {keys}"
+                return said(
+                    "operation '{operation}' names {keys} different keys, and keys.count is {count}; set it to at "
+                    "least {keys}",
+                    operation=operation.name,
+                    keys=keys,
+                    count=self.keys.count,
+                )
         return None
 
     def _wrong_in_recording(self) -> str | None:
         is_recorded = isinstance(self.model, Open) and self.model.arrivals == "recorded"
         if self.recording is None:
-            return "arrivals that are recorded need a recording; name its path" if is_recorded else None
+            without = said("arrivals that are recorded need a recording; name its path")
+            return without if is_recorded else None
         if isinstance(self.model, Open) and not is_recorded:
-            return f"arrivals {self.model.arrivals}: a recording has its own; set them to recorded"
+            return said(
+                "arrivals {arrivals}: a recording has its own; set them to recorded", arrivals=self.model.arrivals
+            )
         if not PROTOCOLS[self.protocol].recordings:
-            return f"protocol {self.protocol} sends no recordings; leave the recording out"
+            return said("protocol {protocol} sends no recordings; leave the recording out", protocol=self.protocol)
         of_a_cluster = any(endpoint.slots for endpoint in self.endpoints)
         if len(self.endpoints) > 1 and not of_a_cluster:
-            return "a recording goes to one server, or to a cluster; name one"
+            return said("a recording goes to one server, or to a cluster; name one")
         for operation in self.operations:
             names = [len(command.args) for command in operation.commands] == [1]
             if not names or operation.writes != "nothing" or operation.read_back is not None:
-                return f"operation '{operation.name}': of a recording it is the name of one command, without arguments"
+                return said(
+                    "operation '{operation}': of a recording it is the name of one command, without arguments",
+                    operation=operation.name,
+                )
         return None
 
     def _wrong_in_receivers(self) -> str | None:
         if self.receivers is None:
             sending = [one.name for one in self.operations if uses_message(commands_of(one))]
-            return f"operation '{sending[0]}': {{message}} needs receivers that read it" if sending else None
+            if not sending:
+                return None
+            return said("operation '{sending}': {{message}} needs receivers that read it", sending=sending[0])
         if not PROTOCOLS[self.protocol].receivers:
-            return f"protocol {self.protocol} has no receivers; leave them out"
+            return said("protocol {protocol} has no receivers; leave them out", protocol=self.protocol)
         if self.receivers.connections % self.keys.count:
-            problem = f"receivers.connections {self.receivers.connections} must be a multiple of keys.count"
-            return f"{problem} ({self.keys.count}), so that each channel or stream has as many"
+            return said(
+                "receivers.connections {connections} must be a multiple of keys.count ({count}), so that each "
+                "channel or stream has as many",
+                connections=self.receivers.connections,
+                count=self.keys.count,
+            )
         if len(self.endpoints) > 1 or self.endpoints[0].slots:
-            return "receivers are of one server, and not of a cluster; name one"
+            return said("receivers are of one server, and not of a cluster; name one")
         if self.recording is not None:
-            return "receivers read {message}, which no recording has; leave one of them out"
+            return said("receivers read {{message}}, which no recording has; leave one of them out")
         if self.documents.payload_bytes < MESSAGE_LEAST_BYTES:
-            return f"payload_bytes {self.documents.payload_bytes}: a message has at least {MESSAGE_LEAST_BYTES} bytes"
+            return said(
+                "payload_bytes {payload_bytes}: a message has at least {message_least_bytes} bytes",
+                payload_bytes=self.documents.payload_bytes,
+                message_least_bytes=MESSAGE_LEAST_BYTES,
+            )
         for operation in self.operations:
             wrong = wrong_in_operation(self.receivers, operation.commands)
             if wrong is not None or operation.read_back is not None:
-                return f"operation '{operation.name}': {wrong or 'what is received is not read back; leave it out'}"
+                wrong = wrong or said("what is received is not read back; leave it out")
+                return said("operation '{operation}': {wrong}", operation=operation.name, wrong=wrong)
         return None
 
     def _wrong_in_requests(self) -> str | None:
         if self.acknowledged:
-            return "acknowledged needs the protocol of Redis; set it to false"
+            return said("acknowledged needs the protocol of Redis; set it to false")
         if self.pipeline_depth != 1 and not PROTOCOLS[self.protocol].pipelining:
-            return f"pipeline_depth {self.pipeline_depth} must be 1 with protocol {self.protocol}"
+            return said(
+                "pipeline_depth {pipeline_depth} must be 1 with protocol {protocol}",
+                pipeline_depth=self.pipeline_depth,
+                protocol=self.protocol,
+            )
         if any(endpoint.slots for endpoint in self.endpoints):
-            return "only a Redis Cluster has slots; leave them out"
+            return said("only a Redis Cluster has slots; leave them out")
         if not all(endpoint.in_service for endpoint in self.endpoints):
-            return "only a Redis has Sentinels; leave them out"
+            return said("only a Redis has Sentinels; leave them out")
         if any(endpoint.replica_of is not None or endpoint.writes_only for endpoint in self.endpoints):
-            return "only a Redis has replicas to read from; leave replica_of and writes_only out"
+            return said("only a Redis has replicas to read from; leave replica_of and writes_only out")
         if any(endpoint.database for endpoint in self.endpoints):
-            return "an HTTP endpoint has no database; leave it out"
+            return said("an HTTP endpoint has no database; leave it out")
         for operation in self.operations:
             if (
                 operation.commands
@@ -405,37 +446,55 @@ class Plan(PlanPart):
                 or operation.writes != "nothing"
                 or operation.reads_only
             ):
-                problem = f"operation '{operation.name}' has parts of Redis"
-                return f"{problem}; with protocol {self.protocol} it has only requests"
+                return said(
+                    "operation '{operation}' has parts of Redis; with protocol {protocol} it has only requests",
+                    operation=operation.name,
+                    protocol=self.protocol,
+                )
             if not operation.requests:
-                return f"operation '{operation.name}' has no requests; name at least one"
+                return said("operation '{operation}' has no requests; name at least one", operation=operation.name)
         return None
 
     def _wrong_in_commands(self) -> str | None:
         if any(endpoint.base_path or endpoint.secret_headers for endpoint in self.endpoints):
-            return f"base_path and secret_headers need protocol {_FOR_REQUESTS}; leave them out"
+            return said(
+                "base_path and secret_headers need protocol {for_requests}; leave them out", for_requests=_FOR_REQUESTS
+            )
         protocol = PROTOCOLS[self.protocol]
         if self.data is not None and not protocol.data_file:
-            return f"a data file needs protocol {' or '.join(with_data())}; leave it out"
+            return said("a data file needs protocol {with_data}; leave it out", with_data=" or ".join(with_data()))
         if not protocol.slots and any(endpoint.slots for endpoint in self.endpoints):
-            return f"only a Redis Cluster has slots; leave them out with protocol {self.protocol}"
+            return said(
+                "only a Redis Cluster has slots; leave them out with protocol {protocol}", protocol=self.protocol
+            )
         wrong = wrong_in_sentinels(self.endpoints, of_redis=protocol.slots)
         wrong = wrong or wrong_in_replicas(self.endpoints, of_redis=protocol.slots and self.recording is None)
         if wrong is not None:
             return wrong
         if not protocol.databases and any(endpoint.database for endpoint in self.endpoints):
-            return f"an endpoint has no database with protocol {self.protocol}; leave it out"
+            return said("an endpoint has no database with protocol {protocol}; leave it out", protocol=self.protocol)
         if any(endpoint.slots and endpoint.database for endpoint in self.endpoints):
-            return "a cluster has database 0 alone; leave the database out"
+            return said("a cluster has database 0 alone; leave the database out")
         if self.acknowledged and self.keys.distribution != "exactly_once":
             loose = [operation.name for operation in self.operations if operation.writes != "document"]
             if loose:
-                return f"acknowledged needs exactly_once keys, or documents; operation '{loose[0]}' writes none"
+                return said(
+                    "acknowledged needs exactly_once keys, or documents; operation '{loose}' writes none",
+                    loose=loose[0],
+                )
         for operation in self.operations:
             if operation.reads_only and operation.writes != "nothing":
-                return f"operation '{operation.name}' writes a {operation.writes}; set reads_only to false"
+                return said(
+                    "operation '{operation}' writes a {writes}; set reads_only to false",
+                    operation=operation.name,
+                    writes=operation.writes,
+                )
             if operation.requests:
-                return f"operation '{operation.name}' has HTTP requests; set protocol to {_FOR_REQUESTS}"
+                return said(
+                    "operation '{operation}' has HTTP requests; set protocol to {for_requests}",
+                    operation=operation.name,
+                    for_requests=_FOR_REQUESTS,
+                )
             if not operation.commands:
-                return f"operation '{operation.name}' has no commands; name at least one"
+                return said("operation '{operation}' has no commands; name at least one", operation=operation.name)
         return None

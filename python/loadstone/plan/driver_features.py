@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from loadstone.language import said
 from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.operations import keys_of_one
 
@@ -51,7 +52,7 @@ def needed(plan: Plan) -> Iterator[Needed]:
 
 def _of_endpoints(plan: Plan) -> Iterator[Needed]:
     if len(plan.endpoints) > 1:
-        yield "endpoints", "endpoints", f"{len(plan.endpoints)} of them"
+        yield "endpoints", "endpoints", said("{n} of them", n=len(plan.endpoints))
     for endpoint in plan.endpoints:
         if endpoint.tls is not None:
             yield "tls", "endpoints.tls", "given"

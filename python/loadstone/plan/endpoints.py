@@ -5,6 +5,7 @@ from itertools import dropwhile, pairwise
 
 from pydantic import Field
 
+from loadstone.language import said
 from loadstone.plan.operations import Headers
 from loadstone.plan.part import PlanPart, is_left_out, is_none
 
@@ -85,16 +86,29 @@ def wrong_in_slots(endpoints: Sequence[Ranges]) -> str | None:
         return None
     holder: dict[int, int] = {}
     for number, ranges in enumerate(endpoints):
-        place = f"endpoints.{number}.slots"
         for first, last in ranges:
             if not 0 <= first <= last < SLOTS:
-                return f"{place}: [{first}, {last}] must be two slots from 0 to {SLOTS - 1}, the smaller first"
+                return said(
+                    "endpoints.{number}.slots: [{first}, {last}] must be two slots from 0 to {slots}, the smaller "
+                    "first",
+                    number=number,
+                    first=first,
+                    last=last,
+                    slots=SLOTS - 1,
+                )
             for slot in range(first, last + 1):
                 if slot in holder:
-                    return f"{place}: slot {slot} belongs to endpoints.{holder[slot]} too; give it to one"
+                    return said(
+                        "endpoints.{number}.slots: slot {slot} belongs to endpoints.{holder} too; give it to one",
+                        number=number,
+                        slot=slot,
+                        holder=holder[slot],
+                    )
                 holder[slot] = number
     missing = next((slot for slot in range(SLOTS) if slot not in holder), None)
-    return None if missing is None else f"endpoints: no endpoint has slot {missing}; give it to one"
+    if missing is None:
+        return None
+    return said("endpoints: no endpoint has slot {missing}; give it to one", missing=missing)
 
 
 def wrong_in_replicas(endpoints: Sequence[Endpoint], *, of_redis: bool) -> str | None:
@@ -105,15 +119,20 @@ def wrong_in_replicas(endpoints: Sequence[Endpoint], *, of_redis: bool) -> str |
     primaries = {endpoint.replica_of for endpoint in endpoints if endpoint.replica_of is not None}
     for number, endpoint in enumerate(endpoints):
         if endpoint.writes_only and number not in primaries:
-            return f"endpoints.{number}.writes_only: it has no replicas that could be read from; set it to false"
+            return said(
+                "endpoints.{number}.writes_only: it has no replicas that could be read from; set it to false",
+                number=number,
+            )
         if endpoint.replica_of is None:
             continue
-        place = f"endpoints.{number}.replica_of: {endpoint.replica_of}"
+        place = said("endpoints.{number}.replica_of: {replica_of}", number=number, replica_of=endpoint.replica_of)
         if not of_redis:
-            return f"{place}: only a Redis whose load is no recording is read from replicas; leave it out"
+            return said(
+                "{place}: only a Redis whose load is no recording is read from replicas; leave it out", place=place
+            )
         primary = endpoints[endpoint.replica_of] if endpoint.replica_of < len(endpoints) else None
         if primary is None or primary.replica_of is not None or not primary.in_service or endpoint.slots:
-            return f"{place} must be the number of a primary, and a replica has no slots of its own"
+            return said("{place} must be the number of a primary, and a replica has no slots of its own", place=place)
     return _wrong_in_places(endpoints) if primaries else None
 
 
@@ -123,7 +142,7 @@ def _wrong_in_places(endpoints: Sequence[Endpoint]) -> str | None:
     primaries = [number for number, one in enumerate(endpoints) if one.in_service and one.replica_of is None]
     others = dropwhile(lambda one: one.in_service, endpoints)
     if any(one.in_service for one in others) or not (of_a_cluster or primaries == [0]):
-        return "endpoints: replicas stand behind their one primary, and before Sentinels; put them there"
+        return said("endpoints: replicas stand behind their one primary, and before Sentinels; put them there")
     return None
 
 
@@ -133,12 +152,15 @@ def wrong_in_sentinels(endpoints: Sequence[Endpoint], *, of_redis: bool) -> str 
     if not others:
         return None
     if not of_redis:
-        return f"endpoints.{others[0]}: only a Redis has Sentinels; leave it out"
+        return said("endpoints.{others}: only a Redis has Sentinels; leave it out", others=others[0])
     for number, endpoint in enumerate(endpoints):
         if endpoint.slots or endpoint.unix_path is not None:
-            return f"endpoints.{number}: a server that Sentinel watches has no slots and no Unix socket; leave them out"
+            return said(
+                "endpoints.{number}: a server that Sentinel watches has no slots and no Unix socket; leave them out",
+                number=number,
+            )
     if others != list(range(1, len(endpoints))):
-        return "endpoints: they must begin with the one primary, with Sentinel"
+        return said("endpoints: they must begin with the one primary, with Sentinel")
     if all(endpoint.sentinel_of is None for endpoint in endpoints):
-        return f"endpoints.{others[0]}: a standby needs a Sentinel that says when it takes over"
+        return said("endpoints.{others}: a standby needs a Sentinel that says when it takes over", others=others[0])
     return None

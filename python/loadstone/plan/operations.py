@@ -235,4 +235,4 @@ def wrong_in_operation(receivers: Receivers, commands: Sequence[Command]) -> str
     args = commands[0].args if len(commands) == 1 else ()
     if len(args) > 2 and (args[0].upper(), args[1], args[-1]) == (name, "{key}", MESSAGE):
         return None
-    return f"with these receivers it is one command: {name} {{key}} ... {MESSAGE}"
+    return said("with these receivers it is one command: {name} {{key}} ... {message}", name=name, message=MESSAGE)

@@ -122,10 +122,23 @@ class WorkloadPlanner:
             is_subject = name in deployment.subjects
             required = for_requests() if is_subject else registry.software_of(deployment.servers[name]).protocols
             if plan.protocol not in required:
-                is_a = "subject" if is_subject else "server"
-                problem = f"'{name}' gets the load and is a {is_a} ({condition_text(condition)})"
-                remedy = f"write protocol {' or '.join(required)}, or another target"
-                raise self._experiment.source.error(("workload", "protocol"), f"{problem}; {remedy}")
+                figures = {
+                    "name": name,
+                    "condition": condition_text(condition),
+                    "protocols": " or ".join(required),
+                }
+                of_subject = said(
+                    "'{name}' gets the load and is a subject ({condition}); write protocol {protocols}, or another "
+                    "target",
+                    **figures,
+                )
+                of_server = said(
+                    "'{name}' gets the load and is a server ({condition}); write protocol {protocols}, or another "
+                    "target",
+                    **figures,
+                )
+                problem = of_subject if is_subject else of_server
+                raise self._experiment.source.error(("workload", "protocol"), problem)
 
     def _model(self, condition: Condition) -> tuple[FieldPath, dict[str, Any] | None]:
         """Where the model of a condition stands below `workload`, and the model if it is not the workload's own."""
@@ -137,7 +150,7 @@ class WorkloadPlanner:
         if not fitting:
             return ("model",), None
         if len(fitting) > 1:
-            problem = f"{condition_text(condition)} has two models; narrow one `when`"
+            problem = said("{condition} has two models; narrow one `when`", condition=condition_text(condition))
             raise self._experiment.source.error(("workload", "models", fitting[1][0], "when"), problem)
         return ("models", fitting[0][0], "model"), dict(fitting[0][1])
 
@@ -151,7 +164,9 @@ class WorkloadPlanner:
             return "any"
         if isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1:
             return float(share)
-        problem = f"'{share}' is no share of reads that find nothing; write auto, any, or for example 20 %"
+        problem = said(
+            "'{share}' is no share of reads that find nothing; write auto, any, or for example 20 %", share=share
+        )
         raise FieldError(("misses",), problem)
 
     def _speaks_http(self) -> bool:
@@ -170,7 +185,7 @@ class WorkloadPlanner:
             return
         path = self._experiment.source.folder / rows["path"]
         if not path.is_file():
-            problem = f"there is no file '{rows['path']}'; its path counts from the experiment's file"
+            problem = said("there is no file '{path}'; its path counts from the experiment's file", path=rows["path"])
             raise FieldError(("data", "path"), problem)
         rows["path"] = str(path)
 
@@ -183,7 +198,7 @@ class WorkloadPlanner:
             return None
         if len(required) > 1:
             second = required[1][0]
-            problem = f"{condition_text(condition)} is loaded twice; narrow one `when`"
+            problem = said("{condition} is loaded twice; narrow one `when`", condition=condition_text(condition))
             raise source.error(("workload", "load", second), problem)
         index, load = required[0]
         operations = [
@@ -192,18 +207,32 @@ class WorkloadPlanner:
             if operation.name == load.operation and fits(condition, operation.when, without=load.when)
         ]
         if len(operations) != 1:
-            problem = f"'{load.operation}' means {len(operations)} operations for {condition_text(condition)}"
-            raise source.error(
-                ("workload", "load", index, "operation"), said("{problem}; it must mean one", problem=problem)
+            problem = said(
+                "'{operation}' means {n} operations for {condition}; it must mean one",
+                operation=load.operation,
+                n=len(operations),
+                condition=condition_text(condition),
             )
+            raise source.error(("workload", "load", index, "operation"), problem)
         operation = self._one_operation(operations[0], condition)
         if bool(operation.requests) != PROTOCOLS[plan.protocol].is_http:
-            has = f"'{load.operation}' has {'requests' if operation.requests else 'commands'}"
-            problem = f"{has}, and the protocol is {plan.protocol} for {condition_text(condition)}"
-            raise source.error(
-                ("workload", "load", index, "operation"),
-                said("{problem}; load by an operation of its kind", problem=problem),
+            figures = {
+                "operation": load.operation,
+                "protocol": plan.protocol,
+                "condition": condition_text(condition),
+            }
+            of_requests = said(
+                "'{operation}' has requests, and the protocol is {protocol} for {condition}; load by an operation of "
+                "its kind",
+                **figures,
             )
+            of_commands = said(
+                "'{operation}' has commands, and the protocol is {protocol} for {condition}; load by an operation of "
+                "its kind",
+                **figures,
+            )
+            problem = of_requests if operation.requests else of_commands
+            raise source.error(("workload", "load", index, "operation"), problem)
         return _load_plan(plan, operation)
 
     def _one_operation(self, numbered: tuple[int, OperationSpec], condition: Condition) -> Operation:
@@ -228,16 +257,21 @@ class WorkloadPlanner:
             if operation.weight > 0 and fits(condition, operation.when)
         ]
         if not chosen:
-            problem = f"there is no operation for {condition_text(condition)}; add one whose `when` allows it"
+            problem = said(
+                "there is no operation for {condition}; add one whose `when` allows it",
+                condition=condition_text(condition),
+            )
             raise self._experiment.source.error(("workload", "operations"), problem)
         names = [operation.name for _, operation in chosen]
         for place, (number, operation) in enumerate(chosen):
             if operation.name in names[:place]:
-                problem = f"'{operation.name}' is used twice for {condition_text(condition)}"
-                path: FieldPath = ("workload", "operations", number, "name")
-                raise self._experiment.source.error(
-                    path, said("{problem}; rename one or narrow its `when`", problem=problem)
+                problem = said(
+                    "'{operation}' is used twice for {condition}; rename one or narrow its `when`",
+                    operation=operation.name,
+                    condition=condition_text(condition),
                 )
+                path: FieldPath = ("workload", "operations", number, "name")
+                raise self._experiment.source.error(path, problem)
         return chosen
 
     def _error(
@@ -254,7 +288,7 @@ class WorkloadPlanner:
         """
         reference = _reference_at(fields, path)
         if reference is not None:
-            problem = f"{problem} (from {reference})"
+            problem = said("{problem} (from {reference})", problem=problem, reference=reference)
         if path[:1] == ("operations",) and len(path) > 1 and isinstance(path[1], int):
             path = ("operations", numbers[path[1]], *path[2:])
         if path[:1] == ("model",) and model != ("model",):

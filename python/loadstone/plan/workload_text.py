@@ -31,18 +31,22 @@ _KEYS, _NUMBERS = "key[1-9][0-9]{0,4}|keys:[0-9]{1,5}", "number[1-9][0-9]{0,4}|n
 _IN_COMMANDS = re.compile(f"{_BOTH}|{_KEYS}|changed|message|data\\..+|{_DRAWN}")
 _IN_REQUESTS = re.compile(f"{_BOTH}|number|{_KEYS}|{_NUMBERS}|data\\..+|{_DRAWN}")
 _IN_REPLIES = re.compile(f"{_BOTH}|number|data\\..+")
-_LITERAL = "write {{ and }} for literal braces"
-_COMMAND_REMEDY = (
-    "placeholders are: {key}, {key2}, {keys:10}, {document}, {id}, {version}, {field}, {body}, {field_json}, "
-    "{changed}, {value}, {seq}, {message}, {data.FIELD}, {uniform 1..100}, {random 10 lowercase}; "
-    "write {{ for a literal brace"
+_LITERAL = said("write {{{{ and }}}} for literal braces")
+_COMMAND_REMEDY = said(
+    "placeholders are: {placeholders}; write {{{{ for a literal brace",
+    placeholders="{key}, {key2}, {keys:10}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, "
+    "{value}, {seq}, {message}, {data.FIELD}, {uniform 1..100}, {random 10 lowercase}",
 )
-_REQUEST_REMEDY = (
-    "placeholders are: {number}, {number2}, {numbers:10}, {data.FIELD}, {key}, {key2}, {keys:10}, {id}, "
-    "{document}, {version}, {field}, {body}, {field_json}, "
-    f"{{value}}, {{seq}}, {{uniform 1..100}}, {{random 10 lowercase}}; {_LITERAL}"
+_REQUEST_REMEDY = said(
+    "placeholders are: {placeholders}; {literal}",
+    placeholders="{number}, {number2}, {numbers:10}, {data.FIELD}, {key}, {key2}, {keys:10}, {id}, {document}, "
+    "{version}, {field}, {body}, {field_json}, {value}, {seq}, {uniform 1..100}, {random 10 lowercase}",
+    literal=_LITERAL,
 )
-_REPLY_REMEDY = f"what is expected must be the same wherever an operation uses it, as {{number}} or {{seq}}; {_LITERAL}"
+_REPLY_REMEDY = said(
+    "what is expected must be the same wherever an operation uses it, as {{number}} or {{seq}}; {literal}",
+    literal=_LITERAL,
+)
 
 
 def finish_operations(operations: list[dict[str, Any]]) -> None:
@@ -147,7 +151,7 @@ def _documents(documents: dict[str, Any]) -> None:
 def _keys(keys: dict[str, Any], prefix: str) -> None:
     for name in ("prefix", "loaded"):
         if name in keys:
-            problem = "is set by loadstone, which touches only keys of its own; leave it out"
+            problem = said("is set by loadstone, which touches only keys of its own; leave it out")
             raise FieldError(("keys", name), problem)
     keys["prefix"] = prefix
 
@@ -283,6 +287,8 @@ def finish_recording(data: dict[str, Any], folder: Path) -> None:
     operations = [[command.get("args") for command in one["commands"]] for one in data["operations"]]
     if operations != [[[name]] for name in recorded.commands]:
         names = ", ".join(recorded.commands)
-        problem = f"its commands are {names}; write an operation of each name in this order, without arguments"
+        problem = said(
+            "its commands are {names}; write an operation of each name in this order, without arguments", names=names
+        )
         raise FieldError(("recording", "path"), problem)
     written |= {"path": str(recorded.prepared), "stored_bytes": recorded.stored_bytes}

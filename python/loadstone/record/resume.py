@@ -18,7 +18,6 @@ from loadstone.record.reading import read_environment, read_plan
 from loadstone.record.run_files import PLAN, require_run
 
 _OPTIONS = (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published"), ("scale", "--scale"))
-_ADVICE = "run it again without --resume"
 _SAME_MACHINE = (
     ("machine", "machine_id"),
     ("machine", "cpu_model"),
@@ -29,7 +28,7 @@ _SAME_MACHINE = (
     ("placement",),
 )
 
-_LIMITS: Mapping[LimitName, str] = {"cpu": "cpu limit", "memory": "memory limit in bytes"}
+_LIMITS: Mapping[LimitName, str] = {"cpu": said("cpu limit"), "memory": said("memory limit in bytes")}
 """What the limits are called in an error."""
 _PART_LIMITS: TypeAdapter[PartLimits] = TypeAdapter(PartLimits)
 
@@ -45,10 +44,10 @@ def require_same_plan(path: Path, plan: PlanSummary) -> None:
     if difference is not None:
         raise UserError(
             said(
-                "--resume {path}: {difference}; leave the experiment and its options out, or {advice}",
+                "--resume {path}: {difference}; leave the experiment and its options out, or run it again without "
+                "--resume",
                 path=path,
                 difference=difference,
-                advice=_ADVICE,
             )
         )
 
@@ -69,17 +68,19 @@ def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, An
         difference = next(_environment_differences(read_environment(path), load_json(dump_document(environment))), None)
     if difference is not None:
         raise UserError(
-            said("--resume {path}: {difference}; {advice}", path=path, difference=difference, advice=_ADVICE)
+            said("--resume {path}: {difference}; run it again without --resume", path=path, difference=difference)
         )
 
 
 def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
     if then.experiment != now.experiment:
-        yield f"the folder is of experiment '{then.experiment}', not '{now.experiment}'"
+        yield said("the folder is of experiment '{then}', not '{now}'", then=then.experiment, now=now.experiment)
     for name, word in _OPTIONS:
         before, after = getattr(then, name), getattr(now, name)
         if before != after:
-            yield f"{word} was {_word(before)} and is now {_word(after)}"
+            yield said(
+                "{option} was {before} and is now {after}", option=word, before=_word(before), after=_word(after)
+            )
     before_conditions = {tuple(t.condition.items()) for t in then.trials}
     after_conditions = {tuple(t.condition.items()) for t in now.trials}
     if before_conditions != after_conditions:
@@ -89,32 +90,43 @@ def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
     for before_stage, after_stage in zip(then.longer, now.longer, strict=False):
         yield from _group_differences(before_stage.group, after_stage.group)
     if len(then.trials) != len(now.trials):
-        yield f"{len(then.trials)} trials were planned and now {len(now.trials)}"
+        yield said("{then} trials were planned and now {now}", then=len(then.trials), now=len(now.trials))
     for before_trial, after_trial in zip(then.trials, now.trials, strict=False):
         if before_trial != after_trial:
-            yield f"trial {before_trial.trial} is planned otherwise: {_trial_difference(before_trial, after_trial)}"
+            difference = _trial_difference(before_trial, after_trial)
+            yield said(
+                "trial {trial} is planned otherwise: {difference}", trial=before_trial.trial, difference=difference
+            )
     for before_crash, after_crash in zip_longest(then.crashes, now.crashes):
         if before_crash != after_crash:
-            yield f"crash {(before_crash or after_crash).trial} is planned otherwise"
+            crash = (before_crash or after_crash).trial
+            yield said("crash {crash} is planned otherwise", crash=crash)
     if then.saturation != now.saturation:
-        yield "where conditions saturate is looked for otherwise"
+        yield said("where conditions saturate is looked for otherwise")
     for before_goal, after_goal in zip_longest(then.goals, now.goals):
         if before_goal != after_goal:
-            yield f"goal {(before_goal or after_goal).name} is planned otherwise"
+            goal = (before_goal or after_goal).name
+            yield said("goal {goal} is planned otherwise", goal=goal)
     if then.at_rate is not None and then.at_rate != now.at_rate:  # folders of before have none
-        yield "what is measured at a fixed rate is planned otherwise (--at-rate)"
+        yield said("what is measured at a fixed rate is planned otherwise (--at-rate)")
 
 
 def _group_differences(then: GroupDesign, now: GroupDesign) -> Iterator[str]:
     """What decides otherwise now. How long its trials were thought to take decides nothing."""
     if then.name != now.name:
-        yield f"group {then.name} was planned, and now {now.name}"
+        yield said("group {then} was planned, and now {now}", then=then.name, now=now.name)
     elif (then.pairs, then.contrasts) != (now.pairs, now.contrasts):
-        yield f"group {then.name}: other conditions are compared"
+        yield said("group {name}: other conditions are compared", name=then.name)
     for name in ("metric", "margin", "looks", "sequential", "warm_block", "trial_s", "rounds", "fixed_rate"):
         before, after = getattr(then, name), getattr(now, name)
         if before != after:
-            yield f"group {then.name}: {name} was {_listed(before)} and is now {_listed(after)}"
+            yield said(
+                "group {group}: {key} was {before} and is now {after}",
+                group=then.name,
+                key=name,
+                before=_listed(before),
+                after=_listed(after),
+            )
 
 
 def _listed(value: object) -> str:
@@ -124,10 +136,14 @@ def _listed(value: object) -> str:
 def _condition_difference(then: set[tuple[Any, ...]], now: set[tuple[Any, ...]]) -> str:
     """One condition that stands on one side only, as text."""
     gone, new = then - now, now - then
-    side, only = ("was in the folder's plan and is not now", gone) if gone else ("is new", new)
-    example = min(only, key=str)
-    count = len(gone | new)
-    return f"{count} {'condition differs' if count == 1 else 'conditions differ'}: '{_condition(example)}' {side}"
+    example, count = _condition(min(gone or new, key=str)), len(gone | new)
+    if gone:
+        return said(
+            "conditions differ ({count}): '{example}' was in the folder's plan and is not now",
+            count=count,
+            example=example,
+        )
+    return said("conditions differ ({count}): '{example}' is new", count=count, example=example)
 
 
 def _condition(condition: tuple[Any, ...]) -> str:
@@ -135,36 +151,54 @@ def _condition(condition: tuple[Any, ...]) -> str:
 
 
 def _trial_difference(then: Any, now: Any) -> str:
-    for name, word in (("trial", "name"), ("condition", "condition"), ("block", "block"), ("order", "order")):
-        if getattr(then, name) != getattr(now, name):
-            return f"{word} {getattr(then, name)} then, {getattr(now, name)} now"
-    return "its load or the settings of a server, a subject or the data differ"
+    for name, word in (
+        ("trial", said("name")),
+        ("condition", said("condition")),
+        ("block", said("block")),
+        ("order", said("order")),
+    ):
+        before, after = getattr(then, name), getattr(now, name)
+        if before != after:
+            return said("{word} {before} then, {after} now", word=word, before=before, after=after)
+    return said("its load or the settings of a server, a subject or the data differ")
 
 
 def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     before, after = _value(then, ("fleet", "fleet")), _value(now, ("fleet", "fleet"))
     if before != after:
-        remedy = "name the same by --fleet" if before else "leave --fleet out"
-        yield f"its load came from {_generator(before)}, and would come from {_generator(after)} now: {remedy}"
+        remedy = said("name the same by --fleet") if before else said("leave --fleet out")
+        yield said(
+            "its load came from {before}, and would come from {after} now: {remedy}",
+            before=_generator(before),
+            after=_generator(after),
+            remedy=remedy,
+        )
     for keys in _SAME_MACHINE:
         before, after = _value(then, keys), _value(now, keys)
         if keys[-1] == "machine_id" and before != after:
-            yield "the folder was made on another machine"
+            yield said("the folder was made on another machine")
         elif before != after:
-            yield f"{' '.join(keys)} was {before} and is now {after}"
+            what = " ".join(keys)
+            yield said("{what} was {before} and is now {after}", what=what, before=before, after=after)
     servers_then, servers_now = then.get("servers", {}), now.get("servers", {})
     for name in sorted({*servers_then, *servers_now}):
         for key in ("software", "version", "modules", "settings", "network"):
             before, after = (_value(side, (name, key)) for side in (servers_then, servers_now))
             if before != after:
-                yield f"server {name}: {key} was {before} and is now {after}"
+                yield said(
+                    "server {name}: {key} was {before} and is now {after}",
+                    name=name,
+                    key=key,
+                    before=before,
+                    after=after,
+                )
         sides = (_value(side, (name,)) or {} for side in (servers_then, servers_now))
-        yield from _limit_differences(f"server {name}", *sides)
+        yield from _limit_differences(said("server {name}", name=name), *sides)
     yield from _subject_differences(then.get("subjects", {}), now.get("subjects", {}))
 
 
 def _generator(fleet: object) -> str:
-    return f"the fleet {fleet}" if fleet else "this machine alone"
+    return said("the fleet {fleet}", fleet=fleet) if fleet else said("this machine alone")
 
 
 def _limit_differences(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
@@ -172,7 +206,9 @@ def _limit_differences(what: str, then: Mapping[str, Any], now: Mapping[str, Any
     for name, label in _LIMITS.items():
         before, after = (_limit(side, name) for side in (then, now))
         if before != after:
-            yield f"{what}: {label} was {before} and is now {after}"
+            yield said(
+                "{what}: {label} was {before} and is now {after}", what=what, label=label, before=before, after=after
+            )
 
 
 def _limit(part: Mapping[str, Any], name: LimitName) -> str:
@@ -180,10 +216,10 @@ def _limit(part: Mapping[str, Any], name: LimitName) -> str:
     try:
         limits = _PART_LIMITS.validate_python(part.get("limits") or part.get("details") or part)
     except ValidationError:
-        return "not readable"
+        return said("not readable")
     limit = limits.get(name)
     if limit is None:
-        return "none"
+        return said("none")
     return limit.status.replace("_", " ") if limit.value is None else f"{limit.value:.15g}"
 
 
@@ -191,9 +227,10 @@ def _subject_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Ite
     for name in sorted({*then, *now}):
         before, after = then.get(name, {}), now.get(name, {})
         for key in ("source", "url", "jvm_flags"):
-            if before.get(key) != after.get(key):
-                yield f"subject {name}: {key} was {before.get(key, 'none')} and is now {after.get(key, 'none')}"
-        yield from _limit_differences(f"subject {name}", before, after)
+            old, new = (side.get(key, said("none")) for side in (before, after))
+            if old != new:
+                yield said("subject {name}: {key} was {old} and is now {new}", name=name, key=key, old=old, new=new)
+        yield from _limit_differences(said("subject {name}", name=name), before, after)
 
 
 def _value(record: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
@@ -204,4 +241,4 @@ def _value(record: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
 
 
 def _word(value: object) -> str:
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+    return {True: said("on"), False: said("off")}[value] if isinstance(value, bool) else str(value)

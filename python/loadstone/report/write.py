@@ -74,8 +74,10 @@ def _hidden(relative: str, content: bytes) -> bytes:
 
 def _unknown(name: str) -> str:
     near = difflib.get_close_matches(name, REPORTERS, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    return f"--format {name}: no such format; {hint}there are {', '.join(REPORTERS)}"
+    hint = said("did you mean {name}? ", name=near[0]) if near else ""
+    return said(
+        "--format {name}: no such format; {hint}there are {known}", name=name, hint=hint, known=", ".join(REPORTERS)
+    )
 
 
 def _write(folder: Path, relative: str, content: bytes) -> Path:

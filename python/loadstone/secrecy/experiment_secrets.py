@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.secrecy.known_secrets import learn, name_factors, spare
 from loadstone.secrecy.places import Path, secrets_of
 from loadstone.secrecy.references import resolve
@@ -53,8 +54,9 @@ def check_given(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def _not_kept() -> str:
-    return (
-        "the secret is not kept in a run's folder; give the original experiment, or set it again, best as ${env:NAME}"
+    return said(
+        "the secret is not kept in a run's folder; give the original experiment, or set it again, best as {reference}",
+        reference="${env:NAME}",
     )
 
 
@@ -83,9 +85,11 @@ def _levels(factor: Mapping[str, Any]) -> list[Any]:
 def _level_problem(path: Path, factor: str, level: str) -> tuple[Path, str]:
     learn(level)
     place = ".".join(map(str, path))
-    return ("factors", factor, "levels"), (
-        f"a level is the secret of {place}, and levels are printed in every report; write ${{env:NAME}} as the level, "
-        f"or a name for it and the secret under `values`"
+    return ("factors", factor, "levels"), said(
+        "a level is the secret of {place}, and levels are printed in every report; write {reference} as the level, or "
+        "a name for it and the secret under `values`",
+        place=place,
+        reference="${env:NAME}",
     )
 
 

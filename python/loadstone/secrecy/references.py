@@ -89,7 +89,7 @@ def _value(where: str, name: str) -> str:
     if where == "env":
         value = os.environ.get(name, "")
         if not value:
-            state = "is empty" if name in os.environ else "does not exist"
+            state = said("is empty") if name in os.environ else said("does not exist")
             raise UserError(
                 said(
                     "'{reference}': the variable {name} {state} in the environment; export it",
@@ -136,7 +136,9 @@ def _read(name: str, path: Path) -> str:
         ) from None
     text = text.removesuffix("\n").removesuffix("\r")
     if not text or len(raw) > LARGEST_BYTES or "\0" in text:
-        wrong = "is empty" if not text else "holds NUL" if "\0" in text else f"is longer than {LARGEST_BYTES} bytes"
+        wrong = said("is longer than {most} bytes", most=LARGEST_BYTES)
+        if not text or "\0" in text:
+            wrong = said("holds NUL") if text else said("is empty")
         raise UserError(
             said(
                 "--secret-file {name}: {path} {wrong}; write the secret alone into it",

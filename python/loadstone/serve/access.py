@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loadstone import defect, terminal
-from loadstone.language import LANGUAGES, of_request, speaking
+from loadstone.language import ENGLISH, LANGUAGES, in_language, of_request, said, speaking
 from loadstone.serve.place import Place
 
 BODY_BYTES_MAX = 1024 * 1024
@@ -78,7 +78,7 @@ class Access:
         try:
             cookie = self._admit(scope)
         except Refused as refused:
-            await say(answer, refused.status, str(refused))
+            await say(scope, answer, refused.status, str(refused))
             return
         if cookie is not None:
             await _go_on(answer, cookie, scope)
@@ -98,19 +98,20 @@ class Access:
         except Exception as error:  # the page failed, the server goes on
             terminal.remark(f"loadstone: {defect.report(error)}")
             if not begun:
-                await say(answer, 500, "this page failed; where `loadstone serve` runs it is said what to report")
+                why = said("this page failed; where `loadstone serve` runs it is said what to report")
+                await say(scope, answer, 500, why)
 
     def _admit(self, scope: Scope) -> str | None:
         """The cookie to set, where the token was shown. Raises Refused."""
         headers = _headers(scope)
         if len(scope["raw_path"] or b"") + len(scope["query_string"]) > TARGET_BYTES_MAX:
-            raise Refused(414, "the address is too long")
+            raise Refused(414, said("the address is too long"))
         host = headers.get("host", "")
         if not self._may_host(host):
-            raise Refused(403, "this server is not called so; use the address that `loadstone serve` printed")
+            raise Refused(403, said("this server is not called so; use the address that `loadstone serve` printed"))
         self._require_own_page(scope["method"], host, headers)
         if int(headers.get("content-length", "0") or "0") > BODY_BYTES_MAX:
-            raise Refused(413, f"more than {BODY_BYTES_MAX // 1024} kB were sent")
+            raise Refused(413, said("more than {most} kB were sent", most=BODY_BYTES_MAX // 1024))
         name = cookie_name(self._place, host)
         if any(_same(value, self._place.cookie) for value in _cookies(headers, name)):
             shown = _query(scope).get(TOKEN)
@@ -118,7 +119,9 @@ class Access:
         shown, memory = _query(scope).get(TOKEN, ""), self._place.memory
         is_once = bool(memory.once) and _same(shown, memory.once)
         if scope["method"] != "GET" or not (is_once or _same(shown, self._place.token)):
-            raise Refused(403, "open the address that `loadstone serve` printed: it holds the token of this server")
+            raise Refused(
+                403, said("open the address that `loadstone serve` printed: it holds the token of this server")
+            )
         if is_once:
             memory.once = ""
         return f"{name}={self._place.cookie}"
@@ -128,12 +131,12 @@ class Access:
         own = f"{'https' if self._place.secure else 'http'}://{host}"
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is not None and origin != own:
-            raise Refused(403, "a page of another site sent this")
+            raise Refused(403, said("a page of another site sent this"))
         if method not in SAFE_METHODS:
             if origin is None and site != "same-origin":
-                raise Refused(403, "it is not said which page sent this: send it from a page of this server")
+                raise Refused(403, said("it is not said which page sent this: send it from a page of this server"))
         elif site in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate":
-            raise Refused(403, "a page of another site asked for this")
+            raise Refused(403, said("a page of another site asked for this"))
 
 
 def may_host(names: Iterable[str], port: int, *, any_address: bool) -> Callable[[str], bool]:
@@ -175,7 +178,7 @@ def _headers(scope: Scope) -> dict[str, str]:
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
         if name in found and name in ("host", "origin", "content-length", "sec-fetch-site", "sec-fetch-mode"):
-            raise Refused(400, f"the header {name} stands twice")
+            raise Refused(400, said("the header {name} stands twice", name=name))
         found[name] = f"{found[name]}; {value.decode('latin-1')}" if name in found else value.decode("latin-1")
     return found
 
@@ -188,7 +191,10 @@ def _cookies(headers: Mapping[str, str], name: str) -> list[str]:
 
 def _language(scope: Scope) -> str:
     """The language of a page: what was chosen by `/language/...`, else what the browser prefers."""
-    headers = _headers(scope)
+    try:
+        headers = _headers(scope)
+    except Refused:
+        return ENGLISH
     chosen = [name for name in _cookies(headers, LANGUAGE_COOKIE) if name in LANGUAGES]
     return chosen[0] if chosen else of_request(headers.get("accept-language", ""))
 
@@ -197,7 +203,7 @@ def _query(scope: Scope) -> dict[str, str]:
     try:
         return dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=50))
     except ValueError:
-        raise Refused(400, "the address has too many parts") from None
+        raise Refused(400, said("the address has too many parts")) from None
 
 
 def _same(shown: str, kept: str) -> bool:
@@ -215,7 +221,7 @@ class _Bounded:
         message = await self._receive()
         self._bytes += len(message.get("body", b""))
         if self._bytes > BODY_BYTES_MAX:
-            raise Refused(413, f"more than {BODY_BYTES_MAX // 1024} kB were sent")
+            raise Refused(413, said("more than {most} kB were sent", most=BODY_BYTES_MAX // 1024))
         return message
 
 
@@ -233,9 +239,10 @@ def _with_headers(send: Send, nonce: str) -> Send:
     return sent
 
 
-async def say(send: Send, status: int, why: str) -> None:
+async def say(scope: Scope, send: Send, status: int, why: str) -> None:
     """One sentence as plain text; the connection ends, so that nothing more is read of what was refused."""
-    body = f"loadstone: {why}\n".encode()
+    with speaking(_language(scope)):
+        body = f"loadstone: {in_language(why)}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -5,6 +5,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from loadstone.language import said
 from loadstone.serve.access import say
 
 ANSWERED_MAX = 400
@@ -58,5 +59,5 @@ class Connection(H11Protocol):
             self._late = None
 
 
-async def _busy(_scope: Any, _receive: Any, send: Any) -> None:
-    await say(send, 503, "too many pages are open here at once; close some, and reload this one")
+async def _busy(scope: Any, _receive: Any, send: Any) -> None:
+    await say(scope, send, 503, said("too many pages are open here at once; close some, and reload this one"))

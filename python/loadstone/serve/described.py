@@ -14,7 +14,7 @@ from typer.exceptions import TyperException
 
 from loadstone.bounds.describing import describing
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.language import of_author
+from loadstone.language import of_author, said
 from loadstone.options import RunOptions, files_of_folder
 from loadstone.overview import describe, shortcomings
 from loadstone.plan.extent import extent
@@ -182,7 +182,7 @@ def _options(words: Sequence[str]) -> RunOptions:
         return found.options
     except TyperException as error:
         raise UserError(usage_error(error)) from None
-    raise UserError("this command does not measure")
+    raise UserError(said("this command does not measure"))
 
 
 def _described(options: RunOptions) -> Described:

@@ -17,7 +17,7 @@ from loadstone.history.lines import headline_of, state_of, words_of
 from loadstone.history.query import VERDICTS, parse_query
 from loadstone.history.reader import Reader
 from loadstone.history.row import RunRow
-from loadstone.language import _
+from loadstone.language import _, marked, translated
 from loadstone.record.removal import archive_run, remove_run, restore_run
 from loadstone.record.run_files import ARCHIVE, began_at
 from loadstone.record.tags import write_tags
@@ -31,6 +31,15 @@ SHOWN = 50
 """Runs on one page."""
 WAITS_S = 0.4
 """So long a page waits for folders that are new; the others are read while it is looked at."""
+_KINDS = {
+    "faster": marked("faster"),
+    "equivalent": marked("equivalent"),
+    "mixed": marked("mixed"),
+    "undecided": marked("undecided"),
+    "not_decidable": marked("not decidable"),
+    "invalid": marked("invalid"),
+}
+"""What kinds of verdicts are called beside their marks."""
 _CHOICES = 30
 """Experiments and tags that are offered to pick from."""
 
@@ -81,8 +90,13 @@ def _list(request: Request) -> Response:
         experiments=index.counts("experiment")[:_CHOICES],
         verdicts=[one for one in index.counts("kinds") if one[0] in VERDICTS],
         tags=index.counts("tags")[:_CHOICES],
+        called=_called,
         size=_size,
     )
+
+
+def _called(kind: str) -> str:
+    return translated(_KINDS.get(kind, kind))
 
 
 def _page_number(text: str) -> int:
@@ -103,7 +117,7 @@ def _shown(row: RunRow) -> dict[str, object]:
         "began": None if began is None else began.strftime("%Y-%m-%d %H:%M UTC"),
         "state": state_of(row),
         "headline": headline_of(row),
-        "verdicts": [(kind, MARKS[kind], kinds.count(kind)) for kind in row.kinds],
+        "verdicts": [(kind, _called(kind), MARKS[kind], kinds.count(kind)) for kind in row.kinds],
         "readable": row.state in ("complete", "part") or (row.state == "not ended" and not row.running),
     }
 

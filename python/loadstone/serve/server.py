@@ -134,7 +134,9 @@ def serve(place: Place, listening: Listening, ready: Callable[[str, str], None],
         try:
             server.config.load()
         except (OSError, ssl.SSLError) as error:
-            raise UserError(f"--cert {listening.certificate}: {error.strerror or error}; name a PEM file") from None
+            raise UserError(
+                said("--cert {path}: {why}; name a PEM file", path=listening.certificate, why=error.strerror or error)
+            ) from None
         place.memory.starts.give_way()
         address = f"{'https' if listening.secure else 'http'}://{_shown(listening.address)}:{port}{path}?{TOKEN}="
         ready(address + place.token, address + place.memory.once)
@@ -156,7 +158,11 @@ def _socket(listening: Listening) -> socket.socket:
             family, kind, protocol, _, at = socket.getaddrinfo(listening.address, port, type=socket.SOCK_STREAM)[0]
             made = socket.socket(family, kind, protocol)
         except OSError as error:
-            raise UserError(f"--listen {listening.address}: {error.strerror}; name one of this machine") from None
+            raise UserError(
+                said(
+                    "--listen {address}: {why}; name one of this machine", address=listening.address, why=error.strerror
+                )
+            ) from None
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind(at)
@@ -166,8 +172,12 @@ def _socket(listening: Listening) -> socket.socket:
             if port != ports[-1]:
                 continue
             raise UserError(
-                f"--port {port}: cannot listen at {listening.address}: {error.strerror}; choose another port, or 0 "
-                "for any that is free"
+                said(
+                    "--port {port}: cannot listen at {address}: {why}; choose another port, or 0 for any that is free",
+                    port=port,
+                    address=listening.address,
+                    why=error.strerror,
+                )
             ) from None
         made.setblocking(False)
         return made

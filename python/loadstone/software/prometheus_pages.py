@@ -81,7 +81,7 @@ class _Page:
         host, port, path = self._url.hostname or "", self._url.port or 80, self._url.path or "/"
         try:
             answer = exchange(host, port, path, within_s=GIVE_UP_S, body_max_bytes=self._max_bytes)
-            with read_as(self._part, path, "figures in Prometheus's format"):
+            with read_as(self._part, path, said("figures in Prometheus's format")):
                 self._figures = self._read(self._part, answer.body.decode()) if answer.status == 200 else {}
         except (OSError, NotHttp, ValueError, LoadstoneError):
             self._figures = {}

@@ -28,7 +28,7 @@ _HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]+:[0-9]{1,5}(/.*)?|\[[0-9a-fA-F:]+\]:
 _NAMED = re.compile(r"([a-zA-Z][a-zA-Z0-9_-]*)=(.*)", re.DOTALL)
 
 
-def parse_only(experiment: Experiment, texts: Iterable[str]) -> Only:
+def parse_only(experiment: Experiment, texts: Iterable[str], option: str = "--only") -> Only:
     """`FACTOR=LEVEL[,LEVEL]` texts as levels of the experiment, in the order of its factors' levels.
 
     A level is meant by its text (`1 kB`) or by its value (`1kB`, `1000 B`). Several texts for one
@@ -41,7 +41,8 @@ def parse_only(experiment: Experiment, texts: Iterable[str]) -> Only:
         if not equals:
             raise UserError(
                 said(
-                    "--only {text}: write FACTOR=LEVEL[,LEVEL]; factors are: {factors}",
+                    "{option} {text}: write FACTOR=LEVEL[,LEVEL]; factors are: {factors}",
+                    option=option,
                     text=text,
                     factors=listed(experiment.factors),
                 )
@@ -50,7 +51,8 @@ def parse_only(experiment: Experiment, texts: Iterable[str]) -> Only:
             hint = nearest(name, experiment.factors)
             raise UserError(
                 said(
-                    "--only {text}: '{name}' is no factor; {hint}factors are: {factors}",
+                    "{option} {text}: '{name}' is no factor; {hint}factors are: {factors}",
+                    option=option,
                     text=text,
                     name=name,
                     hint=hint,
@@ -58,7 +60,7 @@ def parse_only(experiment: Experiment, texts: Iterable[str]) -> Only:
                 )
             )
         required = [
-            _level(experiment.factors[name], word.strip(), f"--only {text}", name) for word in levels.split(",")
+            _level(experiment.factors[name], word.strip(), f"{option} {text}", name) for word in levels.split(",")
         ]
         chosen.setdefault(name, []).extend(level_text(level) for level in required)
     return {
@@ -280,10 +282,16 @@ def _index(items: list[Any], part: str, option: str) -> int:
     if names.count(part) == 1:
         return names.index(part)
     known = [str(name) for name in names if name is not None and names.count(name) == 1]
-    raise UserError(
-        f"{option}: '{part}' is no item of the list; write a number from 0 to {len(items) - 1}"
-        + (f" or one of: {listed(known)}" if known else "")
-    )
+    figures = {"option": option, "part": part, "last": len(items) - 1}
+    if known:
+        raise UserError(
+            said(
+                "{option}: '{part}' is no item of the list; write a number from 0 to {last} or one of: {known}",
+                known=listed(known),
+                **figures,
+            )
+        )
+    raise UserError(said("{option}: '{part}' is no item of the list; write a number from 0 to {last}", **figures))
 
 
 def _drop(data: dict[str, Any], path: Path) -> None:

@@ -150,7 +150,9 @@ def _in_short(value: object) -> object:
     if value == SATURATE:
         return {}
     if isinstance(value, str):
-        problem = f"'{value}' is no load; write saturate, or a mapping as {{model: closed, users_max: 1000}}"
+        problem = said(
+            "'{value}' is no load; write saturate, or a mapping as {{model: closed, users_max: 1000}}", value=value
+        )
         raise ValueError(problem)  # noqa: TRY004 (what pydantic reports)
     return value
 

@@ -26,7 +26,8 @@ def manifest_path(word: str, folder: Path) -> Path:
     path = folder / word
     if path.is_file() or (path / MANIFEST).is_file():
         return path
-    problem = f"folder '{path}' has no {MANIFEST}" if path.is_dir() else f"'{word}' is no subject"
+    no_manifest = said("folder '{path}' has no {manifest}", path=path, manifest=MANIFEST)
+    problem = no_manifest if path.is_dir() else said("'{word}' is no subject", word=word)
     raise ValueError(
         said(
             "{problem}; {word}built-in subjects: {names}; or give the path of a {manifest}, which counts "

@@ -210,7 +210,7 @@ def rate_or_share(value: object) -> tuple[float | None, float | None]:
 
     Raises ValueError if it is none of these, not more than 0, or a share of 100 % and more.
     """
-    examples = "write for example 50 %, 5000/s, or never"
+    examples = said("write for example 50 %, 5000/s, or never")
     if value == NEVER:
         return None, None
     unit, number = (parse_any(value) if isinstance(value, str) else None) or ("", 0)

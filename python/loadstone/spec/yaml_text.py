@@ -25,10 +25,10 @@ _ENDLESS = 1_000_000
 """Columns of a line that is not broken."""
 _TOO_DEEP = said("is nested too deeply; an experiment needs about six levels")
 _OF_SIGNS = {
-    r"character '\t'": "it is a tab; write spaces in its place",
-    **{f"character '{sign}'": "put the text in quotes" for sign in "@`%"},
-    "another document": "write one experiment a file, without `---`",
-    "expected <block end>": "write each key on a line of its own, as far in as those beside it",
+    r"character '\t'": said("it is a tab; write spaces in its place"),
+    **{f"character '{sign}'": said("put the text in quotes") for sign in "@`%"},
+    "another document": said("write one experiment a file, without `---`"),
+    "expected <block end>": said("write each key on a line of its own, as far in as those beside it"),
 }
 """What helps where the parser complains of a sign."""
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{tag}" for tag in ("str", "int", "float", "bool", "null", "map", "seq")}

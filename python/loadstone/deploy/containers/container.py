@@ -17,7 +17,7 @@ from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.machine.local_ports import PORT_TRIES, free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
@@ -134,10 +134,12 @@ class ContainerServer:
             context.progress(line)
 
         image = self._run.need_image(settings.image, tell)
-        context.progress(f"starting {self.name} ({settings.image} by {engine.name})")
+        context.progress(
+            _("starting {name} ({image} by {engine})", name=self.name, image=settings.image, engine=engine.name)
+        )
         password = new_password()
         inside = software.contents(settings.program or software.program, password, image.volumes, settings.settings)
-        for _ in range(PORT_TRIES):
+        for _attempt in range(PORT_TRIES):
             self._endpoint = Endpoint(port=free_port(), username=software.username, password=password)
             recipe = Recipe(
                 name=unique,
@@ -165,7 +167,7 @@ class ContainerServer:
         """Start the same container again, with its data and on its port."""
         if self._run is None or not self._run.there():
             return self.start(self._context)
-        self._context.progress(f"starting {self.name} again")
+        self._context.progress(_("starting {name} again", name=self.name))
         self._run.again()
         return self._await_ready(READY_S)
 
@@ -173,7 +175,9 @@ class ContainerServer:
         """See `provider.Server.stop`."""
         run, self._run = self._run, None
         if run is not None and (left := run.close()):
-            self._context.progress(Remark(f"{self.name}: its container or network could not be removed: {left}"))
+            self._context.progress(
+                Remark(_("{name}: its container or network could not be removed: {why}", name=self.name, why=left))
+            )
 
     def _await_ready(self, patience_s: float) -> Endpoint:
         """Wait until it serves, and read back what it is."""
@@ -212,7 +216,7 @@ class ContainerServer:
             limits |= self._run.limits()
         self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), details=details, limits=limits)
         for line in differences:
-            self._context.progress(Remark(f"{self.name}: {line}"))
+            self._context.progress(Remark(_("{name}: {line}", name=self.name, line=line)))
 
 
 def is_running(process: psutil.Process) -> bool:

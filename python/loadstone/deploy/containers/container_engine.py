@@ -31,7 +31,7 @@ from loadstone.deploy.containers import container_guard
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import Remark, Step
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.secrecy.known_secrets import forms
 
 ANSWER_S = 120.0
@@ -53,7 +53,7 @@ OLDEST_API = "1.24"
 ENGINE_VARIABLES = ("DOCKER_HOST", "CONTAINER_HOST")
 PODMAN_GIVES_FILES = 1_048_576
 """Open files that Podman allows a container unless another number is requested."""
-HOW_TO_START = (
+HOW_TO_START = said(
     "start one (Docker: systemctl start docker; Podman: podman system service --time=0 "
     "unix:///run/podman/podman.sock as root, or unix://$XDG_RUNTIME_DIR/podman/podman.sock as another user)"
 )
@@ -184,12 +184,12 @@ class Engine:
             self._bounded.within_s = ANSWER_S
 
     def _pull(self, image: str, progress: Callable[[str], None]) -> None:
-        repository, _, tag = image.rpartition(":") if ":" in image.rpartition("/")[2] else (image, "", "latest")
+        repository, _colon, tag = image.rpartition(":") if ":" in image.rpartition("/")[2] else (image, "", "latest")
         if "@" in image:
             repository, tag = image, ""
         layers: dict[str, str] = {}
         reported = time.monotonic()
-        progress(f"pulling {image}")
+        progress(_("pulling {image}", image=image))
         for line in self._client.api.pull(repository, tag=tag or None, stream=True, decode=True):
             if "error" in line:
                 raise DockerException(str(line["error"]))
@@ -198,7 +198,12 @@ class Engine:
             if time.monotonic() - reported > PULL_TELL_S:
                 reported = time.monotonic()
                 done = sum(status in ("Pull complete", "Already exists") for status in layers.values())
-                progress(Step(f"pulling {image}: {done} of {len(layers)} layers", about=f"pulling {image}"))
+                progress(
+                    Step(
+                        _("pulling {image}: {done} of {layers} layers", image=image, done=done, layers=len(layers)),
+                        about=f"pulling {image}",
+                    )
+                )
 
     def make_network(self, name: str) -> None:
         """A network of that name, for containers of ours and no one else."""
@@ -220,7 +225,7 @@ class Engine:
             except UserError as refused:
                 if not recipe.cpus or "cpuset" not in str(refused):
                     raise
-                progress(Remark(f"{recipe.name}: not pinned to CPUs: {refused}"))
+                progress(Remark(_("{name}: not pinned to CPUs: {why}", name=recipe.name, why=refused)))
                 self._drop(recipe.name)
                 with self.telling(what):
                     return self._start(recipe, {})
@@ -293,16 +298,18 @@ def find_engine() -> Engine:
     Raises:
         UserError: no engine answers; says where it looked, and the remedy.
     """
-    looked = []
+    looked: list[str] = []
     named = any(os.environ.get(name) for name in ENGINE_VARIABLES)
     for place in places():
         path = Path(place.removeprefix("unix://"))
         if not place.startswith(("unix://", "/")):
-            looked.append(f"{place}: not a Unix socket of this machine")
+            looked.append(said("{place}: not a Unix socket of this machine", place=place))
         elif not is_socket(path):
-            looked.append(f"{path}: no socket")
+            looked.append(said("{path}: no socket", path=path))
         elif not named and path.stat().st_uid not in (0, os.geteuid()):
-            looked.append(f"{path}: it belongs to another user; name it by DOCKER_HOST if you trust them")
+            looked.append(
+                said("{path}: it belongs to another user; name it by DOCKER_HOST if you trust them", path=path)
+            )
         else:
             try:
                 return Engine(path)
@@ -349,7 +356,11 @@ def message_of(error: Exception) -> str:
         if known in text:
             return known
     if isinstance(error, MISREAD) and not isinstance(error, requests.RequestException):
-        return f"it answers what is no answer of Docker's or Podman's ({type(error).__name__}: {shortened(text)})"
+        return said(
+            "it answers what is no answer of Docker's or Podman's ({kind}: {text})",
+            kind=type(error).__name__,
+            text=shortened(text),
+        )
     return shortened(text, SAID_MAX) or type(error).__name__
 
 
@@ -413,7 +424,7 @@ class Removal:
         except subprocess.TimeoutExpired:
             self._guard.kill()
             self._guard.communicate()
-            return f"not done within {REMOVE_S:g} s"
+            return said("not done within {seconds:g} s", seconds=REMOVE_S)
         if self._guard.returncode != 0:  # it was killed
             return "; ".join(container_guard.clean(*self._what, forms()))
         return "; ".join(reported.decode(errors="replace").splitlines())

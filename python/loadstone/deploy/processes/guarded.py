@@ -21,7 +21,7 @@ from loadstone.deploy.processes.resource_limits import Limited, Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.secrecy.known_secrets import forms
 
 TELL_S = 10.0
@@ -279,7 +279,7 @@ def guarded(
     try:
         limited = limit(limits, workspace)
         if limited.unavailable is not None:
-            context.progress(Remark(f"{name}: limits are unavailable: {limited.unavailable}"))
+            context.progress(Remark(_("{name}: limits are unavailable: {why}", name=name, why=limited.unavailable)))
         log, within = context.log_of(f"{kind} {name}", f"{name}.log", workspace.path)
         arguments, around = command(workspace)
         around = replace(around, groups=limited.groups)

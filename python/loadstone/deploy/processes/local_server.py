@@ -14,7 +14,7 @@ from loadstone.deploy.processes.own_host import OwnHost
 from loadstone.deploy.processes.resource_limits import Limited, Limits
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.machine.local_ports import PORT_TRIES, free_port
 from loadstone.plan.endpoints import Endpoint
 
@@ -88,7 +88,7 @@ class OwnServer(OneProcess, ABC):
 
     def _run(self, process: GuardedProcess) -> Endpoint:
         """Start the process and wait until it serves; on another port where its own is taken."""
-        for _ in range(PORT_TRIES):
+        for _attempt in range(PORT_TRIES):
             self._write_files(process.workspace.path)
             process.start()
             try:
@@ -122,7 +122,7 @@ class OwnServer(OneProcess, ABC):
         """Start the process again with the data that it wrote to its files, and on its port if that is free."""
         if self._process is None:
             return self.start(self._context)
-        self._context.progress(f"starting {self.name} again")
+        self._context.progress(_("starting {name} again", name=self.name))
         try:
             self._process.end()
             return self._run(self._process)

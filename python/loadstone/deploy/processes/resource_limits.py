@@ -23,7 +23,7 @@ from loadstone.language import said
 from loadstone.spec.units import BYTES, parse
 
 PERIOD_US = 100_000
-REMEDY = "run as root, or in a group that is delegated to you (systemd-run --user --scope -p Delegate=yes)"
+REMEDY = said("run as root, or in a group that is delegated to you (systemd-run --user --scope -p Delegate=yes)")
 MOUNTS, OWN = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
 
 

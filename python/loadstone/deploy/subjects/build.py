@@ -19,7 +19,7 @@ from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, wor
 from loadstone.deploy.provider import DeployContext, Step
 from loadstone.deploy.subjects.manifest import Build
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.secrecy.references import variables
 
 MARK = ".built"
@@ -191,7 +191,7 @@ def _run(what: str, command: Sequence[str], place: Path, log: Path, timeout_s: f
     process = GuardedProcess(command, workspace, log, surroundings=around, lease=context.lease)
     try:
         started = reported = time.monotonic()
-        context.progress(f"building {name}: {command[0]}")
+        context.progress(_("building {name}: {program}", name=name, program=command[0]))
         process.start()
         while process.alive():
             context.raise_if_stopped()
@@ -207,7 +207,9 @@ def _run(what: str, command: Sequence[str], place: Path, log: Path, timeout_s: f
                 )
             if now - reported >= TELL_EVERY_S:
                 reported = now
-                told = f"building {name}: {command[0]}, {now - started:.0f} s"
+                told = _(
+                    "building {name}: {program}, {seconds:.0f} s", name=name, program=command[0], seconds=now - started
+                )
                 context.progress(Step(told, about=f"building {name}: {command[0]}"))
             time.sleep(POLL_S)
     except OSError as error:

@@ -20,7 +20,7 @@ from loadstone.deploy.subjects.placeholders import Address, address_of
 from loadstone.deploy.subjects.subject import LocalSubject, Subject, SubjectSettings
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.required import RequiredSubject
 
 MEMORY_FLOOR_BYTES = 3 * 1024**3 // 2
@@ -91,14 +91,16 @@ class SubjectPool:
             if available_bytes() >= MEMORY_FLOOR_BYTES:
                 return
             if self._running[key].subject.ours and (key.name, key.required) not in self._expected:
-                self._context.progress(f"stopping {key.name}, which this trial does not need: memory is short")
+                self._context.progress(
+                    _("stopping {name}, which this trial does not need: memory is short", name=key.name)
+                )
                 self._running.pop(key).subject.stop()
 
     def keep_only(self, servers: Iterable[Deployed]) -> None:
         """Stop the subjects that refer to a server which is not among these any more, or not where it was."""
         there = {_address(deployed) for deployed in servers if deployed.endpoint.unix_path is None}
-        for key in [key for key in self._running if not {at for _, at in key.addresses} <= there]:
-            self._context.progress(f"stopping {key.name}: its server moved to another port")
+        for key in [key for key in self._running if not {at for _name, at in key.addresses} <= there]:
+            self._context.progress(_("stopping {name}: its server moved to another port", name=key.name))
             self._running.pop(key).subject.stop()
 
     def hold_all_but(self, needed: Collection[DeployedSubject], servers: Iterable[Deployed]) -> list[Subject]:
@@ -196,5 +198,5 @@ def _limits(name: str, limits: Mapping[str, object]) -> Limits:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in ("subjects", name, "limits", *first["loc"]))
-        told = first["msg"].removeprefix("Value error, ")
+        told = first.get("ctx", {}).get("error") or first["msg"]
         raise UserError(said("{where}: {told}; write cpu: 0.5, memory: 512 MB", where=where, told=told)) from None

@@ -16,7 +16,7 @@ from loadstone.deploy.subjects.manifest import Manifest, read_manifest
 from loadstone.deploy.subjects.placeholders import Address, require_verifiable, resolved, unencrypted
 from loadstone.deploy.subjects.replica import Replica, Worker
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import hidden, learn
 
@@ -184,9 +184,14 @@ class LocalSubject:
         for server in unencrypted(written_as, settings.servers):
             context.progress(
                 Remark(
-                    f"{self.name}: {server} uses TLS, and nothing in the application's environment says so; unless it "
-                    f"is configured for TLS elsewhere, its log-in is not encrypted: add ${{{server}.tls}} or "
-                    f"${{{server}.jdbc_options}}"
+                    _(
+                        "{name}: {server} uses TLS, and nothing in the application's environment says so; unless it is "
+                        "configured for TLS elsewhere, its log-in is not encrypted: add {tls} or {jdbc_options}",
+                        name=self.name,
+                        server=server,
+                        tls=f"${{{server}.tls}}",
+                        jdbc_options=f"${{{server}.jdbc_options}}",
+                    )
                 )
             )
         require_programs(self.name, self._manifest)
@@ -194,7 +199,7 @@ class LocalSubject:
         pinned.check_files(pinned.named_files(self._manifest.run.command, self._folder, {}))
         several = settings.replicas > 1
         names = [f"{self.name}-{number}" if several else self.name for number in range(1, settings.replicas + 1)]
-        context.progress(f"starting {', '.join(names)}")
+        context.progress(_("starting {names}", names=", ".join(names)))
         try:
             for number, name in enumerate(names, 1):
                 replica = Replica(name, number, self._manifest, place, environment)
@@ -211,7 +216,7 @@ class LocalSubject:
         """See `Subject.restart`."""
         if not self._replicas:
             return self.start(self._context)
-        self._context.progress(f"starting {self.name} again")
+        self._context.progress(_("starting {name} again", name=self.name))
         try:
             for replica in self._replicas:
                 replica.relaunch()

@@ -16,7 +16,7 @@ from loadstone.deploy.transport import error_text, remark_on_exposure, tls_conte
 from loadstone.deploy.urls import host_of, learned
 from loadstone.deploy.users_parts import answering_again, listening_pid
 from loadstone.errors import ServerGone, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
 
@@ -84,7 +84,7 @@ class UrlSubject:
     def _reach(self, context: DeployContext) -> tuple[Endpoint, ...]:
         for endpoint in self._endpoints:
             context.raise_if_stopped()
-            context.progress(f"connecting to {self.name} ({endpoint.label})")
+            context.progress(_("connecting to {name} ({address})", name=self.name, address=endpoint.label))
             remark_on_exposure(context, self.name, endpoint)
             _ask(self.name, endpoint)
         pids = [listening_pid(endpoint) for endpoint in self._endpoints]
@@ -113,7 +113,14 @@ class UrlSubject:
                 if time.monotonic() > deadline:
                     raise
                 if not waits:
-                    self._context.progress(f"waiting for {self.name} for up to {RETURN_S:.0f} s: {error}")
+                    self._context.progress(
+                        _(
+                            "waiting for {name} for up to {seconds:.0f} s: {why}",
+                            name=self.name,
+                            seconds=RETURN_S,
+                            why=error,
+                        )
+                    )
                 waits = True
             time.sleep(POLL_S)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.plan.group import Contrast, PairDesign
 from loadstone.spec.experiment import (
     TWIN,
@@ -107,8 +108,16 @@ def _nothing_left(only: Only, meant: int, *, quick: bool, as_published: bool) ->
     levels = " ".join(f"--only {name}={','.join(map(level_text, chosen))}" for name, chosen in only.items())
     modes = " ".join(option for option, on in (("--quick", quick), ("--as-published", as_published)) if on)
     if meant and modes:
-        return f"{f'{levels} {modes}'.strip()}: no condition is left; without {modes} there are {meant}"
-    return f"{levels or modes}: no table and no comparison has such a condition; `loadstone show` lists what they vary"
+        return said(
+            "{options}: no condition is left; without {modes} there are {meant}",
+            options=f"{levels} {modes}".strip(),
+            modes=modes,
+            meant=meant,
+        )
+    return said(
+        "{options}: no table and no comparison has such a condition; `loadstone show` lists what they vary",
+        options=levels or modes,
+    )
 
 
 def _every_condition(experiment: Experiment) -> Iterator[Condition]:

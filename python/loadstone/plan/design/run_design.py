@@ -336,12 +336,13 @@ def _saturation(
     for number, condition in enumerate(conditions, start=1):
         parts = made[identity(condition)]
         if parts.deployment.driver != NATIVE:
-            problem = (
-                f"'{DriverWord.of(parts.deployment.driver).place}' cannot take turns, and a saturation is measured so"
+            problem = said(
+                "'{driver}' cannot take turns, and a saturation is measured so; write {native}, or leave it out of "
+                "`vary`",
+                driver=DriverWord.of(parts.deployment.driver).place,
+                native=NATIVE,
             )
-            raise experiment.source.error(
-                ("workload", "driver"), f"{problem}; write {NATIVE}, or leave it out of `vary`"
-            )
+            raise experiment.source.error(("workload", "driver"), problem)
         trial = planned_trial(
             parts,
             planner.for_many_users(condition, parts.plan),

@@ -20,6 +20,7 @@ from pymysql.constants import CLIENT, CR
 
 from loadstone.bounds.conversation import received, require_time, step_s
 from loadstone.deploy.transport import tls_context
+from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
 
 REPLY_BYTES_MAX = 64 * 1024**2
@@ -55,7 +56,7 @@ class _Result(MySQLResult):
         connection.send_upload(first_packet.get_all_data()[1:])
         packet = connection._read_packet()
         if not packet.is_ok_packet():
-            raise connection.refuse("its reply to the rows that it was sent is not of MariaDB's protocol")
+            raise connection.refuse(said("its reply to the rows that it was sent is not of MariaDB's protocol"))
         self._read_ok_packet(packet)  # type: ignore[attr-defined]
 
 
@@ -119,8 +120,11 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         if upload is None or upload.name != name:
             shown = ascii(name.decode(errors="backslashreplace")[:300])
             raise self.refuse(
-                f"it requested the file {shown} of this machine, which no statement offered; "
-                "nothing was sent. Do not trust this server"
+                said(
+                    "it requested the file {file} of this machine, which no statement offered; nothing was sent. Do "
+                    "not trust this server",
+                    file=shown,
+                )
             )
         content = memoryview(upload.content)
         for start in range(0, len(content), CHUNK_BYTES):
@@ -135,8 +139,11 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     def refuse_plugin(self, plugin: str) -> Untrusted:
         """The error for a plugin by which the password could be read; it has not been sent."""
         return self.refuse(
-            f"it requires the password by '{plugin}', in a form that it can read; loadstone sends that only to a "
-            "server with a verified certificate: use an account with another plugin (as ed25519), or add ?ssl=yes"
+            said(
+                "it requires the password by '{plugin}', in a form that it can read; loadstone sends that only to a "
+                "server with a verified certificate: use an account with another plugin (as ed25519), or add ?ssl=yes",
+                plugin=plugin,
+            )
         )
 
     # What follows takes the place of methods of PyMySQL's.
@@ -168,11 +175,15 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     def _read_bytes(self, num_bytes: int) -> bytes:
         self._received_bytes += num_bytes + READ_BYTES
         if self._received_bytes > REPLY_BYTES_MAX:
-            raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, more than loadstone requests")
+            raise self.refuse(
+                said("its reply has more than {most:,} bytes, more than loadstone requests", most=REPLY_BYTES_MAX)
+            )
         data = bytearray()
         while len(data) < num_bytes:
             if time.monotonic() > self._deadline_s:
-                raise self.refuse(f"its reply comes in drops, and is not whole within {2 * self._timeout_s:g} s")
+                raise self.refuse(
+                    said("its reply comes in drops, and is not whole within {seconds:g} s", seconds=2 * self._timeout_s)
+                )
             try:
                 self._sock.settimeout(step_s(self._timeout_s))
                 self._current_timeout = None  # PyMySQL sets its own again before it writes
@@ -209,11 +220,13 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         except (pymysql.Error, OSError) as error:
             if "acket sequence number wrong" not in str(error):
                 raise
-            raise self.refuse("its reply is not of MariaDB's protocol (its packets are out of order)") from error
+            raise self.refuse(said("its reply is not of MariaDB's protocol (its packets are out of order)")) from error
         except RuntimeError as error:  # a plugin that needs a library which is not here
             raise self.refuse(" ".join(str(error).split())) from error
         except Exception as error:
-            raise self.refuse(f"its reply is not of MariaDB's protocol ({type(error).__name__})") from error
+            raise self.refuse(
+                said("its reply is not of MariaDB's protocol ({kind})", kind=type(error).__name__)
+            ) from error
 
 
 class _Refused:

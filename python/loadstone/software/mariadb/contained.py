@@ -53,4 +53,4 @@ class ContainedMariaDb:
 
     def why_it_ended(self, log: Sequence[str]) -> str:
         """See `Contained.why_it_ended`."""
-        return why_it_ended(log, "free some where the container engine keeps its containers")
+        return why_it_ended(log, said("free some where the container engine keeps its containers"))

@@ -87,14 +87,14 @@ class MariaDbControl(MariaDbSession, SqlControl):
         """See `SqlControl.differences`."""
         lines = super().differences(requested, reported)
         if "sync_binlog" in map(canonical, requested) and reported.get("log_bin") == "OFF":
-            lines.append("sync_binlog has no effect without a binary log (log_bin: true)")
+            lines.append(said("sync_binlog has no effect without a binary log (log_bin: true)"))
         return lines
 
     def start(self) -> Start:
         """By its uptime in whole seconds: it has no number for each start. Without one where it does not answer."""
         try:
             rows = self.query("SHOW GLOBAL STATUS LIKE 'Uptime'")
-            with read_as(self.endpoint.label, "SHOW GLOBAL STATUS", "its uptime"):
+            with read_as(self.endpoint.label, "SHOW GLOBAL STATUS", said("its uptime")):
                 uptime_s = float(rows[0][1])
         except LoadstoneError:
             return Start(None)
@@ -172,7 +172,7 @@ class MariaDbControl(MariaDbSession, SqlControl):
         """By the plugin DISKS, which few servers have, and which answers only users who may read files."""
         try:
             rows = self.table(2, "SELECT Path, Available FROM information_schema.DISKS")
-            with read_as(self.endpoint.label, "information_schema.DISKS", "paths and figures"):
+            with read_as(self.endpoint.label, "information_schema.DISKS", said("paths and figures")):
                 under = [(str(path), int(kib)) for path, kib in rows if is_under(folder, str(path))]
         except LoadstoneError:
             return None

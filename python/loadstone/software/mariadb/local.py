@@ -140,7 +140,7 @@ class LocalMariaDb(OwnSqlServer):
         errors = errors_in(lines)
         if any(("port" in line and "already" in line) or "Address already in use" in line for line in errors):
             return PortTaken()
-        reason = why_it_ended(lines, "free some, or set TMPDIR to another disk")
+        reason = why_it_ended(lines, said("free some, or set TMPDIR to another disk"))
         return UserError(said("server {name}: {reason}", name=self.name, reason=reason))
 
 
@@ -191,16 +191,16 @@ def why_it_ended(log: Sequence[str], more_room: str) -> str:
     errors = errors_in(log)
     lines = [line.strip() for line in log if line.strip()]
     if re.search(r"No space left|\b[Ee]rr(or|code):? 28\b", "\n".join(lines)):
-        return f"no room is left for its data; {more_room}"
+        return said("no room is left for its data; {remedy}", remedy=more_room)
     refused = next(
         (line for line in errors if re.search(r"unknown (variable|option)|[Uu]nknown suffix|setting value", line)), None
     )
     if refused is not None:
-        return f"settings: {shortened(refused, 300)}; correct the name or the value"
+        return said("settings: {line}; correct the name or the value", line=shortened(refused, 300))
     reported = [line for line in errors if line != "Aborting"]
     reported += [line for line in lines if line.startswith("ERROR")]  # of the statements that make its tables
     cause = next(iter(reported), lines[-1] if lines else "nothing")
-    return f"it ended while it started; its log: {shortened(cause, 300)}"
+    return said("it ended while it started; its log: {log}", log=shortened(cause, 300))
 
 
 def installed() -> Fact:

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from loadstone.bounds.replies import read_as
 from loadstone.errors import LoadstoneError
+from loadstone.language import said
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
@@ -89,7 +90,7 @@ class MariaDbMonitor:
         """The server's own names and values; empty while it does not answer."""
         try:
             rows = self._control.query(QUESTION)
-            with read_as(self._part, "SHOW GLOBAL STATUS", "names and figures"):
+            with read_as(self._part, "SHOW GLOBAL STATUS", said("names and figures")):
                 return {str(name): float(value) for name, value in rows}
         except LoadstoneError:
             return {}

@@ -57,7 +57,7 @@ class MariaDbSession(SqlSession):
         """Whether the server is offered uploads: by a connection that `load` made."""
         self._connection: MariaDbClient | None = None
 
-    @typed("rows of a MariaDB")
+    @typed(said("rows of a MariaDB"))
     def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows that a statement gives; `values` take the places of its `%s`."""
         try:

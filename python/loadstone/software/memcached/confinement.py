@@ -13,10 +13,10 @@ from loadstone.software.memcached.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX
 
 WITH_KEY = frozenset({"mg", "ms", "md", "ma"})
-OTHER_KEY = f"write {{key}}, or a key that begins with '{OUR_PREFIX}' and is always the same"
+OTHER_KEY = said("write {{key}}, or a key that begins with '{prefix}' and is always the same", prefix=OUR_PREFIX)
 REFUSED_FLAGS = {
-    "q": "a quiet command is not always answered",
-    "b": "keys are sent as they are written",
+    "q": said("a quiet command is not always answered"),
+    "b": said("keys are sent as they are written"),
 }
 
 

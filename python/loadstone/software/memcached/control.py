@@ -28,9 +28,10 @@ from loadstone.spec.experiment import OUR_PREFIX
 PROCESS_ID_END = 2**31
 DETAILS = ("libevent", "pointer_size", "threads", "limit_maxbytes", "max_connections")
 LEAVES_NOTHING = frozenset({"mg", "md"})
-_TOO_MANY = (
-    f"memcached does not list its keys: at most {NUMBERED_MAX:,} names are tried to remove them (workload.keys.count); "
-    "what stays is evicted when others need its room, or ends with the server"
+_TOO_MANY = said(
+    "memcached does not list its keys: at most {most:,} names are tried to remove them (workload.keys.count); what "
+    "stays is evicted when others need its room, or ends with the server",
+    most=NUMBERED_MAX,
 )
 _NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 
@@ -52,8 +53,11 @@ class MemcachedControl(MemcachedSession):
             stats = self.stats()
         except ServerGone as gone:
             silent = not isinstance(gone, ServerRefused | BadReply) and bound_that_ended(gone) is None
-            hint = "; is it a memcached, and does a firewall let us through?" if silent else ""
-            raise UserError(f"{gone}{hint}") from None
+            if silent:
+                raise UserError(
+                    said("{gone}; is it a memcached, and does a firewall let us through?", gone=gone)
+                ) from None
+            raise UserError(str(gone)) from None
         return ServerFacts(
             software=MEMCACHED.name,
             version=stats.get("version", "unknown"),
@@ -132,11 +136,13 @@ class MemcachedControl(MemcachedSession):
                 )
                 continue
             if thing.count > NUMBERED_MAX:
-                yield Outcome(thing, f"{describe(thing)}: {_TOO_MANY}", left=True)
+                yield Outcome(thing, said("{thing}: {why}", thing=describe(thing), why=_TOO_MANY), left=True)
                 continue
             removed = self._remove(thing)
-            outcome = f"{removed:,} removed" if removed else "there were none"
-            yield Outcome(thing, f"{describe(thing)}: {outcome}", left=False)
+            outcome = said("{thing}: there were none", thing=describe(thing))
+            if removed:
+                outcome = said("{thing}: {n:,} removed", thing=describe(thing), n=removed)
+            yield Outcome(thing, outcome, left=False)
 
     def _remove(self, thing: Made) -> int:
         if thing.kind == "numbered_keys":
@@ -152,7 +158,7 @@ class MemcachedControl(MemcachedSession):
         """By the names that must be tried to remove its keys again, by its memory, and by that of its machine."""
         keys = max((trial.plan.keys.count for trial in trials if trial.target in (None, server)), default=0)
         if keys > NUMBERED_MAX:
-            return f"the run may store {keys:,} keys there, and {_TOO_MANY}"
+            return said("the run may store {keys:,} keys there, and {why}", keys=keys, why=_TOO_MANY)
         return memory.shortage(self, memory_of(trials, server), here=pid is not None)
 
     def too_large(self, trials: Sequence[PlannedTrial], server: str) -> str:

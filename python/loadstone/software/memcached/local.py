@@ -19,7 +19,7 @@ from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, Server
 from loadstone.deploy.settings_in_force import differences
 from loadstone.deploy.system_packages import install_line
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.memcached.control import MemcachedControl
@@ -98,7 +98,7 @@ class LocalMemcached(OwnServer):
         self.stop()
         self._context = context
         self._binary = self._need()
-        context.progress(f"starting {self.name} ({self._binary.name})")
+        context.progress(_("starting {name} ({program})", name=self.name, program=self._binary.name))
         host = self._make_host(context)
         self._endpoint = Endpoint(host=host, port=self._free_port(host), username=USER, password=new_password())
         try:
@@ -158,7 +158,7 @@ class LocalMemcached(OwnServer):
             self.settings_read_back = control.settings(sorted({*READ_BACK, *requested}))
         self.facts = dataclasses.replace(facts, limits=limits, details={**facts.details, **self._host_details()})
         for line in differences(requested, self.settings_read_back, SPELLING):
-            self._context.progress(Remark(f"{self.name}: {line}"))
+            self._context.progress(Remark(_("{name}: {line}", name=self.name, line=line)))
 
     def _await_ready(self, process: GuardedProcess) -> None:
         control = MemcachedControl(self._endpoint, timeout_s=1.0)

@@ -8,12 +8,13 @@ import psutil
 
 from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.capacity import size_text
+from loadstone.language import said
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.footprint import Footprint, largest_command
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.memcached.session import MemcachedSession
 
-LESS = "store less (workload.keys.count, workload.documents.payload_bytes)"
+LESS = said("store less (workload.keys.count, workload.documents.payload_bytes)")
 ITEM_BYTES = 64
 """Header, flags and CAS of an item at most, beside its key and its data with their line end: 48 to 60 measured."""
 WHOLE_MAX = 2**63 - 1
@@ -63,7 +64,7 @@ def start_of(stats: Mapping[str, str]) -> str:
 def memory_use(session: MemcachedSession) -> MemoryUse:
     """One `stats`. Raises ServerGone; BadReply: a figure is not a whole number."""
     stats = session.stats()
-    with read_as(session.endpoint.label, "stats", "a whole number"):
+    with read_as(session.endpoint.label, "stats", said("a whole number")):
         return MemoryUse.of(stats)
 
 
@@ -72,16 +73,27 @@ def shortage(session: MemcachedSession, planned: Footprint, *, here: bool) -> st
     use = memory_use(session)
     if planned.bytes > use.free_bytes and use.items:
         evicts = session.settings(["disable-evictions"]).get("disable-evictions") != "yes"
-        then = f"evict keys of others ({use.items:,} keys there)" if evicts else "refuse the writes of others"
-        return (
-            f"the run may store {size_text(planned.bytes)} there, and {size_text(use.free_bytes)} are free "
-            f"(limit_maxbytes {size_text(use.limit_bytes)}): it would {then}; raise its memory limit (-m), {LESS}, or "
-            "give a server of its own"
+        then = said("it would refuse the writes of others")
+        if evicts:
+            then = said("it would evict keys of others ({n:,} keys there)", n=use.items)
+        return said(
+            "the run may store {size} there, and {free} are free (limit_maxbytes {limit}): {then}; raise its memory "
+            "limit (-m), {less}, or give a server of its own",
+            size=size_text(planned.bytes),
+            free=size_text(use.free_bytes),
+            limit=size_text(use.limit_bytes),
+            then=then,
+            less=LESS,
         )
     free = int(psutil.virtual_memory().available) if here else None
     needed = min(planned.bytes, use.free_bytes)
     if free is not None and needed > free:
-        return f"the run may store {size_text(needed)} there, and its machine has {size_text(free)} free; {LESS}"
+        return said(
+            "the run may store {size} there, and its machine has {free} free; {less}",
+            size=size_text(needed),
+            free=size_text(free),
+            less=LESS,
+        )
     return ""
 
 
@@ -93,13 +105,15 @@ def too_large(session: MemcachedSession, trials: Sequence[PlannedTrial], server:
             plans += [trial.plan, *([trial.load] if trial.load is not None else [])]
     largest = max(map(largest_command, plans), default=0) + ITEM_BYTES
     settings = session.stats("settings")
-    with read_as(session.endpoint.label, "stats settings", "a whole number"):
+    with read_as(session.endpoint.label, "stats settings", said("a whole number")):
         limit = whole(settings, "item_size_max")
     if not limit or largest <= limit:
         return ""
-    return (
-        f"an item of the run takes {size_text(largest)}, and it takes items of at most {size_text(limit)}: raise that "
-        "(max-item-size, -I), or store smaller ones (workload.documents.payload_bytes)"
+    return said(
+        "an item of the run takes {size}, and it takes items of at most {limit}: raise that (max-item-size, -I), or "
+        "store smaller ones (workload.documents.payload_bytes)",
+        size=size_text(largest),
+        limit=size_text(limit),
     )
 
 
@@ -115,7 +129,7 @@ def whole(stats: Mapping[str, str], name: str) -> int:
 class EvictionWatch:
     """One server, and how it was when the watch began; see `deploy.control.LossWatch`."""
 
-    what_helps: ClassVar[str] = (
+    what_helps: ClassVar[str] = said(
         "raise its memory limit (-m), store less, or give a server of its own; what was measured is kept"
     )
     name: str
@@ -132,17 +146,23 @@ class EvictionWatch:
     @property
     def where(self) -> str:
         """Which server it is, for people."""
-        return f"server {self.name} ({self.session.endpoint.label})"
+        return said("server {name} ({address})", name=self.name, address=self.session.endpoint.label)
 
     def lost(self) -> str | None:
         """See `deploy.control.LossWatch.lost`; sends one `stats`."""
         now = memory_use(self.session)
         first = self.first if now.start == self.first.start else self.others.setdefault(now.start, now)
-        limit = f"limit_maxbytes {now.limit_bytes:,}"
+        figures = {"where": self.where, "limit": f"limit_maxbytes {now.limit_bytes:,}", "what_helps": self.what_helps}
         if now.evictions > first.evictions:
-            number = now.evictions - first.evictions
-            return f"{self.where}: it evicted {number:,} keys because its memory was full ({limit}); {self.what_helps}"
+            return said(
+                "{where}: it evicted {n:,} keys because its memory was full ({limit}); {what_helps}",
+                n=now.evictions - first.evictions,
+                **figures,
+            )
         if now.refused > first.refused:
-            number = now.refused - first.refused
-            return f"{self.where}: its memory is full and it refused {number:,} items ({limit}); {self.what_helps}"
+            return said(
+                "{where}: its memory is full and it refused {n:,} items ({limit}); {what_helps}",
+                n=now.refused - first.refused,
+                **figures,
+            )
         return None

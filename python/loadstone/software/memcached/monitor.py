@@ -6,6 +6,7 @@ from typing import Protocol
 
 from loadstone.bounds.replies import finite, read_as
 from loadstone.errors import LoadstoneError
+from loadstone.language import said
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
@@ -58,7 +59,7 @@ class MemcachedMonitor:
         """What `stats` says; sends no other command."""
         try:
             stats = self._control.stats()
-            with read_as(self._part, "stats", "figures"):
+            with read_as(self._part, "stats", said("figures")):
                 values = _figures(stats)
         except LoadstoneError:
             values = {}
@@ -97,7 +98,7 @@ def snapshot(control: Queried) -> MemcachedSnapshot:
         ServerGone: the server does not answer, or its answer cannot be read (BadReply).
     """
     stats = control.stats()
-    with read_as("of memcached", "stats", "figures"):
+    with read_as("of memcached", "stats", said("figures")):
         figures = _figures(stats) | {name: finite(stats[theirs]) for name, theirs in AS_CHECKED.items()}
         calls = {name: MetaCalls(sum(int(stats[counter]) for counter in counted)) for name, counted in COUNTS.items()}
         uptime_s = int(stats["uptime"])

@@ -107,7 +107,7 @@ class MemcachedSession:
         """The names and values of `stats`, or of `stats settings`."""
         command = f"stats {what}".strip()
         values: dict[str, str] = {}
-        with self._connected(command) as replies, read_as(self.endpoint.label, command, "names and values"):
+        with self._connected(command) as replies, read_as(self.endpoint.label, command, said("names and values")):
             self._send(f"{command}\r\n".encode())
             for _ in range(LINES_MAX):
                 line = self._line(replies).decode(errors="replace")
@@ -125,7 +125,7 @@ class MemcachedSession:
 
     def keys(self) -> int:
         """How many items the server holds."""
-        with read_as(self.endpoint.label, "stats", "the number of items"):
+        with read_as(self.endpoint.label, "stats", said("the number of items")):
             return self._whole("curr_items")
 
     def present(self, keys: Sequence[str]) -> list[bool]:
@@ -239,7 +239,8 @@ class MemcachedSession:
         return replies
 
     def _log_in(self, replies: BinaryIO) -> None:
-        where, user = f"server {self.endpoint.label}", self.endpoint.username or ""
+        where = said("server {address}", address=self.endpoint.label)
+        user = self.endpoint.username or ""
         if self.endpoint.password is None:
             raise ServerRefused(
                 said("{where}: it requires a password; give it as memcached://USER:PASSWORD@HOST:PORT", where=where)
@@ -249,8 +250,12 @@ class MemcachedSession:
         line = self._line(replies)
         if line != b"STORED":
             told = shortened(line.decode(errors="replace"), 60)
-            problem = f"it refuses the password of user '{user}' ({told}); check the name and the password"
-            raise ServerRefused(f"{where}: {problem}")
+            problem = said(
+                "it refuses the password of user '{user}' ({told}); check the name and the password",
+                user=user,
+                told=told,
+            )
+            raise ServerRefused(said("{where}: {why}", where=where, why=problem))
 
     def _drop(self) -> None:
         for part in (self._replies, self._socket):
@@ -269,14 +274,14 @@ class MemcachedSession:
         if not line:
             raise EOFError("it closed the connection")
         if not line.endswith(b"\r\n"):
-            raise bad_reply(self.endpoint.label, "a command", "a line", line)
+            raise bad_reply(self.endpoint.label, "a command", said("a line"), line)
         return line[:-2]
 
     def _reply(self, replies: BinaryIO) -> bytes:
         line = self._line(replies)
         if not line.startswith(b"VA "):
             return line
-        with read_as(self.endpoint.label, "mg", "the length of a value"):
+        with read_as(self.endpoint.label, "mg", said("the length of a value")):
             length = int(line.split()[1])
             if not 0 <= length <= VALUE_MAX_BYTES:
                 raise ValueError(said("{length} bytes", length=length))

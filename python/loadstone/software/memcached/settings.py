@@ -43,16 +43,16 @@ class Option:
 
 
 OPTIONS: Mapping[str, Option] = {
-    "memory-limit": Option(_WHOLE, "a whole number of MiB", "maxbytes", "-m", divisor=MEBIBYTE),
-    "threads": Option(_WHOLE, "a whole number", "num_threads", "-t"),
-    "conn-limit": Option(_WHOLE, "a whole number", "maxconns", "-c"),
-    "max-item-size": Option(_SIZE, "a size as 2m or 512k", "item_size_max", "-I"),
-    "disable-evictions": Option(_SWITCH, "yes or no", "evictions", "-M", inverse=True),
-    "disable-cas": Option(_SWITCH, "yes or no", "cas_enabled", "-C", inverse=True),
-    "max-reqs-per-event": Option(_WHOLE, "a whole number", "reqs_per_event", "-R"),
-    "listen-backlog": Option(_WHOLE, "a whole number", "tcp_backlog", "-b"),
-    "slab-growth-factor": Option(_FACTOR, "a number as 1.25", "growth_factor", "-f"),
-    "slab-min-size": Option(_WHOLE, "a whole number of bytes", "chunk_size", "-n"),
+    "memory-limit": Option(_WHOLE, said("a whole number of MiB"), "maxbytes", "-m", divisor=MEBIBYTE),
+    "threads": Option(_WHOLE, said("a whole number"), "num_threads", "-t"),
+    "conn-limit": Option(_WHOLE, said("a whole number"), "maxconns", "-c"),
+    "max-item-size": Option(_SIZE, said("a size as 2m or 512k"), "item_size_max", "-I"),
+    "disable-evictions": Option(_SWITCH, said("yes or no"), "evictions", "-M", inverse=True),
+    "disable-cas": Option(_SWITCH, said("yes or no"), "cas_enabled", "-C", inverse=True),
+    "max-reqs-per-event": Option(_WHOLE, said("a whole number"), "reqs_per_event", "-R"),
+    "listen-backlog": Option(_WHOLE, said("a whole number"), "tcp_backlog", "-b"),
+    "slab-growth-factor": Option(_FACTOR, said("a number as 1.25"), "growth_factor", "-f"),
+    "slab-min-size": Option(_WHOLE, said("a whole number of bytes"), "chunk_size", "-n"),
 }
 """By the long names of memcached's command line."""
 READ_BACK = ("memory-limit", "threads", "conn-limit", "max-item-size", "disable-evictions")
@@ -110,4 +110,4 @@ def why_it_ended(log: Sequence[str]) -> str:
     """What it printed about an end during the start, for a person."""
     lines = [line.strip() for line in log if line.strip()]
     last_line = next((line for line in reversed(lines) if not line.lower().startswith("usage")), "nothing")
-    return f"it ended while it started, and said: {shortened(last_line, 300)}; correct the settings"
+    return said("it ended while it started, and said: {line}; correct the settings", line=shortened(last_line, 300))

@@ -11,7 +11,7 @@ from loadstone.deploy.urls import host_of, options_of, password_of, unfit, valid
 from loadstone.deploy.users_parts import listening_pid
 from loadstone.deploy.users_server import UsersServer
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.text import hide_url
 from loadstone.software.memcached.control import MemcachedControl
@@ -77,7 +77,7 @@ class MemcachedUrlServer(UsersServer):
         return MemcachedControl(self._endpoint, timeout_s)
 
     def _inspect(self, context: DeployContext) -> Endpoint:
-        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
+        context.progress(_("connecting to {name} ({address})", name=self.name, address=self._endpoint.label))
         remark_on_exposure(context, self.name, self._endpoint)
         with self.control() as control:
             self.facts = control.facts()

@@ -70,7 +70,7 @@ OBJECT_TYPES = word_set(
     "REGTYPE"
 )
 """Types that look a text up among the server's tables, functions and users."""
-_REMEDY = "use CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, UPDATE or DELETE"
+_REMEDY = said("use CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, UPDATE or DELETE")
 
 
 def require_counting(select: str) -> None:
@@ -110,7 +110,7 @@ def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
         try:
             changed, created = tables_changed(text) | tables_referred_to(tokens_of(text)), table_made(text)
         except SqlProblem as problem:
-            raise UserError(f"{where}: '{shown}': {problem}") from None
+            raise UserError(said("{where}: '{shown}': {problem}", where=where, shown=shown, problem=problem)) from None
         for table in sorted(before & changed):
             raise was_there(where, shown, table)
         made |= {created} - {""}

@@ -59,14 +59,14 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
         """See `SqlControl.differences`."""
         lines = super().differences(requested, reported)
         if reported.get("fsync") == "off" and "synchronous_commit" in map(canonical, requested):
-            lines.append("synchronous_commit keeps nothing safe without fsync (fsync: true)")
+            lines.append(said("synchronous_commit keeps nothing safe without fsync (fsync: true)"))
         return lines
 
     def start(self) -> Start:
         """By the moment of its start, to the microsecond; without one where it does not answer."""
         try:
             rows = self.query("SELECT pg_postmaster_start_time()::text")
-            with read_as(self.endpoint.label, "pg_postmaster_start_time()", "its start"):
+            with read_as(self.endpoint.label, "pg_postmaster_start_time()", said("its start")):
                 return Start(str(rows[0][0]))
         except LoadstoneError:
             return Start(None)

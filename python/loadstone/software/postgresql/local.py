@@ -22,7 +22,7 @@ from loadstone.software.sql.local import OwnSqlServer, write_private
 from loadstone.software.sql.session import DATABASE
 
 HOME, DATA, OPTIONS, LOGINS, PASSWORD = "server", "data", "postgresql.conf", "pg_hba.conf", "password"
-MORE_ROOM = "free some, or set TMPDIR to another disk"
+MORE_ROOM = said("free some, or set TMPDIR to another disk")
 HOW_TO_GET = said(
     "install it ({installed}) or set 'folder' to the folder that holds its bin, or give a server by URL "
     "(--server NAME=postgresql://USER:PASSWORD@HOST:PORT/DATABASE)",
@@ -203,11 +203,11 @@ def why_it_ended(log: Sequence[str], more_room: str) -> str:
     """What a log says about an end during the start, for a person. `more_room`: what helps if the disk is full."""
     text = "\n".join(log)
     if re.search(r"No space left", text):
-        return f"no room is left for its data; {more_room}"
+        return said("no room is left for its data; {remedy}", remedy=more_room)
     refused = REFUSED.search(text)
     if refused is not None:
-        return f"settings: {refused[0][:300]}; correct the name or the value"
+        return said("settings: {line}; correct the name or the value", line=refused[0][:300])
     errors = ERROR.findall(text)
     lines = [ANY_LINE.sub("", line.strip()) for line in log if line.strip()]
     reported = next(iter(errors), lines[-1] if lines else "nothing").rstrip(".")
-    return f"it ended while it started; its log: {reported[:300]}"
+    return said("it ended while it started; its log: {log}", log=reported[:300])

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from loadstone.bounds.replies import read_as
 from loadstone.errors import LoadstoneError
+from loadstone.language import said
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
@@ -101,10 +102,10 @@ class PostgresqlMonitor:
         try:
             if not self._question:
                 rows = self._control.query("SELECT current_setting('server_version_num')")
-                with read_as(self._part, "server_version_num", "a number"):
+                with read_as(self._part, "server_version_num", said("a number")):
                     self._question = question(int(rows[0][0]) // 10_000)
             rows = self._control.query(self._question)
-            with read_as(self._part, "pg_stat_database", "names and figures"):
+            with read_as(self._part, "pg_stat_database", said("names and figures")):
                 return {str(name): float(value) for name, value in rows[0][0].items() if value is not None}
         except LoadstoneError:
             return {}

@@ -54,7 +54,7 @@ class PostgresqlSession(SqlSession):
         super().__init__(endpoint, database, timeout_s)
         self._connection: PostgresqlClient | None = None
 
-    @typed("rows of a PostgreSQL")
+    @typed(said("rows of a PostgreSQL"))
     def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows that one statement gives; `values` take the places of its `$1`, `$2`..."""
         rows: list[tuple[Any, ...]] = self._run(lambda connection: connection.rows(statement, values))

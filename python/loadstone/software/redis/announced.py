@@ -123,7 +123,7 @@ def require_plausible(
         )
     theirs, ours = _addresses(host, port), _addresses(named.host, named.port)
     for address in theirs:
-        kinds = (("is_loopback", "of this machine alone"), ("is_link_local", "of one link alone"))
+        kinds = (("is_loopback", said("of this machine alone")), ("is_link_local", said("of one link alone")))
         reach = next((reach for kind, reach in kinds if getattr(address, kind)), "")
         alike = any(getattr(own, kind) for kind, its in kinds if its == reach for own in ours)
         if address.is_unspecified or address.is_multicast or (reach and not alike):
@@ -135,7 +135,7 @@ def require_plausible(
                     what=what,
                     host=host,
                     port=port,
-                    reach=reach or "of no host",
+                    reach=reach or said("of no host"),
                     setting=setting,
                 )
             )

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import psutil
 
 from loadstone.deploy.capacity import size_text
+from loadstone.language import said
 from loadstone.plan.footprint import Footprint
 from loadstone.software.redis.session import RedisSession
 from loadstone.spec.experiment import OUR_PREFIX
 
-LESS = "store less (workload.keys.count, workload.documents.payload_bytes, data.NAME.rows)"
+LESS = said("store less (workload.keys.count, workload.documents.payload_bytes, data.NAME.rows)")
 SCAN_ROUNDS = 20
 SCAN_COUNT = 1000
 """So many keys, and so many times, are looked at to find one that is not ours."""
@@ -130,9 +131,12 @@ def shortage(control: RedisSession, planned: Footprint, *, here: bool) -> str:
         return problem
     free = machine_free_bytes(use, here=here)
     if free is not None and planned.bytes > free:
-        return (
-            f"the run may store {size_text(planned.bytes)} there, and its machine has {size_text(free)} of memory "
-            f"free: it would swap, or end processes; {LESS}, or give a server on a larger machine"
+        return said(
+            "the run may store {size} there, and its machine has {free} of memory free: it would swap, or end "
+            "processes; {less}, or give a server on a larger machine",
+            size=size_text(planned.bytes),
+            free=size_text(free),
+            less=LESS,
         )
     return ""
 
@@ -141,7 +145,7 @@ def shortage(control: RedisSession, planned: Footprint, *, here: bool) -> str:
 class MemoryWatch:
     """What a Redis that is not ours loses while a run stores something there; see `deploy.control.LossWatch`."""
 
-    what_helps: ClassVar[str] = (
+    what_helps: ClassVar[str] = said(
         "raise its maxmemory, store less, or give a server of its own; what was measured is kept"
     )
     name: str
@@ -164,21 +168,31 @@ class MemoryWatch:
     @property
     def where(self) -> str:
         """Which server it is, for people."""
-        return f"server {self.name} ({self.control.endpoint.label})"
+        return said("server {name} ({address})", name=self.name, address=self.control.endpoint.label)
 
     def lost_at(self, now: MemoryUse) -> str | None:
         """What was lost up to an answer of the server, or will be next; None: nothing."""
-        where = self.where
-        policy = f"maxmemory {now.limit_bytes:,} bytes, policy {now.policy}"
+        policy = said("maxmemory {maxmemory:,} bytes, policy {policy}", maxmemory=now.limit_bytes, policy=now.policy)
+        figures = {"where": self.where, "policy": policy, "what_helps": self.what_helps}
         first = self._first(now)
         evicted = now.evicted_keys - first.evicted_keys
         if evicted > 0:
-            return f"{where}: it evicted {evicted:,} keys because its memory was full ({policy}); {self.what_helps}"
+            return said(
+                "{where}: it evicted {n:,} keys because its memory was full ({policy}); {what_helps}",
+                n=evicted,
+                **figures,
+            )
         refused = now.refused - first.refused
         if refused > 0:
-            return f"{where}: its memory is full and it refused {refused:,} commands ({policy}); {self.what_helps}"
+            return said(
+                "{where}: its memory is full and it refused {n:,} commands ({policy}); {what_helps}",
+                n=refused,
+                **figures,
+            )
         if self._is_nearly_full(now, first):
-            return f"{where}: {now.free_bytes:,} bytes of its memory are free ({policy}); {self.what_helps}"
+            return said(
+                "{where}: {n:,} bytes of its memory are free ({policy}); {what_helps}", n=now.free_bytes, **figures
+            )
         return None
 
     def _first(self, now: MemoryUse) -> MemoryUse:
@@ -197,15 +211,23 @@ def _beyond_limit(use: MemoryUse, foreign: int, planned: Footprint) -> str:
     evicts = use.evicts(foreign)
     if planned.bytes + use.reserve_bytes <= use.free_bytes or (evicts and not foreign):
         return ""
-    keys = (
-        f"{use.expiring_keys:,} keys there expire" if use.policy.startswith("volatile") else f"{use.keys:,} keys there"
-    )
-    then = f"evict keys of others ({keys})" if evicts else "refuse the writes of others (OOM)"
-    least = ", and more as it goes on," if planned.grows else ""
-    return (
-        f"the run may store {size_text(planned.bytes)}{least} there, and {size_text(use.free_bytes)} are free "
-        f"(maxmemory {size_text(use.limit_bytes)}, policy {use.policy}, {size_text(use.reserve_bytes)} stay free): "
-        f"it would {then}; raise maxmemory, {LESS}, or give a server of its own"
+    if not evicts:
+        then = said("it would refuse the writes of others (OOM)")
+    elif use.policy.startswith("volatile"):
+        then = said("it would evict keys of others ({n:,} keys there expire)", n=use.expiring_keys)
+    else:
+        then = said("it would evict keys of others ({n:,} keys there)", n=use.keys)
+    size: str = size_text(planned.bytes)
+    return said(
+        "the run may store {size} there, and {free} are free (maxmemory {maxmemory}, policy {policy}, {reserve} stay "
+        "free): {then}; raise maxmemory, {less}, or give a server of its own",
+        size=said("{size}, and more as it goes on,", size=size) if planned.grows else size,
+        free=size_text(use.free_bytes),
+        maxmemory=size_text(use.limit_bytes),
+        policy=use.policy,
+        reserve=size_text(use.reserve_bytes),
+        then=then,
+        less=LESS,
     )
 
 

@@ -11,7 +11,7 @@ from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, ServerFacts, ServerSettings
 from loadstone.errors import ServerGone, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint, even_slots
 from loadstone.software.redis.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
@@ -130,7 +130,7 @@ class RedisCluster:
 
     def _form(self, control: ClusterControl) -> None:
         """Slots, an epoch of its own, and an introduction for each node."""
-        self._context.progress(f"forming {self.name} ({len(self._nodes)} nodes)")
+        self._context.progress(_("forming {name} ({nodes} nodes)", name=self.name, nodes=len(self._nodes)))
         first = control.nodes[0]
         for epoch, node in enumerate(control.nodes, start=1):
             for begin, end in node.endpoint.slots:

@@ -71,7 +71,7 @@ class ClusterControl(RedisControl):
         name = str(command[0]).upper().split()[0]
         if name in KEYLESS or len(command) == 1:
             replies = [node.call(*command) for node in self.nodes]
-            with read_as(self.endpoint.label, name, "the same kind of reply from every node"):
+            with read_as(self.endpoint.label, name, said("the same kind of reply from every node")):
                 return _together(replies)
         if name == "UNLINK":
             replies = self.pipelined([(name, key) for key in command[1:]])
@@ -136,7 +136,7 @@ class ClusterControl(RedisControl):
         """INFO of all nodes as of one server; see `merged_info`."""
         earn(len(self.nodes))
         nodes = [node.info(*sections) for node in self.nodes]
-        with read_as(self.endpoint.label, "INFO", "figures of every node"):
+        with read_as(self.endpoint.label, "INFO", said("figures of every node")):
             return merged_info(nodes)
 
     def config_get(self, names: Iterable[str]) -> dict[str, str]:
@@ -186,7 +186,7 @@ class NodeControl(RedisControl):
 
     def own_slots(self) -> tuple[str, ...]:
         """Its slots as it describes them; what begins with a bracket is one that moves. Raises ServerGone."""
-        with read_as(self.endpoint.label, "CLUSTER NODES", "a line of its own"):
+        with read_as(self.endpoint.label, "CLUSTER NODES", said("a line of its own")):
             lines = [line.split(b" ") for line in self.call(b"CLUSTER", "NODES").splitlines()]
             own = next(line for line in lines if b"myself" in line[2].split(b","))
             return tuple(slots.decode() for slots in own[8:])

@@ -1,5 +1,6 @@
 """What Redis, and what speaks its protocol, declares of itself."""
 
+from loadstone.language import said
 from loadstone.software.software import Software
 
 COUNTING = ("DBSIZE", "EXISTS", "GET", "HLEN", "LLEN", "SCARD", "STRLEN", "XLEN", "ZCARD")
@@ -14,7 +15,7 @@ REDIS = Software(
     url_form="redis://HOST:PORT",
     rows="commands",
     counts_by=COUNTING,
-    how_to_count=f"begin it with one of: {', '.join(COUNTING)}",
+    how_to_count=said("begin it with one of: {known}", known=", ".join(COUNTING)),
     protocols=("resp2", "resp3"),
     of_redis=True,
     has_counters=True,

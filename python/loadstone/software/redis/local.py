@@ -20,7 +20,7 @@ from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark
 from loadstone.deploy.settings_in_force import differences
 from loadstone.deploy.system_packages import install_line
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.redis import packages
@@ -76,7 +76,7 @@ class LocalRedis(OwnServer):
         self.stop()
         self._context = context
         self._parts = self._find()
-        context.progress(f"starting {self.name} ({self._parts.binary.name})")
+        context.progress(_("starting {name} ({program})", name=self.name, program=self._parts.binary.name))
         host = self._make_host(context)
         self._endpoint = Endpoint(host=host, port=self._free_port(host), password=new_password())
         try:
@@ -122,7 +122,7 @@ class LocalRedis(OwnServer):
         with self.control() as control:
             self.settings_read_back = control.config_get(sorted({*READ_BACK, *self._settings}))
         for line in differences(self._settings, self.settings_read_back, SPELLING):
-            self._context.progress(Remark(f"{self.name}: {line}"))
+            self._context.progress(Remark(_("{name}: {line}", name=self.name, line=line)))
 
     def _await_ready(self, process: GuardedProcess) -> None:
         control = RedisControl(self._endpoint, timeout_s=1.0)
@@ -191,7 +191,9 @@ class ProcessSettings(ServerSettings):
     def _find(self, name: str) -> Parts:
         binary = shutil.which(self.binary) if self.binary else packages.find_local_server()
         if binary is None:
-            problem = f"binary '{self.binary}' is not an executable file" if self.binary else "no redis-server on PATH"
+            problem = said("no redis-server on PATH")
+            if self.binary:
+                problem = said("binary '{binary}' is not an executable file", binary=self.binary)
             raise UserError(
                 said(
                     "server {name}: {problem}; install one ({how}), name it with "

@@ -7,6 +7,7 @@ from typing import Any
 
 from loadstone.bounds.replies import read_as
 from loadstone.errors import LoadstoneError
+from loadstone.language import said
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
@@ -41,7 +42,7 @@ class RedisMonitor:
         """What INFO says; sends INFO and no other command."""
         try:
             info = self._control.info()
-            with read_as(self._part, "INFO", "figures"):
+            with read_as(self._part, "INFO", said("figures")):
                 values = _figures(info)
         except LoadstoneError:
             values = {}
@@ -99,7 +100,7 @@ def snapshot(control: RedisSession) -> RedisSnapshot:
     Raises:
         ServerGone: the server does not answer, or its answer cannot be read (BadReply).
     """
-    with read_as("of Redis", "INFO", "figures"):
+    with read_as("of Redis", "INFO", said("figures")):
         return _snapshot(control)
 
 

@@ -146,7 +146,7 @@ def _version(binary: Path) -> str:
     try:
         text = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=5, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        return f"does not run: {error}"
+        return said("does not run: {error}", error=error)
     version = re.search(r"v=(\S+)", text)
     return version[1] if version else text.strip()
 

@@ -18,17 +18,22 @@ PROBE_S = 3.0
 QUICK_S = 0.3
 """How long a handshake may take before a server is asked whether it speaks without TLS: a Redis without it waits for
 the end of a line that never comes, and says nothing."""
-NOT_TLS = "it does not use TLS; write redis:// instead of rediss://"
+NOT_TLS = said("it does not use TLS; write redis:// instead of rediss://")
+_EXPECTS_TLS = said("it expects TLS; write rediss:// instead of redis://")
 LINE_MAX_BYTES = 512
 PING = b"*1\r\n$4\r\nPING\r\n"
 TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
 """How an answer begins that is TLS: an alert, a handshake."""
 
 TURNED_AWAY = {
-    b"-DENIED": "it is in protected mode (it said 'DENIED Redis is running in protected mode') and takes clients of "
-    "its own machine only; set a password there (requirepass) and give it in the URL",
-    b"-ERR max number of clients": "it accepts no more clients (it said 'ERR max number of clients reached'); "
-    "raise maxclients there, or close some",
+    b"-DENIED": said(
+        "it is in protected mode (it said 'DENIED Redis is running in protected mode') and takes clients of its own "
+        "machine only; set a password there (requirepass) and give it in the URL"
+    ),
+    b"-ERR max number of clients": said(
+        "it accepts no more clients (it said 'ERR max number of clients reached'); raise maxclients there, or close "
+        "some"
+    ),
 }
 """What a server says before it closes a connection that it did not want -> what that means."""
 
@@ -39,7 +44,7 @@ def probe(endpoint: Endpoint) -> None:
     Raises:
         UserError: it does not; one line with what was observed and the remedy.
     """
-    where = f"server {endpoint.label}"
+    where = said("server {address}", address=endpoint.label)
     context = tls_context(endpoint.tls) if endpoint.tls is not None else None
     with contextlib.ExitStack() as sockets:
         connection = sockets.enter_context(_connect(endpoint, where))
@@ -48,11 +53,11 @@ def probe(endpoint: Endpoint) -> None:
         try:
             answer = _first_line(connection)
         except TimeoutError:
-            raise UserError(f"{where}: {_silent(endpoint)}") from None
+            raise UserError(said("{where}: {why}", where=where, why=_silent(endpoint))) from None
         except OSError as error:
-            raise UserError(f"{where}: {_broke_off(endpoint, error)}") from None
+            raise UserError(said("{where}: {why}", where=where, why=_broke_off(endpoint, error))) from None
     if not answer or answer.startswith(TLS_RECORDS):
-        raise UserError(f"{where}: {_broke_off(endpoint, None)}")
+        raise UserError(said("{where}: {why}", where=where, why=_broke_off(endpoint, None)))
     if not answer.startswith((b"+PONG", b"-")):
         line = answer.splitlines()[0].decode(errors="replace")[:60]
         raise UserError(
@@ -64,7 +69,7 @@ def probe(endpoint: Endpoint) -> None:
         )
     for message, text in TURNED_AWAY.items():
         if answer.startswith(message):
-            raise UserError(f"{where}: {text}")
+            raise UserError(said("{where}: {why}", where=where, why=text))
 
 
 def _first_line(connection: socket.socket) -> bytes:
@@ -137,11 +142,11 @@ def _shaken(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoi
         encrypted.settimeout(PROBE_S)
         return encrypted
     if _speaks_plainly(endpoint, QUICK_S):
-        raise UserError(f"{where}: {NOT_TLS}")
+        raise UserError(said("{where}: {why}", where=where, why=NOT_TLS))
     try:
         return _encrypted(_connect(endpoint, where), context, endpoint, where)
     except TimeoutError:
-        raise UserError(f"{where}: {_silent(endpoint)}") from None
+        raise UserError(said("{where}: {why}", where=where, why=_silent(endpoint))) from None
 
 
 def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoint, where: str) -> ssl.SSLSocket:
@@ -149,12 +154,12 @@ def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: End
     try:
         return context.wrap_socket(connection, server_hostname=name)
     except ssl.SSLCertVerificationError as error:
-        raise UserError(f"{where}: {certificate_problem(error, '?verify=no')}") from None
+        raise UserError(said("{where}: {why}", where=where, why=certificate_problem(error, "?verify=no"))) from None
     except TimeoutError:
         raise
     except OSError as error:
         if "handshake failure" in error_text(error).lower().replace("_", " "):
-            raise UserError(f"{where}: {_broke_off(endpoint, error)}") from None
+            raise UserError(said("{where}: {why}", where=where, why=_broke_off(endpoint, error))) from None
         raise UserError(
             said(
                 "{where}: the TLS handshake failed ({error}); if the server does not use TLS, write redis:// "
@@ -168,23 +173,30 @@ def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: End
 def _silent(endpoint: Endpoint) -> str:
     """Why a server that took the connection does not answer."""
     if endpoint.tls is None and _speaks_tls(endpoint):
-        return "it expects TLS; write rediss:// instead of redis://"
+        return _EXPECTS_TLS
     if endpoint.tls is not None and _speaks_plainly(endpoint, PROBE_S):
         return NOT_TLS
-    return (
-        f"it accepts the connection and does not answer for {PROBE_S:g} s; it is stopped or overloaded, or it is "
-        "not Redis"
+    return said(
+        "it accepts the connection and does not answer for {seconds:g} s; it is stopped or overloaded, or it is not "
+        "Redis",
+        seconds=PROBE_S,
     )
 
 
 def _broke_off(endpoint: Endpoint, error: OSError | None) -> str:
     """Why a server closed the connection instead of answering."""
-    message = error_text(error) if error is not None else "it closed the connection"
+    message = error_text(error) if error is not None else said("it closed the connection")
     if endpoint.tls is not None:  # the server looks at the client's certificate after the client's handshake
-        return f"it hangs up on us ({message}); it may want a client's certificate: add ?cert_file=FILE&key_file=FILE"
+        return said(
+            "it hangs up on us ({why}); it may want a client's certificate: add ?cert_file=FILE&key_file=FILE",
+            why=message,
+        )
     if _speaks_tls(endpoint):
-        return "it expects TLS; write rediss:// instead of redis://"
-    return f"it closed the connection instead of answering ({message}); it is not Redis, or accepts no more clients"
+        return _EXPECTS_TLS
+    return said(
+        "it closed the connection instead of answering ({why}); it is not Redis, or accepts no more clients",
+        why=message,
+    )
 
 
 def _speaks_tls(endpoint: Endpoint) -> bool:

@@ -13,17 +13,17 @@ from loadstone.software.redis.commands.arguments import Argument
 from loadstone.software.redis.commands.table import BLOCKING, DATA, KEYLESS, REFUSED, SUBCOMMANDS, Unclear, placed
 
 _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9._-]{0,39}")
-NO_NAME = "(no command's name)"
-IT_WAITS = "it may wait, and hold up its connection"
-NOT_KNOWN = "loadstone does not know where its keys are"
+NO_NAME = said("(no command's name)")
+IT_WAITS = said("it may wait, and hold up its connection")
+NOT_KNOWN = said("loadstone does not know where its keys are")
 _BLOCK = b"BLOCK"
 _READS_STREAMS = frozenset({"XREAD", "XREADGROUP"})
 OPENS, CLOSES = "MULTI", ("EXEC", "DISCARD")
-NOT_BEGUN = "its MULTI was not recorded"
-NOTHING_IN_IT = "nothing of its transaction was recorded"
-WITH_ARGUMENTS = "it has arguments, and takes none"
-IN_SEVERAL_SLOTS = "its keys are in several slots of a cluster"
-OF_ANOTHER_SLOT = "its key is in another slot than its transaction"
+NOT_BEGUN = said("its MULTI was not recorded")
+NOTHING_IN_IT = said("nothing of its transaction was recorded")
+WITH_ARGUMENTS = said("it has arguments, and takes none")
+IN_SEVERAL_SLOTS = said("its keys are in several slots of a cluster")
+OF_ANOTHER_SLOT = said("its key is in another slot than its transaction")
 
 
 class LeftOut(Exception):

@@ -128,12 +128,14 @@ def recorded_load(path: Path, folder: Path) -> RecordedLoad:
 def _require_room(path: Path, needed: int, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
-        sizes = f"{needed / 1e6:,.0f} MB, and {folder} has {free / 1e6:,.0f} MB left"
         raise UserError(
             said(
-                "{path}: a copy for the generator takes up to {sizes}; set TMPDIR to a folder with more room",
+                "{path}: a copy for the generator takes up to {needed:,.0f} MB, and {folder} has {free:,.0f} MB left; "
+                "set TMPDIR to a folder with more room",
                 path=path,
-                sizes=sizes,
+                needed=needed / 1e6,
+                folder=folder,
+                free=free / 1e6,
             )
         )
 
@@ -169,7 +171,7 @@ class _Reading:
         if nothing_in_them := self._transactions.nothing_in_them:
             self._left_out[OPENS, NOTHING_IN_IT] += nothing_in_them
         if not self._sent:
-            why = "holds no command" if not self._left_out else "holds no command that is sent again"
+            why = said("holds no command that is sent again") if self._left_out else said("holds no command")
             raise UserError(
                 said(
                     "{path}: {why} ({number:,} lines); {remedy}",
@@ -196,9 +198,9 @@ class _Reading:
 
     def _remedy(self) -> str:
         if not self._left_out:
-            return "record with: redis-cli MONITOR > FILE"
+            return said("record with: {command}", command="redis-cli MONITOR > FILE")
         (name, reason), count = self._left_out.most_common(1)[0]
-        return f"most of all {count:,} {name}: {reason}"
+        return said("most of all {count:,} {name}: {reason}", count=count, name=name, reason=reason)
 
     def _lines(self, file: BinaryIO) -> Iterator[tuple[int, MonitorLine]]:
         """The commands with the numbers of their lines. Raises UserError."""
@@ -282,7 +284,7 @@ class _Reading:
             self._begin_ns = self._last_ns = line.at_ns
         back_ns = self._last_ns - line.at_ns
         if back_ns > BACK_MAX_NS:
-            why = f"is {back_ns / 1e9:,.3f} s before the line before it"
+            why = said("is {seconds:,.3f} s before the line before it", seconds=back_ns / 1e9)
             raise UserError(
                 said(
                     "{path}, line {number}: {why}; replay one recording at a time, or sort the lines",
@@ -293,7 +295,11 @@ class _Reading:
             )
         if line.at_ns - self._begin_ns > LENGTH_MAX_NS:
             days = (line.at_ns - self._begin_ns) / _DAY_NS
-            why = f"is {days:,.0f} days after the first command, and {LENGTH_MAX_NS // _DAY_NS} are the most"
+            why = said(
+                "is {days:,.0f} days after the first command, and {most} are the most",
+                days=days,
+                most=LENGTH_MAX_NS // _DAY_NS,
+            )
             raise UserError(
                 said(
                     "{path}, line {number}: {why}; correct its time, or replay a part of the file",

@@ -103,7 +103,7 @@ def replicas_of(
                 at=shortened(at, 80),
             )
         )
-    with read_as(primary.label, "INFO replication", "its replicas"):
+    with read_as(primary.label, "INFO replication", said("its replicas")):
         announced = [
             _address(value) for name, value in reported.items() if _REPLICA.fullmatch(name) and _in_sync(value)
         ]

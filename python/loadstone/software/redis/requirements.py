@@ -15,8 +15,8 @@ from loadstone.software.redis.session import LoginRefused, RedisSession
 from loadstone.spec.experiment import OUR_PREFIX
 
 PROCESS_ID_END = 2**31
-NODE_OF_A_CLUSTER = "it is a node of a cluster; to load all of it add --cluster, or ?cluster=yes to the URL"
-JSON_REMEDY = (
+NODE_OF_A_CLUSTER = said("it is a node of a cluster; to load all of it add --cluster, or ?cluster=yes to the URL")
+JSON_REMEDY = said(
     "run Redis 8 or Redis Stack, or start it with --loadmodule /path/to/rejson.so, "
     "or use the embedded server (kind: embedded)"
 )
@@ -42,7 +42,7 @@ def ask(control: RedisSession, modules: Collection[str] = ()) -> ServerFacts:
         _require_writable(control)
         if "json" in modules:
             _require_json(control)
-        with read_as(control.endpoint.label, "INFO", "what a Redis says of itself"):
+        with read_as(control.endpoint.label, "INFO", said("what a Redis says of itself")):
             return _facts(control)
     except BadReply as bad:
         raise UserError(str(bad)) from None
@@ -86,35 +86,54 @@ def explain(control: RedisSession, gone: ServerGone) -> str:
     low = told.lower()
     user = endpoint.username or "default"
     if code == "NOAUTH" or "authentication required" in low:
-        text = f"it requires a password ({told}); give it as redis://:PASSWORD@HOST or ?password_env=VARIABLE"
+        text = said(
+            "it requires a password ({told}); give it as redis://:PASSWORD@HOST or ?password_env=VARIABLE", told=told
+        )
     elif "without any password configured" in low or "no password is set" in low:
-        text = f"it has no password, and one was given ({told}); leave the password out"
+        text = said("it has no password, and one was given ({told}); leave the password out", told=told)
     elif code == "WRONGPASS" or "invalid password" in low or isinstance(gone, LoginRefused):
-        text = f"it refuses the password of user '{user}' ({told}); check the name and the password"
+        text = said(
+            "it refuses the password of user '{user}' ({told}); check the name and the password", user=user, told=told
+        )
     elif code == "NOPERM":
         grant = f"~{OUR_PREFIX}* +@all -@dangerous +info +config|get"
-        text = f"user '{user}' may not do what a run does ({told}); grant it {grant}"
+        text = said(
+            "user '{user}' may not do what a run does ({told}); grant it {grant}", user=user, told=told, grant=grant
+        )
     elif code == "LOADING":
-        text = f"it is loading its data ({told}{_loading(control)}); wait until it is done"
+        text = said("it is loading its data ({told}{more}); wait until it is done", told=told, more=_loading(control))
     elif code == "READONLY":
-        text = f"it is a read-only replica ({told}); give the address of its primary{_primary(control)}"
+        text = said(
+            "it is a read-only replica ({told}); give the address of its primary{more}",
+            told=told,
+            more=_primary(control),
+        )
     elif code == "OOM":
-        text = (
-            f"its memory is full and nothing may be evicted ({told}){_memory(control)}; raise maxmemory, or free some"
+        text = said(
+            "its memory is full and nothing may be evicted ({told}){memory}; raise maxmemory, or free some",
+            told=told,
+            memory=_memory(control),
         )
     elif code == "MISCONF":
-        text = f"it refuses writes after a failed snapshot ({shortened(told, 120)}); see its own log, or free its disk"
+        text = said(
+            "it refuses writes after a failed snapshot ({told}); see its own log, or free its disk",
+            told=shortened(told, 120),
+        )
     elif code in ("MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT"):
-        text = f"{NODE_OF_A_CLUSTER} ({told})"
+        text = said("{node_of_a_cluster} ({told})", node_of_a_cluster=NODE_OF_A_CLUSTER, told=told)
     elif code == "MASTERDOWN" or "noreplicas" in low:
-        text = f"its replication is broken ({told}); repair it, or give another server"
+        text = said("its replication is broken ({told}); repair it, or give another server", told=told)
     elif "unknown command" in low and "'set'" in low:
-        text = f"it stores no keys ({told}), as a Sentinel does; give the address of the server itself"
+        text = said("it stores no keys ({told}), as a Sentinel does; give the address of the server itself", told=told)
     elif "db index" in low:
-        text = f"it has no database {endpoint.database} ({told}); use another one; /0 always exists"
+        text = said(
+            "it has no database {database} ({told}); use another one; /0 always exists",
+            database=endpoint.database,
+            told=told,
+        )
     else:
-        text = f"it cannot be used ({told}); the log of the server itself may say why"
-    return f"server {endpoint.label}: {text}"
+        text = said("it cannot be used ({told}); the log of the server itself may say why", told=told)
+    return said("server {address}: {text}", address=endpoint.label, text=text)
 
 
 def _tell(control: RedisSession, section: str) -> Mapping[str, Any]:
@@ -130,7 +149,7 @@ def _loading(control: RedisSession) -> str:
     if "loading_loaded_perc" not in reported:
         return ""
     done, left = (shortened(str(reported.get(f"loading_{name}", "?")), 12) for name in ("loaded_perc", "eta_seconds"))
-    return f", {done.partition('.')[0]} % done, {left} s left"
+    return said(", {percent} % done, {left} s left", percent=done.partition(".")[0], left=left)
 
 
 def _primary(control: RedisSession) -> str:
@@ -142,7 +161,12 @@ def _memory(control: RedisSession) -> str:
     memory = _tell(control, "memory")
     if "maxmemory" not in memory:
         return ""
-    return f", {memory.get('used_memory')} of {memory['maxmemory']} bytes used, policy {memory.get('maxmemory_policy')}"
+    return said(
+        ", {used} of {maxmemory} bytes used, policy {policy}",
+        used=memory.get("used_memory"),
+        maxmemory=memory["maxmemory"],
+        policy=memory.get("maxmemory_policy"),
+    )
 
 
 def _facts(control: RedisSession) -> ServerFacts:

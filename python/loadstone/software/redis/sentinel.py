@@ -13,7 +13,7 @@ from loadstone.deploy.provider import DeployContext, Module, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.users_server import UsersServer
 from loadstone.errors import BadReply, ServerGone, ServerRefused, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.announced import Address, require_address, require_few, require_plausible
 from loadstone.software.redis.control import RedisControl
@@ -71,7 +71,7 @@ def _answer(session: RedisSession, watched: Watched) -> Answer:
     where, name = session.endpoint.label, watched.name
     reply = session.call(b"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
     if reply is None:
-        with read_as(where, "SENTINEL MASTERS", "the primaries that it watches"):
+        with read_as(where, "SENTINEL MASTERS", said("the primaries that it watches")):
             known = [shortened(_fields(primary)["name"], 40) for primary in session.call(b"SENTINEL", "MASTERS")]
         raise UserError(
             said(
@@ -81,10 +81,10 @@ def _answer(session: RedisSession, watched: Watched) -> Answer:
                 known=", ".join(known) or "none",
             )
         )
-    with read_as(where, "SENTINEL GET-MASTER-ADDR-BY-NAME", "a host and a port"):
+    with read_as(where, "SENTINEL GET-MASTER-ADDR-BY-NAME", said("a host and a port")):
         primary = _address(*reply)
     _require_plausible(session, watched, primary)
-    with read_as(where, "SENTINEL REPLICAS", "the replicas of the primary"):
+    with read_as(where, "SENTINEL REPLICAS", said("the replicas of the primary")):
         reply = session.call(b"SENTINEL", "REPLICAS", name)
         require_few(where, "replicas", len(reply))
         described = [_fields(replica) for replica in reply]
@@ -100,7 +100,7 @@ def _is_in_sync(described: Mapping[str, str]) -> bool:
 
 
 def _require_plausible(session: RedisSession, watched: Watched, address: Address) -> None:
-    what, setting = f"a server of '{watched.name}'", "replica-announce-ip"
+    what, setting = said("a server of '{name}'", name=watched.name), "replica-announce-ip"
     require_plausible(session.endpoint, *address, what, setting, watched.allowed)
 
 
@@ -126,8 +126,8 @@ def _failure(gone: ServerGone) -> str:
 
 def _remedy(failures: Sequence[str]) -> str:
     if any("auth" in failure.lower() or "WRONGPASS" in failure for failure in failures):
-        return "Sentinels have a login of their own: ?sentinel_password_env=VARIABLE (and &sentinel_user=NAME)"
-    return "check the addresses; a Sentinel usually listens on port 26379"
+        return said("Sentinels have a login of their own: ?sentinel_password_env=VARIABLE (and &sentinel_user=NAME)")
+    return said("check the addresses; a Sentinel usually listens on port 26379")
 
 
 class SentinelControl(RedisControl):
@@ -225,7 +225,7 @@ class UsersPrimary(UsersServer):
 
     def _inspect(self, context: DeployContext) -> Endpoint:
         """Ask Sentinel for the primary, and that whether it can be loaded."""
-        context.progress(f"connecting to {self.name} ({self._watched.label})")
+        context.progress(_("connecting to {name} ({address})", name=self.name, address=self._watched.label))
         primary = self._find()
         remark_on_exposure(context, self.name, primary)
         self.facts = inspect_server(primary, self._modules)

@@ -28,6 +28,8 @@ from loadstone.spec.experiment import OUR_PREFIX
 
 BATCH = 1000
 NUMBERED_MAX = 100_000_000
+GONE = said("; it no longer answers; its own log may give the reason")
+"""Of a server that answered before."""
 
 
 class LoginRefused(ServerGone):
@@ -101,9 +103,7 @@ class RedisSession:
                 self._last.expect(command[0])
                 return self.client.execute_command(*command)  # type: ignore[no-untyped-call]
         except (redis.RedisError, OSError, *MISREAD) as error:
-            raise self._failed(
-                error, _shown(command), "; it no longer answers; its own log may give the reason"
-            ) from error
+            raise self._failed(error, _shown(command), GONE) from error
 
     def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """The replies to several commands that are sent all at once; the first error as `ServerGone`."""
@@ -145,7 +145,7 @@ class RedisSession:
             )
         if is_bad_reply(error):
             return bad_reply(
-                self.endpoint.label, command, "a reply of the Redis protocol to it", self._last.came(error)
+                self.endpoint.label, command, said("a reply of the Redis protocol to it"), self._last.came(error)
             )
         if isinstance(error, redis.ResponseError):
             return refused(self.endpoint.label, error)
@@ -155,8 +155,10 @@ class RedisSession:
                 error_text(error),
             )
         if isinstance(error, redis.TimeoutError) and str(error).startswith("Timeout reading"):
-            told = f"it has not answered for {self._timeout_s:.1f} s"  # it stands still, or the network does
-            told = f"{told}{hint.replace('; it no longer answers', '')}"
+            # It stands still, or the network does.
+            told = said("it has not answered for {seconds:.1f} s", seconds=self._timeout_s)
+            if hint:
+                told = said("{told}; its own log may give the reason", told=told)
             return ServerGone(
                 said("server {server}: {problem}", server=self.endpoint.label, problem=told),
                 error_text(error),
@@ -189,13 +191,13 @@ class RedisSession:
     def info(self, *sections: str) -> Mapping[str, Any]:
         """INFO as redis-py parses it; of `sections`: `all`, `everything`, `commandstats`..."""
         reply = self.call("INFO", *sections)
-        with read_as(self.endpoint.label, "INFO", "its sections"):
+        with read_as(self.endpoint.label, "INFO", said("its sections")):
             return dict(reply)
 
     def commandstats(self) -> dict[str, int]:
         """Command as commandstats names it (`json.set`, `config|get`) -> calls since the server's start."""
         stats = self.info("commandstats")
-        with read_as(self.endpoint.label, "INFO commandstats", "counts of calls"):
+        with read_as(self.endpoint.label, "INFO commandstats", said("counts of calls")):
             return {name.removeprefix("cmdstat_"): int(values["calls"]) for name, values in stats.items()}
 
     def config_get(self, names: Iterable[str]) -> dict[str, str]:
@@ -204,7 +206,7 @@ class RedisSession:
         for name in names:
             try:
                 reply = self.call("CONFIG GET", name)
-                with read_as(self.endpoint.label, "CONFIG GET", "names and values"):
+                with read_as(self.endpoint.label, "CONFIG GET", said("names and values")):
                     settings |= {str(setting): str(value) for setting, value in reply.items()}
             except ServerRefused:
                 continue
@@ -217,7 +219,7 @@ class RedisSession:
     def scan(self, cursor: str, *options: object) -> tuple[str, list[bytes]]:
         """One step of SCAN: the next cursor, `0` at the end, and some keys. Raises BadReply."""
         reply = self.call("SCAN", cursor, *options)
-        with read_as(self.endpoint.label, "SCAN", "a cursor and keys"):
+        with read_as(self.endpoint.label, "SCAN", said("a cursor and keys")):
             next_cursor, keys = reply
             if not all(isinstance(key, bytes) for key in keys):
                 raise TypeError("keys that are no texts")
@@ -267,7 +269,7 @@ class RedisSession:
         removed, cursor = 0, "0"
         while True:
             cursor, keys = self.scan(cursor, "MATCH", pattern, "COUNT", BATCH)
-            with read_as(self.endpoint.label, "SCAN", "keys of ours"):
+            with read_as(self.endpoint.label, "SCAN", said("keys of ours")):
                 if not all(key.startswith(prefix.encode()) for key in keys):
                     raise ValueError(said("keys that do not begin as they must"))
             if keys:

@@ -83,9 +83,11 @@ def why_it_ended(log: Sequence[str]) -> str:
     if refused is not None:
         line, reason = refused[1], refused[2] or ""
         hint = "" if "aborting" in reason or not reason else f" ({reason})"
-        return f"settings: this Redis does not take '{line}'{hint}; correct the name or the value"
+        return said(
+            "settings: this Redis does not take '{line}'{hint}; correct the name or the value", line=line, hint=hint
+        )
     last = next((line for line in reversed(lines) if "exiting" not in line.lower()), "nothing")
-    return f"it ended while it started; its log: {last[:300]}"
+    return said("it ended while it started; its log: {log}", log=last[:300])
 
 
 def _message(line: str) -> str:

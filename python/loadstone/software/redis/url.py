@@ -23,7 +23,7 @@ READ_FROM = "read_from"
 OPTIONS = ("password_env", "db", CLUSTER, READ_FROM, HOSTS, *TLS_OPTIONS)
 SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
 SENTINEL_OPTIONS = ("password_env", READ_FROM, HOSTS, "sentinel_user", "sentinel_password_env", *TLS_OPTIONS)
-SENTINEL_FORM = "write redis+sentinel://HOST:26379/NAME, with the name by which Sentinel knows the primary"
+SENTINEL_FORM = said("write redis+sentinel://HOST:26379/NAME, with the name by which Sentinel knows the primary")
 SENTINEL_PORT = 26_379
 PRIMARY_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 """As Sentinel takes them."""

@@ -16,7 +16,7 @@ from loadstone.deploy.provider import DeployContext, Module, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.users_server import UsersServer
 from loadstone.errors import BadReply, ServerGone, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import SLOTS, Endpoint
 from loadstone.software.redis.announced import (
     ANYWHERE,
@@ -79,14 +79,14 @@ def read_topology(session: RedisSession, allowed: Allowed = ANYWHERE) -> list[Cl
         ServerGone: it does not answer, or not as a node of a cluster.
     """
     where = session.endpoint.label
-    with read_as(where, "CLUSTER INFO", "its state"):
+    with read_as(where, "CLUSTER INFO", said("its state")):
         state = _state(session.call(b"CLUSTER", "INFO"))
     _require_state(where, state)
-    with read_as(where, "CLUSTER NODES", "a line a node"):
+    with read_as(where, "CLUSTER NODES", said("a line a node")):
         lines = _text(session.call(b"CLUSTER", "NODES")).splitlines()
         require_few(where, "nodes", len(lines))
         described = _described(lines)
-    with read_as(where, "CLUSTER SLOTS", "slots, and the nodes that have them"):
+    with read_as(where, "CLUSTER SLOTS", said("slots, and the nodes that have them")):
         holders = _holders(session.call(b"CLUSTER", "SLOTS"), session.endpoint.host)
         nodes = [*holders.values(), *_without_slots(described, holders)]
     _require_covered(where, [slots for node in nodes for slots in node.slots])
@@ -147,7 +147,7 @@ def _holders(reply: Any, own_host: str) -> dict[str, ClusterNode]:
     """The primaries with slots, by their ids."""
     ranges: dict[str, list[tuple[int, int]]] = {}
     places: dict[str, Address] = {}
-    for first, last, primary, *_ in reply:
+    for first, last, primary, *_more in reply:
         host, port, number = primary[0], int(primary[1]), _text(primary[2])
         ranges.setdefault(number, []).append((int(first), int(last)))
         places[number] = (_text(host) if host else own_host, port)  # without a host it is where the node was reached
@@ -259,7 +259,9 @@ class UsersCluster(UsersServer):
 
     def _inspect(self, context: DeployContext) -> Endpoint:
         """Ask every primary whether it can be loaded."""
-        context.progress(f"connecting to the cluster of {self.name} ({self._named.label})")
+        context.progress(
+            _("connecting to the cluster of {name} ({address})", name=self.name, address=self._named.label)
+        )
         remark_on_exposure(context, self.name, self._named)
         self._read()
         if not self.facts.version:  # later on replicas may have become primaries
@@ -328,8 +330,15 @@ class UsersCluster(UsersServer):
         if not node.is_primary and (self._read_from == "primary" or not node.primary_id):
             return
         (endpoint,) = endpoints_of(self._named, [node])
-        announced = f"server {self.name} ({self._named.label}): it announces a node of its cluster at {node.label}"
-        remedy = "every node must be reached from here: run loadstone where they are, or set cluster-announce-ip there"
+        announced = said(
+            "server {name} ({address}): it announces a node of its cluster at {node}",
+            name=self.name,
+            address=self._named.label,
+            node=node.label,
+        )
+        remedy = said(
+            "every node must be reached from here: run loadstone where they are, or set cluster-announce-ip there"
+        )
         try:
             probe(endpoint)
         except UserError as error:

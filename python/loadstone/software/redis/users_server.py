@@ -10,7 +10,7 @@ from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import valid_by
 from loadstone.deploy.users_server import UsersServer
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.announced import allowed_by
 from loadstone.software.redis.control import RedisControl
@@ -79,7 +79,7 @@ class UrlServer(UsersServer):
         return RedisControl(self._endpoint, timeout_s).reading_from(self._replicas)
 
     def _inspect(self, context: DeployContext) -> Endpoint:
-        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
+        context.progress(_("connecting to {name} ({address})", name=self.name, address=self._endpoint.label))
         remark_on_exposure(context, self.name, self._endpoint)
         self.facts = inspect_server(self._endpoint, self._settings.modules)
         if self.facts.mode == "cluster":

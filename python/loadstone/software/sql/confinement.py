@@ -186,11 +186,11 @@ class ConfinedSql:
 
     def command(self, command: Sequence[str], prefix: str) -> None:  # noqa: ARG002 (the seam's signature)
         """It takes no load."""
-        raise Refusal("it accepts no commands", "name another server as the target")
+        raise Refusal(said("it accepts no commands"), said("name another server as the target"))
 
     def row_command(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
         """Its rows go into a table."""
-        raise Refusal("it accepts no commands", "name a table")
+        raise Refusal(said("it accepts no commands"), said("name a table"))
 
     def count(self, text: str, *, of_application: bool) -> None:  # noqa: ARG002 (the database is the same)
         """A SELECT of the connection's own database."""
@@ -224,4 +224,4 @@ def reaches_out(grammar: Grammar) -> Callable[[Sequence[str]], bool]:
 
 def _refusal(problem: SqlProblem) -> Refusal:
     reason, _, remedy = str(problem).partition("; ")
-    return Refusal(reason, remedy or "leave it out")
+    return Refusal(reason, remedy or said("leave it out"))

@@ -12,7 +12,7 @@ from loadstone.deploy.processes.local_server import OwnServer, PortTaken
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.machine.local_ports import free_port
 from loadstone.plan.endpoints import Endpoint
 from loadstone.secrecy.known_secrets import new_password
@@ -74,7 +74,7 @@ class OwnSqlServer(OwnServer):
         self.stop()
         self._context = context
         binary = self._need(self.program)
-        context.progress(f"starting {self.name} ({binary.name})")
+        context.progress(_("starting {name} ({program})", name=self.name, program=binary.name))
         self._endpoint = Endpoint(
             host=context.listen, port=free_port(context.listen), username=DATABASE, password=new_password()
         )
@@ -135,7 +135,7 @@ class OwnSqlServer(OwnServer):
         limits = limits_in_force(self._settings.limits, self.limited)
         self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), limits=limits)
         for line in lines:
-            self._context.progress(Remark(f"{self.name}: {line}"))
+            self._context.progress(Remark(_("{name}: {line}", name=self.name, line=line)))
 
     def _await_ready(self, process: GuardedProcess) -> None:
         deadline = time.monotonic() + READY_S

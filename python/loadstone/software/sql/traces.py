@@ -147,19 +147,30 @@ def remove_left(control: SqlSession, run_id: str, things: Sequence[Made]) -> Ite
 
 def _database(control: SqlSession, run_id: str, thing: Made) -> Outcome:
     if thing.name != control.database:
-        return Outcome(thing, f"{describe(thing)}: it is not the one of the server's address", left=True)
+        return Outcome(
+            thing, said("{thing}: it is not the one of the server's address", thing=describe(thing)), left=True
+        )
     try:
         there = remove_database(control, run_id)
     except UserError as error:
         return Outcome(thing, str(error), left=True)
-    return Outcome(thing, f"{describe(thing)}: {'removed' if there else 'it was gone already'}", left=False)
+    return Outcome(
+        thing,
+        said("{thing}: removed", thing=describe(thing))
+        if there
+        else said("{thing}: it was gone already", thing=describe(thing)),
+        left=False,
+    )
 
 
 def _tables(control: SqlSession, run_id: str, tables: list[Made]) -> Iterator[Outcome]:
     if not tables:
         return
     if not control.has_database():
-        yield from (Outcome(thing, f"{describe(thing)}: gone with its database", left=False) for thing in tables)
+        yield from (
+            Outcome(thing, said("{thing}: gone with its database", thing=describe(thing)), left=False)
+            for thing in tables
+        )
         return
     listed = marked_tables(control, run_id)
     removed = remove_tables(control, listed & set(tables))
@@ -170,6 +181,8 @@ def _tables(control: SqlSession, run_id: str, tables: list[Made]) -> Iterator[Ou
         if thing in removed:
             yield Outcome(thing, f"{describe(thing)}: removed", left=False)
         elif thing in listed or thing.name.lower() not in names:
-            yield Outcome(thing, f"{describe(thing)}: it was gone already", left=False)
+            yield Outcome(thing, said("{thing}: it was gone already", thing=describe(thing)), left=False)
         else:
-            yield Outcome(thing, f"{describe(thing)}: its database does not list it as this run's", left=True)
+            yield Outcome(
+                thing, said("{thing}: its database does not list it as this run's", thing=describe(thing)), left=True
+            )

@@ -15,7 +15,7 @@ from loadstone.deploy.urls import host_of, options_of, password_of
 from loadstone.deploy.users_parts import answering_again, listening_pid
 from loadstone.deploy.users_server import UsersServer
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
 from loadstone.software.sql.control import SqlControl
@@ -93,7 +93,7 @@ class UsersSqlServer(UsersServer):
     def _inspect(self, context: DeployContext) -> Endpoint:
         """Make our database, too; what an earlier session of the run left of it is removed first."""
         self._context = context
-        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
+        context.progress(_("connecting to {name} ({address})", name=self.name, address=self._endpoint.label))
         remark_on_exposure(context, self.name, self._endpoint)
         with self.control() as control:
             if not control.has_database():

@@ -290,7 +290,7 @@ def _time_of_budget(expected_s: float, budget_s: float, sequential: bool, builds
 
 def _time(expected_s: float, at_most_s: float | None, sequential: bool, builds: Sequence[str]) -> str:
     at_most = "" if at_most_s is None else _(", at most {at_most_s}", at_most_s=duration(at_most_s))
-    on_top = "starting the servers comes on top"
+    on_top = _("starting the servers comes on top")
     if builds:
         on_top = _("starting the servers and a first build of {builds} come on top", builds=listed(builds))
     return _(

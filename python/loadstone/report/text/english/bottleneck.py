@@ -179,7 +179,7 @@ def _disk_of_many(name: str, busy_share: float, demand_ns: float, shares: Sequen
 def _unseen(names: Sequence[str], unseen_ns: float, share: float, shares: Sequence[str]) -> str:
     held = _("{names} held each request for {unseen_ns}", names=" and ".join(names), unseen_ns=duration(unseen_ns))
     held += _(", {share} of its response time", share=whole_percent(share))
-    why = "a lock, a timer or another service, which cannot be seen from outside"
+    why = _("a lock, a timer or another service, which cannot be seen from outside")
     return _(
         "subject-bound: {held}, without using a CPU, a disk or a line: {why}; {nothing_full}",
         held=held,

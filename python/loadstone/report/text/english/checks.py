@@ -276,7 +276,7 @@ def _stalls(
     part: str | None, state: str | None, total_s: float, times: int, longest_s: float, begin_s: float, waiting: int,
     timeouts: int,
 ) -> str:  # fmt: skip
-    who = part or "the server"
+    who = part or _("the server")
     why = f": {who} {translated(_STATES[state])}" if state else ""
     longest = _(", the longest {longest_s:.2f} s", longest_s=longest_s) if times > 1 else ""
     failed = _("; {timeouts:,} timed out", timeouts=timeouts) if timeouts else ""

@@ -558,11 +558,11 @@ def _shortened(value: Any) -> str:
 
 def _value(value: Any) -> str:
     if value is None:
-        return "not known"
+        return _("not known")
     if isinstance(value, bool):
         return _("on") if value else _("off")
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
+        return ", ".join(map(str, value)) or _("none")
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {word}" for key, word in value.items()) or "none"
     return str(value) or "empty"

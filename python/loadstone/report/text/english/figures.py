@@ -209,7 +209,7 @@ def _other_speed(cpu: str, slower: float) -> str:
 def _misses(labels: Sequence[str], percent: float, not_loaded: bool) -> str:
     remedy = _(" (nothing was loaded: add workload.load)") if not_loaded and percent >= 99.5 else ""
     if not_loaded and not remedy:
-        remedy = " (not all keys were stored before: add workload.load)"
+        remedy = _(" (not all keys were stored before: add workload.load)")
     return _(
         "{percent:.3g} % of the reads of {labels} missed{remedy}.",
         percent=percent,

@@ -63,7 +63,7 @@ def _without_interval(
 
 
 def _others_took_cpu(quick: bool) -> str:
-    why = "without them every rate could be 50 % higher or more; comparisons remain valid"
+    why = _("without them every rate could be 50 % higher or more; comparisons remain valid")
     return _(
         "No rate is printed, because other programs took CPU time: {why}{remarks}.", why=why, remarks=_remarks(quick)
     )
@@ -248,7 +248,7 @@ def _link(
     cpu_share: float | None,
     in_drives_ns: Sequence[float] = (),
 ) -> str:
-    added = "what it added was not measured"
+    added = _("what it added was not measured")
     if added_ns:
         added = _("it added {milliseconds} to a round trip before the trials", milliseconds=_milliseconds(added_ns))
     if added_ns and in_drives_ns:

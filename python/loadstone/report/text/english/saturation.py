@@ -144,7 +144,7 @@ SATURATION: dict[str, str | Callable[..., str]] = {
 
 def _no_point(kind: str, load_ended: bool) -> str:
     if kind != "at_least":
-        return "not found"
+        return _("not found")
     return _("beyond what could be driven") if load_ended else _("not known")
 
 
@@ -229,20 +229,20 @@ def _search(steps: Sequence[str], of_users: bool, why: str | None) -> str:
 
 def _eye(users: int | None, per_s: float | None) -> str:
     if users is None:
-        return "The eye finds no flat part in its chart."
+        return _("The eye finds no flat part in its chart.")
     return _("Read off its chart by eye: {users:,} users, {figure} a second.", users=users, figure=figure(per_s or 0))
 
 
 def _kneedle(users: int | None, per_s: float | None) -> str:
     if users is None:
-        return "Kneedle (Satopaa et al. 2011) finds no knee in it."
+        return _("Kneedle (Satopaa et al. 2011) finds no knee in it.")
     return _(
         "By Kneedle (Satopaa et al. 2011): {users:,} users, {figure} a second.", users=users, figure=figure(per_s or 0)
     )
 
 
 def _differs(users: Sequence[float] | None, eye_users: int | None) -> str:
-    why = (
+    why = _(
         "a ramp is one sweep in rising order, so it cannot separate time from load and has no interval; the eye picks "
         "the beginning of the flat part or a peak of the noise, beyond the point where waiting begins"
     )

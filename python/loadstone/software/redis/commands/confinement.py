@@ -34,9 +34,9 @@ NEVER_UNLESS_KNOWN = frozenset({"@pubsub", "@connection", "@transaction", "pubsu
 """Refused where our table does not say that the command is harmless."""
 NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 """What a key begins with that is not always the same: so begin no keys of other software, and no other kind of ours."""
-OTHER_COMMAND = f"use a command on keys that begin with '{OUR_PREFIX}', as {{key}} does"
-OTHER_KEY = f"write a key that begins with '{OUR_PREFIX}', as {{key}} does"
-OF_ROWS = f"write a key that begins with '{OUR_PREFIX}'"
+OTHER_COMMAND = said("use a command on keys that begin with '{prefix}', as {{key}} does", prefix=OUR_PREFIX)
+OTHER_KEY = said("write a key that begins with '{prefix}', as {{key}} does", prefix=OUR_PREFIX)
+OF_ROWS = said("write a key that begins with '{prefix}'", prefix=OUR_PREFIX)
 
 
 class ConfinedCommands:
@@ -162,7 +162,10 @@ def _require_ours(key: Argument, prefix: str | None) -> None:
             OF_ROWS if prefix is None else OTHER_KEY,
         )
     if not key.is_certain and not NAMED.match(key.beginning):
-        why = f"keys are removed by their beginning, and that of '{key.written}' may belong to another run"
+        why = said(
+            "keys are removed by their beginning, and that of '{written}' may belong to another run",
+            written=key.written,
+        )
         raise Refusal(why, said("write '{our_prefix}NAME:' before what differs", our_prefix=OUR_PREFIX))
 
 
@@ -180,8 +183,8 @@ def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *
     """Raises Refusal where the server marks a command as dangerous, or where nothing marks it as one on data."""
     if info is None or info is UNKNOWN:
         if not is_known:
-            why = "the server does not know it" if info is UNKNOWN else "the server does not report what it does"
-            raise Refusal(why, OTHER_COMMAND)
+            unknown, silent = said("the server does not know it"), said("the server does not report what it does")
+            raise Refusal(unknown if info is UNKNOWN else silent, OTHER_COMMAND)
         return
     if bad := [mark for mark in NEVER if mark in info.marks]:
         raise Refusal(said("the server marks it as {bad}", bad=bad[0]), OTHER_COMMAND)
@@ -191,7 +194,10 @@ def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *
         raise Refusal(said("the server does not mark it as a command on data"), OTHER_COMMAND)
     loose = next((argument for argument in arguments if not argument.is_certain and not argument.is_ours), None)
     if "movablekeys" in info.marks and loose is not None:
-        why = f"the positions of its keys depend on its arguments, and '{loose.written}' is not always the same"
+        why = said(
+            "the positions of its keys depend on its arguments, and '{written}' is not always the same",
+            written=loose.written,
+        )
         raise Refusal(why, said("write a text without placeholders"))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from loadstone.deploy.control import Doubt
+from loadstone.language import said
 from loadstone.software.redis.commands.table import DATA, KEYLESS, REFUSED, SUBCOMMANDS
 from loadstone.spec.problems import nearest
 
@@ -61,10 +62,13 @@ def doubt_about(command: Sequence[str]) -> Doubt | None:
         return None
     words = ARITIES.get(name)
     if words is not None and (len(command) != words if words > 0 else len(command) < -words):
-        takes = f"takes {words - 1}" if words > 0 else f"takes at least {-words - 1}"
-        has = f"{len(command) - 1} argument{'' if len(command) == 2 else 's'}"
-        return Doubt(f"has {has}, and {name} {takes}; correct the command", is_certain=True)
+        figures = {"has": len(command) - 1, "name": name, "takes": abs(words) - 1}
+        exactly = said("has {has} arguments, and {name} takes {takes}; correct the command", **figures)
+        at_least = said("has {has} arguments, and {name} takes at least {takes}; correct the command", **figures)
+        return Doubt(exactly if words > 0 else at_least, is_certain=True)
     if name in KNOWN:
         return None
     hint = nearest(name, KNOWN)
-    return Doubt(f"is not a command that loadstone knows; {hint}the server is queried about it at the run")
+    return Doubt(
+        said("is not a command that loadstone knows; {hint}the server is queried about it at the run", hint=hint)
+    )

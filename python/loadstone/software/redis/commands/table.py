@@ -191,11 +191,11 @@ KEYLESS = frozenset({"DBSIZE", "DISCARD", "ECHO", "EXEC", "MULTI", "PING", "TIME
 BLOCKING = frozenset(_names("BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN WAIT WAITAOF"))
 """Commands that may wait for what others do; so do XREAD and XREADGROUP with BLOCK."""
 
-_SERVER = "it acts on the whole server"
-_OTHER_KEYS = "it reaches keys that it does not name"
-_SCRIPT = "a script may reach any key"
-_CONNECTION = "it changes what the connection is, or to which database it writes"
-_CHANNELS = "it turns the connection into a listener"
+_SERVER = said("it acts on the whole server")
+_OTHER_KEYS = said("it reaches keys that it does not name")
+_SCRIPT = said("a script may reach any key")
+_CONNECTION = said("it changes what the connection is, or to which database it writes")
+_CHANNELS = said("it turns the connection into a listener")
 
 
 def _because(names: str, reason: str) -> Iterable[tuple[str, str]]:
