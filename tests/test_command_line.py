@@ -1,24 +1,20 @@
 """What a newcomer types first, and what the command answers: a line that says what to do."""
 
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.core import TyperGroup
 
-from loadstone.cli import app
+from tests.calling import called
+from tests.parser import parser
 
 
 def loadstone(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "loadstone", *words]
-    wide = {**os.environ, "COLUMNS": "80"}
-    return subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, check=False)
+    return called(*words, folder=folder, environment={"COLUMNS": "80"})
 
 
 def test_without_a_command_it_prints_its_help_as_it_is(tmp_path: Path) -> None:
@@ -147,7 +143,7 @@ def commands(command: Any, name: str = "loadstone") -> Iterator[tuple[str, Any]]
 
 def test_an_option_stands_under_a_heading_where_others_do() -> None:
     astray = {}
-    for name, command in commands(typer.main.get_command(app)):
+    for name, command in commands(parser()):
         headings = {one.name: one.rich_help_panel for one in command.params if one.param_type_name == "option"}
         hidden = {one.name for one in command.params if getattr(one, "hidden", False)}
         without = {option for option, heading in headings.items() if heading is None} - hidden

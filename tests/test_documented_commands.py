@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from loadstone.cli import app
 from loadstone.errors import UserError
+from tests.parser import parser
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "README.ko.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")])
@@ -56,7 +55,7 @@ def words(command: str) -> list[str]:
 
 def named(arguments: list[str]) -> tuple[Any, list[str]]:
     """The command that these words name, and what follows it."""
-    command = typer.main.get_command(app)
+    command = parser()
     while isinstance(command, TyperGroup) and arguments and not arguments[0].startswith("-"):
         name, arguments = arguments[0], arguments[1:]
         following = command.commands.get(name)

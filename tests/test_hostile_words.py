@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from loadstone import check_driver, cli, overview, run
 from loadstone.fleet import certificates, cluster, serving
+from tests.parser import parser
 from tests.tiny_experiment import TINY
 
 RUN = Path(__file__).parent / "examples" / "runs" / "before-app"
@@ -87,7 +87,7 @@ def _commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, A
         yield " ".join(path), command
 
 
-COMMANDS = dict(_commands(typer.main.get_command(cli.app)))
+COMMANDS = dict(_commands(parser()))
 
 
 def _cases(path: str, command: Any) -> Iterator[tuple[list[str], set[str]]]:
@@ -123,6 +123,7 @@ def nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess.Popen, "__init__", _stop)
     for name in ("fork", "posix_spawn", "execv"):
         monkeypatch.setattr(os, name, _stop)
+    monkeypatch.setattr(cli, "in_readers_language", lambda _: parser())  # in English: made once, not for each value
     monkeypatch.setattr(run, "run", _stop)
     monkeypatch.setattr(check_driver, "check_driver", _stop)
     monkeypatch.setattr(overview, "examine", _stop)

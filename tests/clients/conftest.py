@@ -13,14 +13,16 @@ from loadstone.conduct.drivers import client_driver
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import drive_alone
 from loadstone.drive.outcome import DriveRecord, Interval
-from loadstone.plan.drive_plan import Plan
+from loadstone.plan.drive_plan import Phases, Plan
 
 EVERY = words(
     "go-redis", "jedis", "lettuce", "redis-py", "redis-py:mode=asyncio", "ioredis", "ioredis:pool=exclusive"
 )  # fmt: skip
 """Every library, in each way in which an operation gets its connection."""
-LEAST_WARM_UP_S = 0.3
-"""Nothing here is a matter of speed."""
+SHORT = Phases(warm_up_s=0.1, measure_s=0.3, drain_s=2.0)
+"""Where no times are held against each other."""
+QUICK_JVM = "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+"""A JVM that compiles once and plainly: most of what it costs here is its start."""
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def drive(context: DeployContext) -> Drive:
     """Drives a plan with a driver, to its record; `taken` gets each interval."""
 
     def driven(word: str, share: Plan, taken: Callable[[Interval], None] = lambda _: None) -> DriveRecord:
-        return drive_alone(client_driver(chosen_driver(word), context).driver, share, taken)
+        return drive_alone(client_driver(_hardly_warmed(word, SHORT.warm_up_s), context).driver, share, taken)
 
     return driven
 
@@ -43,13 +45,17 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """The driver, built, and a Redis that is up; of both nothing may be left."""
     folder = tmp_path_factory.mktemp("contract")
     context = DeployContext(work_root=folder, log_folder=folder / "logs")
-    with lab_of(_hardly_warmed(request.param), folder, context) as made:
+    is_timed = request.module.__name__.endswith("_of_times")
+    with lab_of(_hardly_warmed(request.param, 0.3 if is_timed else SHORT.warm_up_s), folder, context) as made:
+        made.phases = made.phases if is_timed else SHORT
         yield made
     left = [path.name for path in folder.iterdir() if path.name.startswith("loadstone-")]
     assert left == []
 
 
-def _hardly_warmed(word: str) -> ChosenDriver:
+def _hardly_warmed(word: str, least_s: float) -> ChosenDriver:
+    """Nothing here is a matter of speed."""
     chosen = chosen_driver(word)
-    warm_up_s = min(chosen.manifest.warm_up_s, LEAST_WARM_UP_S)
-    return dataclasses.replace(chosen, manifest=chosen.manifest.model_copy(update={"warm_up_s": warm_up_s}))
+    run = chosen.manifest.run.model_copy(update={"command": chosen.manifest.run.command.replace("java ", QUICK_JVM, 1)})
+    changed = {"warm_up_s": min(chosen.manifest.warm_up_s, least_s), "run": run}
+    return dataclasses.replace(chosen, manifest=chosen.manifest.model_copy(update=changed))

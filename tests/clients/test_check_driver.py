@@ -1,12 +1,12 @@
 """`loadstone check driver`: what somebody sees of a driver of their own, a line a part."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.calling import called
 
 from loadstone.conduct.contract import parts as parts_module
 from loadstone.conduct.contract.lab import NotClaimed, Wrong
@@ -26,9 +26,8 @@ def check(folder: Path, program: str, *arguments: str, **changed: Any) -> tuple[
     """The exit status, and the lines."""
     (folder / "driver.yaml").write_text(json.dumps({**MANIFEST, **changed}))
     (folder / "drive.py").write_text(program)
-    command = [sys.executable, "-m", "loadstone", "check", "driver", str(folder), "--trust", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.returncode, (done.stdout + done.stderr).splitlines()
+    checked = called("check", "driver", folder, "--trust", *arguments)
+    return checked.returncode, (checked.stdout + checked.stderr).splitlines()
 
 
 def test_a_program_that_ends_at_once_fails_each_part_in_a_line(tmp_path: Path) -> None:

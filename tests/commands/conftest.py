@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.parser import parser
 
-from loadstone.cli import app
 from loadstone.commands import ad_hoc_run
 from loadstone.commands.ad_hoc import AdHoc, experiment_of
 from loadstone.options import Output, RunOptions
@@ -63,7 +63,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
         found: list[Any] = []
         monkeypatch.setattr("sys.argv", ["loadstone", *arguments])
         monkeypatch.setattr(ad_hoc_run, "carry_out", lambda *given: found.append(given))
-        app(list(arguments), prog_name="loadstone", standalone_mode=False)
+        parser()(list(arguments), prog_name="loadstone", standalone_mode=False)
         ((ad_hoc, options, output),) = found
         return Said(ad_hoc, options, output)
 

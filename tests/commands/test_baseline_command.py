@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.frozen_runs import unpacked
+from tests.parser import parser
 
 from loadstone.analyse.analysis import analyse
-from loadstone.cli import app
 from loadstone.errors import UserError
 from loadstone.record.baselines import read_baselines
 from loadstone.record.newest_runs import mark
@@ -42,7 +42,7 @@ def copied(run: Path, target: Path) -> None:
 
 
 def typed(*words: str) -> None:
-    app(list(words), standalone_mode=False)
+    parser()(list(words), standalone_mode=False)
 
 
 @pytest.mark.usefixtures("runs")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from tests.frozen_runs import unpacked
+from tests.parser import parser
 
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.changes import Hint, Numbered
-from loadstone.cli import app
 from loadstone.commands.confirm import Kind, _kind
 from loadstone.errors import UserError
 from loadstone.judge.verdict import Side, Verdict
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def typed(folder: Path, *words: str) -> None:
-    app(["history", *words, "--runs", str(folder)], standalone_mode=False)
+    parser()(["history", *words, "--runs", str(folder)], standalone_mode=False)
 
 
 def test_a_history_is_shown_drawn_and_written(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

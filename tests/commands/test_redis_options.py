@@ -5,10 +5,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-import typer
 from tests.commands.conftest import Said
+from tests.parser import parser
 
-from loadstone.cli import app
 from loadstone.commands.ad_hoc import SPIN_US
 from loadstone.commands.http_command import HTTP_PEERS
 from loadstone.commands.load import REPEATS
@@ -223,7 +222,7 @@ def test_a_host_and_a_port_are_as_good_as_a_url(redis: Redis, capsys: pytest.Cap
     assert (url("-h", "db1"), url("-p", "7001")) == ("redis://db1:6379", "redis://127.0.0.1:7001")
     assert url("-h", "::1", "-a", "${env:HOME}", "--tls") == "rediss://:${env:HOME}@[::1]:6379"
     for alone in (["-h"], ["-h", "--csv"], ["-c", "5", "-h"]):
-        app(["redis", *alone], prog_name="loadstone", standalone_mode=False)
+        parser()(["redis", *alone], prog_name="loadstone", standalone_mode=False)
         assert "Usage: loadstone redis" in capsys.readouterr().out
 
 
@@ -235,7 +234,7 @@ def test_a_password_is_hidden_where_it_stands() -> None:
 
 
 def test_every_switch_may_stand_before_a_password() -> None:
-    command = typer.main.get_command(app).get_command(None, "redis")  # type: ignore[attr-defined,arg-type]
+    command = parser().get_command(None, "redis")  # type: ignore[attr-defined,arg-type]
     letters = {
         word[1]
         for option in command.params

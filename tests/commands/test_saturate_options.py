@@ -1,11 +1,10 @@
 """`loadstone saturate`: what its options make of an experiment, and what a slip is answered by. Nothing is started."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.calling import called
 
 from loadstone.commands.http_options import HttpWork
 from loadstone.commands.operations import KNOWN
@@ -23,9 +22,7 @@ from loadstone.spec.saturation_spec import Ramp, ramp_of
 
 
 def loadstone(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "loadstone", "saturate", *words]
-    wide = {**os.environ, "COLUMNS": "200"}
-    return subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, check=False)
+    return called("saturate", *words, folder=folder, environment={"COLUMNS": "200"})
 
 
 def of_redis(command: str = "get", url: str | None = None, search: SearchOptions = SearchOptions()) -> Experiment:
@@ -153,9 +150,8 @@ def test_help_says_what_there_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("saturate", "redis"), ("saturate", "http"), ("run",), ("show",)])
 def test_options_stand_in_groups_of_what_they_are_about(words: tuple[str, ...], tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "loadstone", *words, "--help"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    groups = {part.split(":\n")[0]: part for part in done.stdout.split("\n\n") if ":\n" in part}
+    told = called(*words, "--help", folder=tmp_path)
+    groups = {part.split(":\n")[0]: part for part in told.stdout.split("\n\n") if ":\n" in part}
     assert "Options" not in groups
     assert groups["Help"].endswith("-h, --help  Show this message and exit.\n")
     assert "--quick" in groups["How long, and how often"]

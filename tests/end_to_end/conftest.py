@@ -2,11 +2,8 @@
 
 import contextlib
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +17,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.message import Message
 from loadstone.report.text.sentences import text
 from loadstone.software.redis.local import EmbeddedSettings, LocalRedis
+from tests.calling import Running, calling
 
 PATIENCE_S = 180.0
 
@@ -87,7 +85,7 @@ class Done:
 class Command:
     """A command that runs."""
 
-    process: subprocess.Popen[str]
+    process: Running
 
     def servers(self) -> list[psutil.Process]:
         """The redis-servers that it started and that run."""
@@ -136,16 +134,8 @@ class Lab:
 
     def begin(self, *arguments: str | Path, within: Sequence[str] = (), **environment: str) -> Command:
         """Start `loadstone arguments...` in the folder; `within`: the command that starts it."""
-        process = subprocess.Popen(
-            [*within, sys.executable, "-m", "loadstone.cli", *map(str, arguments)],
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "TMPDIR": str(self.temporary), **environment},
-        )
-        command = Command(process)
+        variables = {"TMPDIR": str(self.temporary), **environment}
+        command = Command(calling(*arguments, folder=self.folder, environment=variables, within=within))
         self.started.append(command)
         return command
 

@@ -1,8 +1,6 @@
 """What a server answered where operations failed: on the first screen, in the record, and in reports."""
 
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 import redis
 
+from tests.calling import called, calling
 from tests.end_to_end.test_load_commands import DONE, loadstone, trials_of
 from tests.servers import UserRedis, wait_until
 
@@ -41,8 +40,7 @@ def report(here: Path) -> tuple[str, str, str]:
     """The terminal's report, made from the folder alone, and its two pages."""
     (run,) = (here / "kept").iterdir()
     moved = run.rename(here / "elsewhere")
-    command = [sys.executable, "-m", "loadstone", "report", str(moved)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, cwd=here)
+    done = called("report", moved, folder=here)
     assert done.returncode == 0, done.stderr
     return done.stdout, (moved / "report.html").read_text(), (moved / "report.md").read_text()
 
@@ -78,8 +76,7 @@ def test_a_redis_without_room(user_redis: Callable[..., UserRedis], here: Path) 
     server = user_redis()
     client = server.client()
     load = ["redis", server.url, "-t", "set", "-c", "16", "--test-time", "60s", "--repeat", "1", "--share-machine"]
-    command = [sys.executable, "-m", "loadstone", *load, "--out", "kept"]
-    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with calling(*load, "--out", "kept", folder=here) as running:
         wait_until(lambda: calls(client, "set") > 30_000)
         time.sleep(3)  # beyond the warm-up, of which nothing counts
         client.config_set("maxmemory", "1mb")
@@ -97,8 +94,7 @@ def test_one_that_loses_a_right(user_redis: Callable[..., UserRedis], here: Path
     url = server.url.replace("redis://", "redis://u:long-password-9@")
     here.mkdir()
     load = ["redis", url, "-t", "get", "-c", "16", "--test-time", "4s", "--repeat", "1", "--share-machine"]
-    command = [sys.executable, "-m", "loadstone", *load, "--out", "kept"]
-    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with calling(*load, "--out", "kept", folder=here) as running:
         wait_until(lambda: calls(client, "get") > 30_000)
         client.execute_command("ACL", "SETUSER", "u", "-get")
         out, err = running.communicate(timeout=100)
@@ -196,8 +192,7 @@ workload:
 design: {table_blocks: 1, at_rate: never, rounds: never}
 """
     )
-    command = [sys.executable, "-m", "loadstone", "run", "x.yaml", "--share-machine", "--out", "kept"]
-    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False, timeout=100)
+    done = called("run", "x.yaml", "--share-machine", "--out", "kept", folder=here)
     assert done.returncode == 3, done.stderr
     assert re.findall(r"^errors of (.*): server_wrongtype", done.stdout, re.MULTILINE) == ["size 10", "size 20"]
     assert done.stdout.count(f"server_wrongtype, for example: {WRONGTYPE}") == 1

@@ -4,10 +4,8 @@ import contextlib
 import csv
 import io
 import json
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import redis
 
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext
+from tests.calling import called
 from tests.servers import UserRedis, wait_until
 from tests.users_cluster import PASSWORD, TheirCluster, resharded
 
@@ -31,10 +30,8 @@ DONE = (0, 3)
 
 def loadstone(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A command in a folder of its own."""
-    command = [sys.executable, "-m", "loadstone", *words, "--share-machine"]
     folder.mkdir(exist_ok=True)
-    wide = {**os.environ, "COLUMNS": "160"}
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=150, env=wide)
+    return called(*words, "--share-machine", folder=folder, environment={"COLUMNS": "160"})
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """`loadstone saturate` on a real Redis and a real service: the same way as every run, from options to exit status."""
 
 import json
-import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.calling import called
 from tests.servers import UserRedis
 
 
 def saturate(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "loadstone", "saturate", *words, "--share-machine", "--out", str(folder / "runs")]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=150, env=os.environ)
+    return called("saturate", *words, "--share-machine", "--out", folder / "runs", folder=folder)
 
 
 def answer_in(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:

@@ -1,14 +1,13 @@
 """Real fleets on this machine, and what is left of them."""
 
 import contextlib
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
+from tests.calling import Running, called, calling
 
 from loadstone.fleet import certificates
 from loadstone.fleet.cluster import DaskCluster, open_cluster
@@ -47,15 +46,9 @@ def await_true(condition: Callable[[], object], what: str, within_s: float = STA
 
 
 @contextlib.contextmanager
-def loadstone(*words: str, environment: dict[str, str] | None = None) -> Iterator["subprocess.Popen[str]"]:
+def loadstone(*words: str, environment: dict[str, str] | None = None) -> Iterator[Running]:
     """The command as a process of its own; ended as a user ends it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "loadstone", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **(environment or {})},
-    )
+    process = calling(*words, environment=environment)
     try:
         yield process
     finally:
@@ -78,17 +71,10 @@ def certified(folder: Path) -> dict[str, str]:
 
 def done(*words: str, environment: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
     """What a command did."""
-    return subprocess.run(
-        [sys.executable, "-m", "loadstone", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={**os.environ, **(environment or {})},
-    )
+    return called(*words, environment=environment, timeout=60)
 
 
-def line_of(process: "subprocess.Popen[str]", words: str, stream: str = "stderr") -> str:
+def line_of(process: Running, words: str, stream: str = "stderr") -> str:
     """The first line with these words that a command writes."""
     lines = process.stderr if stream == "stderr" else process.stdout
     assert lines is not None

@@ -4,8 +4,6 @@ import asyncio
 import os
 import socket
 import ssl
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -22,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from distributed.core import connect
 from distributed.protocol import to_serialize
 from distributed.protocol.pickle import dumps
+from tests.calling import called
 
 from loadstone.errors import UserError
 from loadstone.fleet import certificates
@@ -289,14 +288,8 @@ def test_an_agent_of_another_fleet_does_not_join(tmp_path: Path) -> None:
 
 def test_neither_runs_without_certificates(tmp_path: Path) -> None:
     for words in (("scheduler",), ("agent", "tls://127.0.0.1:1")):
-        done = subprocess.run(
-            [sys.executable, "-m", "loadstone", "fleet", *words, "--certificates", str(tmp_path)],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-        assert done.returncode == 2
-        assert ".pem is not there" in done.stderr
+        refused = called("fleet", *words, "--certificates", tmp_path)
+        assert refused.returncode == 2
+        assert ".pem is not there" in refused.stderr
     with closing(socket.socket()) as probe:
         await_true(lambda: probe.connect_ex(("127.0.0.1", 8786)) != 0, "nothing listens")

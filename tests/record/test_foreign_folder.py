@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.calling import called
 
 from loadstone.deploy.processes.guarded import Surroundings, guarded
 from loadstone.deploy.processes.resource_limits import Limits
@@ -85,9 +86,7 @@ def run(synthetic: ModuleType, tmp_path: Path) -> Path:
 
 def reported(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """`loadstone report`, as a user calls it."""
-    return subprocess.run(
-        [LOADSTONE, "report", str(path), *options], capture_output=True, text=True, check=False, timeout=120
-    )
+    return called("report", path, *options)
 
 
 @pytest.mark.fault("links, hard links, pipes and devices in a run's folder")
@@ -203,11 +202,9 @@ def test_a_run_that_goes_on_is_the_one_that_was_found_first(
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "runs").symlink_to(tmp_path / "runs")
     monkeypatch.chdir(tmp_path / "here")
-    done = subprocess.run(
-        [LOADSTONE, "run", "--resume", "latest"], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert "there is no run in elsewhere" not in done.stderr
-    assert "experiment 'small'" in done.stderr or "'small'" in done.stderr  # it is no built-in one: found, and read
+    said = called("run", "--resume", "latest").stderr
+    assert "there is no run in elsewhere" not in said
+    assert "experiment 'small'" in said or "'small'" in said  # it is no built-in one: found, and read
 
 
 @pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")
@@ -271,13 +268,6 @@ def test_a_command_that_names_no_experiment_is_one_line(command: str, tmp_path: 
     """It led to itself until the stack was full."""
     (tmp_path / "plan.json").write_text('{"format": 1}')
     (tmp_path / "environment.json").write_text(json.dumps({"format": 1, "command": command}))
-    done = subprocess.run(
-        [LOADSTONE, "run", "--resume", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=tmp_path,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "names no experiment; name it, too" in done.stderr
+    refused = called("run", "--resume", tmp_path, folder=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "names no experiment; name it, too" in refused.stderr

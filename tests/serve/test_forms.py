@@ -1,13 +1,11 @@
 """A form and the command line are one: the same checks, the same messages, the same command."""
 
 import html
-import os
 import re
-import subprocess
-import sys
 from urllib.parse import unquote, urlencode
 
 import pytest
+from tests.calling import called
 
 from loadstone.errors import UserError
 from loadstone.secrecy.references import resolve
@@ -90,8 +88,7 @@ def test_a_wrong_form_says_what_the_command_says(
         told = pages.client.post(address, content=encoded(sent), headers=FORM).text  # type: ignore[arg-type]
     else:
         told = pages.client.post(address, data=sent).text
-    command = [sys.executable, "-m", "loadstone", *words]
-    printed = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False, timeout=60)
+    printed = called(*words)
     assert printed.returncode == 2
     message = printed.stderr.strip().removeprefix("loadstone: ")
     assert html.escape(message, quote=True).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in told

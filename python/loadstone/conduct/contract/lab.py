@@ -59,6 +59,8 @@ class Lab:
     """The processes that guard the driver's programs which run now."""
     intervals: list[Interval] = field(default_factory=list)
     """Of the drive that was made last."""
+    phases: Phases = field(default_factory=lambda: Phases(warm_up_s=0.2, measure_s=0.6, drain_s=2.0))
+    """Of a plan that says nothing else."""
 
     @property
     def chosen(self) -> ChosenDriver:
@@ -75,7 +77,7 @@ class Lab:
             "endpoints": (endpoint or self.endpoint,),
             "model": Closed(users=4),
             "pool": Pool(connections=4),
-            "phases": Phases(warm_up_s=0.2, measure_s=0.6, drain_s=2.0),
+            "phases": self.phases,
             "operations": operations,
             "keys": Keys(prefix=PREFIX, count=KEYS),
             "documents": Documents(payload_bytes=100, field_bytes=10),

@@ -160,14 +160,22 @@ def _require_called(record: DriveRecord, operation: str, verdict: str, what: str
     require(set(outcomes) == {verdict or "ok"}, f"{what}: {outcomes or 'it was not carried out'}")
 
 
-def _plan(lab: Lab, port: int, operations: Sequence[Operation], *, loaded: bool = True, read_back_max: int = 0) -> Plan:
+def _plan(
+    lab: Lab,
+    port: int,
+    operations: Sequence[Operation],
+    *,
+    keys: int = 1,
+    loaded: bool = True,
+    read_back_max: int = 0,
+) -> Plan:
     return lab.plan(
         *operations,
         endpoint=Endpoint(port=port),
         model=Closed(users=1),
         pool=Pool(connections=1),
         phases=_phases(lab),
-        keys=Keys(prefix="", count=1, loaded=loaded),
+        keys=Keys(prefix="", count=keys, loaded=loaded),
         documents=Documents(payload_bytes=PAYLOAD, field_bytes=FIELD),
         verify=Verify(read_back_max=read_back_max),
         seed=SEED,
@@ -176,7 +184,7 @@ def _plan(lab: Lab, port: int, operations: Sequence[Operation], *, loaded: bool 
 
 def _phases(lab: Lab) -> Phases:
     """Until each of some 70 operations was drawn, however slow the machine is."""
-    until = {"measure_operations": 1500, "measure_max_s": 10.0} if lab.can("measure_operations") else {}
+    until = {"measure_operations": 1500, "measure_max_s": 60.0} if lab.can("measure_operations") else {}
     return Phases(warm_up_s=0.0, measure_s=0.5 if until else 2.0, drain_s=2.0, **until)
 
 
@@ -205,33 +213,38 @@ def _while_written(lab: Lab) -> None:
         _require_called(record, name.decode(), verdict, f"of a key that is written, the document '{name.decode()}'")
 
 
-_READ_BACKS: tuple[tuple[Expect, str, Callable[[int], str], int], ...] = (
-    ("value", "{value}", lambda version: TEXTS.value(0, version), 0),
-    ("value", "{value}", lambda _: "x" * PAYLOAD, 1),
-    ("document", "{document}", lambda version: TEXTS.document(0, version), 0),
-    ("document", "{document}", lambda version: TEXTS.document(0, version - 1), 1),
-    ("field", "{field}", lambda version: TEXTS.field(0, version), 0),
-    ("field", "{field}", lambda version: TEXTS.field(0, version - 1), 1),
-    ("document", "{field}", lambda version: TEXTS.document(0, 1, field=TEXTS.field(0, version)), 0),
-    ("document", "{field}", lambda _: TEXTS.document(0, 1), 1),
+_Stands = Callable[[int, int], str]
+"""What stands at a key, by its number and the version that was written last."""
+_READ_BACKS: tuple[tuple[Expect, str, _Stands, _Stands], ...] = (
+    ("value", "{value}", TEXTS.value, lambda _key, _version: "x" * PAYLOAD),
+    ("document", "{document}", TEXTS.document, lambda key, version: TEXTS.document(key, version - 1)),
+    ("field", "{field}", TEXTS.field, lambda key, version: TEXTS.field(key, version - 1)),
+    (
+        "document",
+        "{field}",
+        lambda key, version: TEXTS.document(key, 1, field=TEXTS.field(key, version)),
+        lambda key, _version: TEXTS.document(key, 1),
+    ),
 )
-"""What is expected of a key that is read back, what was written, what stands there, and whether that is wrong."""
+"""What is expected of a key that is read back, what was written, and what stands there: that, or something else."""
+_KEYS, _WRONG = 3, 1
+"""Of three keys that are read back, one holds something else."""
 
 
-def _read_back(lab: Lab, expect: Expect, written: str, stands: Callable[[int], str], wrong: int) -> None:
-    version = 1
+def _read_back(lab: Lab, expect: Expect, written: str, right: _Stands, wrong: _Stands) -> None:
+    versions: Counter[int] = Counter()
 
     def answer(command: list[bytes]) -> bytes:
-        nonlocal version
+        key = int(command[1])
         if command[0].upper() == b"SET":
-            version += 1
+            versions[key] += 1
             return OK
-        return text(stands(version))
+        return text((wrong if key == _WRONG else right)(key, 1 + versions[key]))
 
     back = Command(args=("GET", "{key}"), expect=expect)
     writes = "field" if written == "{field}" else "document"
     operation = of("set", "SET", "{key}", written, expect="ok", writes=writes, read_back=back)
     with scripted(answer) as server:
-        read = lab.drive(_plan(lab, server.port, [operation], read_back_max=8)).read_back
-    what = f"after a SET of {written} a {expect} that is {'another' if wrong else 'the one'}"
-    require((read.checked, read.wrong) == (1, wrong), f"{what}: {read.wrong} wrong of {read.checked} read back")
+        read = lab.drive(_plan(lab, server.port, [operation], keys=_KEYS, read_back_max=8)).read_back
+    what = f"after a SET of {written} a {expect} that is another at one key of {_KEYS}"
+    require((read.checked, read.wrong) == (_KEYS, 1), f"{what}: {read.wrong} wrong of {read.checked} read back")

@@ -1,0 +1,118 @@
+"""A program that has loaded all of loadstone, and becomes the command as often as it is asked to (see `calling.py`).
+
+To load takes a second of a CPU, and tests call the command hundreds of times. Each call is a fork: a process of its
+own, with its own id, folder, environment, files and end, as if Python had just started it.
+"""
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import selectors
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from typing import IO
+
+MESSAGE_BYTES = 200_000
+PROGRAMS = {"loadstone.__main__"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the command is to be."""
+
+    words: list[str]
+    folder: str
+    environment: dict[str, str]
+
+
+def load() -> None:
+    """Import every module of the package, with the libraries that those need."""
+    import loadstone
+
+    for module in pkgutil.walk_packages(loadstone.__path__, "loadstone."):
+        if module.name not in PROGRAMS:
+            with contextlib.suppress(ImportError):  # of a library that only some installations have
+                importlib.import_module(module.name)
+    gc.collect()
+    gc.freeze()
+
+
+def next_call(control: socket.socket) -> Call | None:
+    """Fork for each call that comes, and tell how each ended. Returns the call in a child, and None at the end."""
+    ends: dict[int, tuple[int, int]] = {}  # handle of a process -> its id, and where its end is told
+    with selectors.DefaultSelector() as selector:
+        selector.register(control, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is not control:
+                    selector.unregister(key.fd)
+                    _tell(key.fd, *ends.pop(key.fd))
+                    continue
+                message, files, *_ = socket.recv_fds(control, MESSAGE_BYTES, 4)
+                if not message:
+                    return None
+                pid = os.fork()
+                if pid == 0:
+                    _take(files[:3])
+                    return Call(**json.loads(message))
+                handle = os.pidfd_open(pid)
+                ends[handle] = pid, files[3]
+                selector.register(handle, selectors.EVENT_READ)
+                for file in files[:3]:
+                    os.close(file)
+                control.send(str(pid).encode())
+
+
+def _tell(handle: int, pid: int, to: int) -> None:
+    os.close(handle)
+    _, status = os.waitpid(pid, 0)
+    with contextlib.suppress(BrokenPipeError):  # nobody waits for it
+        os.write(to, str(status).encode())
+    os.close(to)
+
+
+def _take(files: list[int]) -> None:
+    """These are stdin, stdout and stderr, and no other file is open."""
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+
+
+def become(call: Call) -> None:
+    """What this process has of its beginning is from now on as of one that Python has just started."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(call.folder)
+    os.environ.clear()
+    os.environ.update(call.environment)
+    time.tzset()
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout, sys.stderr = _writer(1), _writer(2)
+    sys.argv = [importlib.import_module("loadstone.cli").__file__ or "", *call.words]
+
+
+def _writer(number: int) -> IO[str]:
+    by_line = number == 2 or os.isatty(number)
+    return open(number, "w", encoding="utf-8", buffering=1 if by_line else -1, closefd=False)
+
+
+def main() -> None:
+    """Load, say so, and then be asked until nobody can ask any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asks
+    load()
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.send(b"loaded")
+    call = next_call(control)
+    if call is not None:
+        control.detach()  # its number may be another file's
+        become(call)
+        importlib.import_module("loadstone.cli").main()
+
+
+if __name__ == "__main__":
+    main()

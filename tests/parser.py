@@ -1,0 +1,14 @@
+"""What reads command lines, made once: to make it takes as long as to read twenty."""
+
+from functools import cache
+from typing import Any
+
+import typer
+
+from loadstone.cli import app
+
+
+@cache
+def parser() -> Any:
+    """The whole command, with all that are below it."""
+    return typer.main.get_command(app)
