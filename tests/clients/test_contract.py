@@ -1,18 +1,32 @@
 """Every client library keeps the parts of the contract that do not depend on what runs beside it."""
 
 import pytest
+from tests.clients.conftest import EVERY
 
 from loadstone.conduct.contract.lab import Lab
 from loadstone.conduct.contract.parts import PARTS, TIMED, Try
 
 pytestmark = pytest.mark.timeout(600)  # the first build downloads its libraries
-UNTIMED = [pytest.param(part, id=name) for name, part in PARTS if name not in TIMED]
+OF_THE_PROGRAM = {
+    "keys by their distribution",
+    "several keys",
+    "arguments",
+    "texts, each key once",
+    "plans that are wrong",
+}
+"""What has nothing to do with the way in which an operation gets its connection: tried once of each library."""
+UNTIMED = [
+    pytest.param(word.values[0], part, id=f"{word.values[0]}-{name}", marks=word.marks)
+    for word in EVERY
+    for name, part in PARTS
+    if name not in TIMED and not (name in OF_THE_PROGRAM and ":" in word.values[0])
+]
 
 
 @pytest.mark.fault(
     "a server redirects a client library to another host", "the library stays; no password goes there", area="replies"
 )
-@pytest.mark.parametrize("part", UNTIMED)
+@pytest.mark.parametrize(("lab", "part"), UNTIMED, indirect=["lab"])
 def test_it_keeps_its_part_of_the_contract(lab: Lab, part: Try) -> None:
     assert part(lab)
 

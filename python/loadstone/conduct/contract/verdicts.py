@@ -245,6 +245,6 @@ def _read_back(lab: Lab, expect: Expect, written: str, right: _Stands, wrong: _S
     writes = "field" if written == "{field}" else "document"
     operation = of("set", "SET", "{key}", written, expect="ok", writes=writes, read_back=back)
     with scripted(answer) as server:
-        read = lab.drive(_plan(lab, server.port, [operation], keys=_KEYS, read_back_max=8)).read_back
+        read = lab.drive(_plan(lab, server.port, [operation], keys=_KEYS, read_back_max=64)).read_back
     what = f"after a SET of {written} a {expect} that is another at one key of {_KEYS}"
     require((read.checked, read.wrong) == (_KEYS, 1), f"{what}: {read.wrong} wrong of {read.checked} read back")
