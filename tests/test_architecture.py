@@ -15,6 +15,7 @@ DATA_TYPES = {
         "spec.counting",
         "spec.drivers",
         "spec.experiment",
+        "spec.gate_spec",
         "spec.saturation_spec",
         "spec.levels",
         "spec.spec_part",

@@ -60,6 +60,22 @@ def test_both_are_started_again_for_each_block(said: Callable[..., Said]) -> Non
     assert not running.experiment.gate.restarts
 
 
+def test_requests_may_be_a_file_of_commands_or_a_recording(said: Callable[..., Said], tmp_path: Path) -> None:
+    both = ("gate", "--base", "redis", "--head", "maxmemory=1gb")
+    mix, log = tmp_path / "mix.txt", tmp_path / "monitor.log"
+    mix.write_text("3 GET {key}\n1 SET {key} {value}\n")
+    log.write_text("".join(f'{1700000000 + at}.000000 [0 1.1.1.1:{at}] "SET" "a{at}" "1"\n' for at in range(5)))
+    assert {one[0] for one in said(*both, "--commands", str(mix)).sent().values()} == {3.0, 1.0}
+    own = said(*both, "--replay", str(log))
+    assert [one.metric for one in own.experiment.comparisons] == ["response_ns.p99"]
+    assert {group.whole_trials.kind for group in own.run_plan.groups if group.whole_trials} == {
+        "whole_trials.recording"
+    }
+    fastest = said(*both, "--replay", str(log), "--speed", "max")
+    assert [one.metric for one in fastest.experiment.comparisons] == ["goodput_per_s"]
+    assert own.run_plan.budget_s == 300
+
+
 @pytest.mark.parametrize(
     ("words", "kind"),
     [

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,13 @@ import pytest
 from loadstone.bounds import pinned
 from loadstone.check_driver import check_driver
 from loadstone.commands.ad_hoc import experiment_of
+from loadstone.commands.gate_options import GateOptions
+from loadstone.commands.gate_redis import redis_gate
 from loadstone.commands.http_experiment import http_ad_hoc
 from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load
+from loadstone.commands.redis_experiment import RedisAsked
+from loadstone.commands.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
 from loadstone.conduct.acts import Act
 from loadstone.conduct.trust import FOLDER, SHOWN_CHARACTERS, SHOWN_LINES, listing, require_trust
 from loadstone.deploy.processes.cache import cache_folder
@@ -295,3 +300,15 @@ def test_a_file_that_an_option_of_a_folder_puts_into_the_load_is_listed(
         require_trust(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
     require_trust(built, plan, trust=False, files_sent=files_sent(words))
     require_trust(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
+
+
+def test_a_gate_leaves_no_answer_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its versions were typed, and what starts them stands in a folder of that one command."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asked = RedisAsked(None, Load(), RedisWork(ratio="1:1"), KeySpace(), Receivers(), Recording(), Login(), Address())
+    gate = redis_gate("sh", "/bin/sh", asked, GateOptions())
+    for ad_hoc, kept in ((gate, 0), (replace(gate, gate=None), 1)):
+        experiment = experiment_of(ad_hoc)
+        plan = requested_plan(experiment, RunOptions(experiment="", built=experiment, seed=1))
+        require_trust(experiment, plan, trust=True)
+        assert len(list((cache_folder() / FOLDER).glob("*.json"))) == kept

@@ -60,6 +60,7 @@ def test_there_are_built_in_drivers() -> None:
         ({"can": {**WHOLE["can"], "features": ["magic"]}}, "'magic' is no feature; features are: tls"),
         ({"can": {**WHOLE["can"], "models": []}}, "can.models: Tuple should have at least 1 item"),
         ({"options": {"mode": []}}, "options.mode"),
+        ({"options": {"version": ["1"]}}, "options: 'version' is the option of every driver"),
         ({"format": 2}, "format: Input should be 1"),
         ({"run": {"command": "{output} x"}}, "run.command: {output} is what a build makes, and there is none"),
         ({"build": {**BUILD, "inputs": ["../*.py"]}}, "build.inputs.0: '../*.py' leads out of the folder"),
@@ -95,6 +96,21 @@ def test_a_word_may_have_options(tmp_path: Path) -> None:
     for options, said in (("colour=red", "'colour' is no option; it has: mode"), ("mode=x", "threads, asyncio")):
         with pytest.raises(UserError, match=said):
             chosen_driver(f"{folder}:{options}")
+
+
+def test_a_version_of_its_library_may_be_asked_for(tmp_path: Path) -> None:
+    build = {**BUILD, "version_commands": ["make VERSION={version} all"]}
+    folder = written(tmp_path, build=build)
+    assert chosen_driver(f"{folder}:version=1.0").other is None, "the one that it is built with anyway"
+    chosen = chosen_driver(f"{folder}:mode=asyncio,version=2.0-rc.1")
+    assert chosen.other is not None
+    assert chosen.other.commands == ("make VERSION=2.0-rc.1 all",)
+    assert (chosen.manifest.version, chosen.options) == ("2.0-rc.1", {"mode": "asyncio"})
+    with pytest.raises(UserError, match=r"^driver mine:version=latest: no version; write it in full, as 1\.0$"):
+        chosen_driver(f"{folder}:version=latest")
+    written(tmp_path, build=BUILD)
+    with pytest.raises(UserError, match=r"^driver mine:version=2\.0: it is built with 1\.0 alone; leave it"):
+        chosen_driver(f"{folder}:version=2.0")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What a gate leaves for CI, with the names that a stranger may give a branch, a command or a reply."""
 
+import html
 import json
 import re
 from pathlib import Path
@@ -9,14 +10,19 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
+from loadstone.analyse.gate_section import NAMES, gate_answer
+from loadstone.analyse.model import Analysis
 from loadstone.commands.gate_output import GateOutput
 from loadstone.errors import UserError
 from loadstone.judge.gate_result import GateFigure, GateResult, GateVerdict
+from loadstone.language import of_author, speaking
 from loadstone.message import as_written, message
+from loadstone.report import markdown_report
 from loadstone.report.ci.annotations import github
 from loadstone.report.ci.bencher import bencher
 from loadstone.report.ci.junit import junit
 from loadstone.report.ci.summary import code, summary
+from loadstone.report.html import html_report
 
 HOSTILE = (
     "`x` ``| a | <script>alert(1)</script> [y](javascript:z) ![i](http://e/x.png) <!-- @octocat #12 https://evil.example",
@@ -166,3 +172,22 @@ def test_a_file_that_cannot_be_is_refused_before_anything_is_measured(
         GateOutput(junit=tmp_path / "gone" / "x.xml").check()
     with pytest.raises(UserError, match=r"--summary .*: is a folder"):
         GateOutput(summary=tmp_path).check()
+
+
+@pytest.mark.parametrize(("spoken", "said"), [("en", "SLOWER by 6 % [4, 8]"), ("ko", "6 % [4, 8]")])
+def test_every_report_of_the_run_begins_with_the_verdict_and_has_the_figures(
+    analysis: Analysis, spoken: str, said: str
+) -> None:
+    result = gate(twin=[figure("same", slower=0.001, slower_low=-0.01, slower_high=0.012)])
+    of_gate = analysis.model_copy(update={"gate": result, "answer": gate_answer(result)})
+    with speaking(spoken):
+        page = html.unescape(html_report.render(of_gate)["report.html"].decode()).replace("\u00a0", " ")
+        text = markdown_report.render(of_gate)["report.md"].decode().replace("\\", "")
+        cost = of_author(NAMES["cpu"])
+    assert "faster-json" in page.split('class="answer"')[1].split("</p>")[0]
+    for written in (page, text):
+        assert said in written
+        assert cost in written
+        assert "+0.1 % [−1, +1.2]" in written
+    assert said in text.splitlines()[2]
+    assert "| 26 µs | 28 µs | +6 % [+4, +8] |" in text

@@ -12,6 +12,7 @@ from loadstone.analyse.effects import effects_of
 from loadstone.analyse.fixed_rates import own_load
 from loadstone.analyse.full_servers import full_servers_of
 from loadstone.analyse.gate import gate_of
+from loadstone.analyse.gate_section import gate_answer
 from loadstone.analyse.headline import Opening, budget_too_short, comparison_line, opening
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
@@ -56,7 +57,8 @@ def analyse_run(run: Run) -> Analysis:
     points = saturation_headline(saturations)
     answers = answers_of(run, judged)
     said = [one for answer in answers.values() if (one := answer.headline()) is not None]
-    alone = short or (points if not tables else None)
+    gate = gate_of(run, families, judged, elapsed_s(run))
+    alone = gate_answer(gate) if gate is not None else short or (points if not tables else None)
     begin = (
         Opening.alone(alone)
         if alone is not None
@@ -64,7 +66,6 @@ def analyse_run(run: Run) -> Analysis:
     )
     meanings = meanings_of(run, judged, tables)
     verdicts = Counter(trial.verdict for trial in judged)
-    gate = gate_of(run, families, judged, elapsed_s(run))
     return Analysis(
         experiment=run.experiment.name,
         run=run.path.resolve().name,

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from loadstone.analyse.gate_needs import advice, pace_of, with_needs
 from loadstone.analyse.model import Comparison, Family
 from loadstone.judge.gate import DECIDING, deciding, standing, status_of, verdict_of
 from loadstone.judge.gate_result import FigureName, GateFigure, GateResult, GateVerdict
@@ -16,7 +17,7 @@ from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.facts import DRIVER
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.spec.experiment import GATE_P99, GATE_RATE, Gate
+from loadstone.spec.gate_spec import GATE_P99, GATE_RATE, Gate
 from loadstone.spec.units import margin_share
 
 SEEN = 1.22
@@ -37,6 +38,11 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         figures.append(_figure("memory", memory))
     twin = _figures({name: one.twin for name, one in by_name.items() if one.twin is not None})
     refusal = _refusal([by_name[name].comparisons[0] for name in (GATE_RATE, GATE_P99) if name in by_name])
+    groups = {group.name: group for group in run.plan.groups}
+    paces = {name: pace_of(groups[name], trials) for name in (GATE_RATE, GATE_P99) if name in groups}
+    own = {GATE_RATE: ("rate", "cpu"), GATE_P99: ("p99",)}
+    paced = {figure: paces.get(name) for name, names in own.items() for figure in names}
+    figures = [with_needs(one, paced.get(one.name), elapsed_s) for one in figures]
     why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
     verdict, by = verdict_of(figures, twin, invalid=why is not None or not figures)
     return GateResult(
@@ -48,6 +54,7 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         decided_by=by,
         figures=figures,
         twin=twin,
+        advice=advice(figures, paces.get(GATE_RATE, paces.get(GATE_P99))) if verdict == "undecided" else None,
         level=gate.level,
         tolerance=margin_share(gate.cost_margin),
         run=run.path.resolve().name,

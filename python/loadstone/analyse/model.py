@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from loadstone.analyse.capacity_section import capacity_section
 from loadstone.analyse.cost_section import cost_section
+from loadstone.analyse.gate_section import gate_section
 from loadstone.goals.answer import GoalAnswer, Section
 from loadstone.goals.crash import CrashTable, crash_section
 from loadstone.goals.full_server import ServerWhenFull, full_server_section
@@ -544,4 +545,5 @@ class Analysis(Piece):
         rows = [(row.label, row.costs, row.slices > 0) for table in self.tables for row in table.rows]
         costs = [] if (found := cost_section(rows)) is None else [found]
         others = (answer.section(name) for name, answer in self.goals.items())
-        return [*crashes, *full, *capacity, *costs, *others]
+        gate = [] if self.gate is None else [gate_section(self.gate)]
+        return [*gate, *crashes, *full, *capacity, *costs, *others]

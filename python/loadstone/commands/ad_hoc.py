@@ -10,7 +10,8 @@ from loadstone.commands.targets import OTHER, SERVER, SUBJECT
 from loadstone.language import authored
 from loadstone.plan.drive_plan import SPIN_US
 from loadstone.secrecy.references import learn_environment
-from loadstone.spec.experiment import GATE_P99, GATE_RATE, TWIN, TWIN_LEVELS, Experiment
+from loadstone.spec.experiment import TWIN, TWIN_LEVELS, Experiment
+from loadstone.spec.gate_spec import GATE_P99, GATE_RATE
 from loadstone.spec.loading import resolve
 from loadstone.spec.problems import Source
 from loadstone.spec.units import NEVER
@@ -50,6 +51,7 @@ GIVEN: Mapping[Path, str] = {
     ("workload", "model"): "--connections, --rate",
     ("workload", "models"): "--rates",
     ("workload", "timeouts"): "--timeout",
+    ("workload", "driver"): "--base, --head",
     ("design", "budget"): "--budget",
     ("design", "at_rate"): "--at-rate",
     ("design", "slice"): "--slice",
@@ -72,6 +74,8 @@ class Target:
     settings: Fields
     rows: tuple[LoadRow, ...] = ()
     """What it gets, where that differs between the targets."""
+    driver: str = ""
+    """What makes its load; empty: the native engine."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,8 @@ class AdHoc:
     """What only this protocol has: `protocol`, `keys`, `documents`..."""
     columns: tuple[str, ...]
     description: str = ""
+    trial: str | None = None
+    """How long a trial is that is compared, where trials are whole; None: by the rule."""
     gate: "GateAsked | None" = None
     """Of a gate: its targets are the base and the head."""
 
@@ -114,6 +120,11 @@ class AdHoc:
     def compares(self) -> bool:
         """Whether two targets are compared."""
         return len(self.targets) > 1
+
+    @property
+    def of_drivers(self) -> bool:
+        """Whether the targets are client libraries, which load one server."""
+        return any(target.driver for target in self.targets)
 
 
 def experiment_of(ad_hoc: AdHoc, capacities: Capacities | None = None) -> Experiment:
@@ -136,6 +147,8 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
     if ad_hoc.compares:
         labels = [target.label for target in ad_hoc.targets]
         factors[TARGET_FACTOR] = {"title": authored("Target"), "levels": labels}
+        if ad_hoc.of_drivers:
+            factors[TARGET_FACTOR]["values"] = {one.label: {"driver": one.driver} for one in ad_hoc.targets}
         vary = {TARGET_FACTOR: labels, **vary}
     if ad_hoc.gate is not None and ad_hoc.gate.twin:
         factors[TWIN] = {"levels": list(TWIN_LEVELS), "alike": True}
@@ -152,7 +165,7 @@ def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fie
         "factors": factors,
         "tables": [table],
         "workload": _workload(ad_hoc, rates, capacities, capacity=capacity),
-        "design": _design(load, compares=ad_hoc.compares and not capacity, capacity=capacity),
+        "design": _design(ad_hoc, compares=ad_hoc.compares and not capacity, capacity=capacity),
         **_parts(ad_hoc),
     }
     if ad_hoc.gate is not None and not capacity:
@@ -184,6 +197,8 @@ def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities,
             for key, where in _places(ad_hoc)
             for rate in rates
         ]
+    if ad_hoc.of_drivers:
+        workload["driver"] = f"${{{TARGET_FACTOR}.driver}}"
     if load.timeout_ms is not None:
         workload["timeouts"] = {"request_ms": load.timeout_ms}
     return workload
@@ -245,6 +260,8 @@ def _operations(ad_hoc: AdHoc) -> Fields:
 def _parts(ad_hoc: AdHoc) -> Fields:
     """The servers or services, each for its own conditions where there are two."""
     parts: Fields = {}
+    if ad_hoc.of_drivers:
+        return {"servers": {target.part: target.settings for target in ad_hoc.targets}}
     for target in ad_hoc.targets:
         when: Fields = {TARGET_FACTOR: target.label} if ad_hoc.compares else {}
         if ad_hoc.gate is not None and ad_hoc.gate.twin and target is ad_hoc.targets[0]:
@@ -254,8 +271,9 @@ def _parts(ad_hoc: AdHoc) -> Fields:
     return {"servers": {}, "subjects": parts} if ad_hoc.workload["protocol"] == "http1" else {"servers": parts}
 
 
-def _design(load: Load, *, compares: bool, capacity: bool) -> Fields:
+def _design(ad_hoc: AdHoc, *, compares: bool, capacity: bool) -> Fields:
     """Requests are counted in whole trials: a slice ends by the clock."""
+    load = ad_hoc.load
     if capacity:
         return {"budget": BUDGET, "table_blocks": CAPACITY_REPEATS, "at_rate": NEVER}
     design: Fields = {
@@ -264,6 +282,8 @@ def _design(load: Load, *, compares: bool, capacity: bool) -> Fields:
         "at_rate": load.at_rate or NEVER,
         "rounds": "never" if load.requests is not None else "auto",
     }
+    if ad_hoc.trial is not None:
+        design["trial"] = ad_hoc.trial
     return {**design, "slice": load.slice} if load.slice is not None and compares else design
 
 
@@ -289,6 +309,8 @@ def gate_fields(ad_hoc: AdHoc, gate: GateAsked) -> Fields:
         "margin": gate.tolerance_p99,
     }
     asked = [p99] if ad_hoc.load.rate_per_s is not None else [rate, p99]
+    if (recording := ad_hoc.workload.get("recording")) is not None:  # at its own speed the rate is the recording's
+        asked = [p99] if "speed" in recording else [rate]
     return {
         "comparisons": [{**one, **common} for one in asked],
         "primary_metric": asked[0]["metric"],

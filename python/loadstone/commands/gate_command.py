@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from loadstone import terminal
 from loadstone.commands.command import Takes, command
 from loadstone.commands.gate_options import GateLoad, GateOptions, Versions
 from loadstone.commands.gate_output import GateOutput
@@ -18,11 +19,13 @@ from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load, rate_per_s
 from loadstone.commands.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
 from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.options import MEASURES, PARTS, Option, RunOptions
 
 SERVICE, REDIS = "http", "redis"
 """What two versions are of where nothing else is said."""
-BUDGET = "60 s"
+BUDGET, LONGER_BUDGET = "60 s", "5 min"
+"""The longer one: of what cannot take turns in slices."""
 CONNECTIONS, REDIS_CONNECTIONS = 16, 50
 USUAL_RATIO = "1:10"
 """SETs to GETs, where no option says what is sent."""
@@ -37,7 +40,7 @@ HELP = """Is the new version slower than the old one?
 
 `loadstone gate --base './old {port}' --head './new {port}'`; options: `gate http --help`
 
-`loadstone gate --base redis=7.0 --head redis=8.2`; options: `gate redis --help`
+`loadstone gate --base redis=7.0 --head redis=8.2`, or `jedis=7.1.0` and `jedis=7.4.1`; options: `gate redis --help`
 """
 
 
@@ -53,13 +56,14 @@ class GateGroup(TyperGroup):
 
 def kind_of(words: Sequence[str]) -> str:
     """Which of the gate's commands these options are of: `--base redis=7.0` is of a Redis."""
+    from loadstone.commands.gate_clients import is_client
     from loadstone.commands.gate_redis import is_redis
 
     if any(word.partition("=")[0] == "--start" for word in words):
         return SERVICE  # of git revisions, which may have any name
     for word, following in pairwise((*words, "")):
         base = following if word == "--base" else word.removeprefix("--base=") if word.startswith("--base=") else ""
-        if base and is_redis(base):
+        if base and (is_redis(base) or is_client(base)):
             return REDIS
     return SERVICE
 
@@ -105,34 +109,64 @@ def gate_redis(
         str | None,
         Option(
             "--base",
-            metavar="SERVER",
-            help="redis, redis=7.0, valkey, redis:7.2 (an image), a program, a URL; settings behind commas.",
+            metavar="SERVER|LIBRARY",
+            help="redis, redis=7.0, valkey, redis:7.2 (an image), a program, a URL; settings behind commas. Or a "
+            "client library: jedis=7.1.0, redis-py=8.1.0,mode=asyncio.",
             panel=PARTS,
         ),
     ] = None,
     head: Annotated[
-        str | None, Option("--head", metavar="SERVER", help="The same of the new one.", panel=PARTS)
+        str | None, Option("--head", metavar="SERVER|LIBRARY", help="The same of the new one.", panel=PARTS)
+    ] = None,
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="SERVER",
+            help="Of client libraries: what both load, as --base says a server; without it one is started.",
+            panel=PARTS,
+        ),
     ] = None,
     work: RedisWork,
     keys: KeySpace,
+    recording: Recording,
     load: GateLoad,
     gate: GateOptions,
     run: Annotated[RunOptions, Takes(*TAKEN)],
     output: GateOutput,
 ) -> None:
-    """Is a Redis, by its version or its settings, slower than another one?
+    """Is a Redis, by its version or its settings, or a client library slower than another one?
 
     Both run at once and are loaded in turns. Status 0: same or faster; 1: slower; 3: invalid; 4: not decidable here.
     """
     from loadstone.commands.ad_hoc_run import carry_out
-    from loadstone.commands.gate_redis import redis_gate
+    from loadstone.commands.gate_clients import build, client_gate, is_client, require_clients
+    from loadstone.commands.gate_redis import both, redis_gate
     from loadstone.commands.redis_experiment import RedisAsked
 
-    if not work.tests and work.ratio is None and not work.commands:
+    base, head = both(base, head)
+    require_clients(base, head)
+    of_clients, replays = is_client(base), recording.replayed is not None
+    if not (work.tests or work.ratio or work.commands or work.commands_file or replays):
         work = replace(work, ratio=USUAL_RATIO)
-    of_redis = load_of(load, gate, slice_=SLICE, connections=REDIS_CONNECTIONS)
-    asked = RedisAsked(None, of_redis, work, keys, Receivers(), Recording(), Login(), Address())
-    carry_out(redis_gate(base, head, asked, gate), replace(run, trust=True), output)
+    whole = of_clients or replays
+    of_redis = load_of(
+        load,
+        gate,
+        budget=LONGER_BUDGET if whole else BUDGET,
+        slice_=None if whole else SLICE,
+        connections=None if replays else REDIS_CONNECTIONS,
+    )
+    asked = RedisAsked(None, of_redis, work, keys, Receivers(), recording, Login(), Address())
+    if server is not None and not of_clients:
+        raise UserError(said("--server: is for client libraries; leave it out, or write --base jedis=VERSION"))
+    output.check()  # before anything is built
+    ad_hoc = client_gate(base, head, server, asked, gate) if of_clients else redis_gate(base, head, asked, gate)
+    for line in ad_hoc.description.splitlines():  # what of a recording is sent again, and what is not
+        terminal.remark(line)
+    if of_clients:
+        build(ad_hoc)
+    carry_out(ad_hoc, replace(run, trust=True, began_s=time.monotonic()), output)
 
 
 @contextmanager
@@ -152,7 +186,14 @@ def _restarts(versions: Versions) -> bool:
     return versions.base_url is None and not versions.start_once
 
 
-def load_of(load: GateLoad, gate: GateOptions, *, slice_: str, connections: int = CONNECTIONS) -> Load:
+def load_of(
+    load: GateLoad,
+    gate: GateOptions,
+    *,
+    slice_: str | None,
+    budget: str = BUDGET,
+    connections: int | None = CONNECTIONS,
+) -> Load:
     """The load of a gate as that of any ad hoc experiment. Raises UserError."""
     return Load(
         connections=load.connections or connections,
@@ -160,5 +201,5 @@ def load_of(load: GateLoad, gate: GateOptions, *, slice_: str, connections: int 
         timeout_ms=load.timeout_ms,
         threads=load.threads,
         slice=gate.slice or slice_,
-        budget=gate.budget or BUDGET,
+        budget=gate.budget or budget,
     )

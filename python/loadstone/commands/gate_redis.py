@@ -58,7 +58,7 @@ def _kind(first: str, word: str, version: str, option: str) -> Fields:
         return {"kind": "embedded" if word == "redis" else "valkey"}
     if word in BROUGHT:
         return _of_version(word, version)
-    if ":" in first and "/" not in first.partition(":")[0]:
+    if ":" in first and "//" not in first and "/" not in first.partition(":")[0]:
         return {"kind": "container", "image": first}
     if shutil.which(first) is None:
         raise UserError(
@@ -103,19 +103,30 @@ def _setting(text: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-def redis_gate(base: str | None, head: str | None, asked: RedisAsked, gate: GateOptions) -> AdHoc:
-    """Two servers under the same commands. Raises UserError that names the option."""
+def both(base: str | None, head: str | None) -> tuple[str, str]:
+    """The two versions. Raises UserError where these are not two."""
     if base is None or head is None:
         raise UserError(said("--base, --head: which two? Write for example --base redis=7.0 --head redis=8.2"))
     if base == head:
         raise UserError(said("--base, --head: both are '{same}'; name two versions", same=base))
-    sides = (server_of(base, "--base"), server_of(head, "--head"))
+    return base, head
+
+
+def one_kind_of_request(asked: RedisAsked) -> AdHoc:
+    """What `loadstone redis` makes of the same options, which must be one row. Raises UserError."""
     common = redis_ad_hoc(replace(asked, load=replace(asked.load, slice=None)))
     if len(common.rows) > 1:
         rows = ", ".join(row.name for row in common.rows)
         raise UserError(
             said("-t {rows}: a gate compares one kind of request; write one, or a mix by --ratio 1:10", rows=rows)
         )
+    return common
+
+
+def redis_gate(base: str, head: str, asked: RedisAsked, gate: GateOptions) -> AdHoc:
+    """Two servers under the same commands. Raises UserError that names the option."""
+    sides = (server_of(base, "--base"), server_of(head, "--head"))
+    common = one_kind_of_request(asked)
     modules = list(common.rows[0].modules)
     needs: Fields = {"modules": modules} if modules else {}
     running = any(side.settings["kind"] == "url" for side in sides)

@@ -1,11 +1,13 @@
 """The drivers that a run names, checked against its plans before anything starts."""
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.deploy.driver_manifest import DriverManifest, read_driver_manifest
+from loadstone.deploy.driver_manifest import VERSION, DriverManifest, read_driver_manifest
 from loadstone.deploy.installed import require_programs
+from loadstone.deploy.subjects.build import OtherVersion
 from loadstone.errors import UserError
 from loadstone.fleet.shares import require_shareable
 from loadstone.fleet.spec import FleetSpec
@@ -15,6 +17,8 @@ from loadstone.plan.driver_features import OPTIONAL, needed
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.drivers import NATIVE, DriverWord, driver_path
 from loadstone.spec.problems import listed, nearest
+
+_VERSION = re.compile(r"\d[0-9A-Za-z.+-]{0,39}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class ChosenDriver:
     folder: Path
     options: dict[str, str]
     """The value of every option of the manifest."""
+    other: OtherVersion | None = None
+    """Where another version of the library was asked for; it is the manifest's here, too."""
 
     def share(self, plan: Plan) -> Plan:
         """The plan as this driver gets it: with its least warm-up, and without what it may leave out.
@@ -51,9 +57,15 @@ def chosen_driver(word: str) -> ChosenDriver:
         raise UserError(said("driver: {problem}", problem=problem)) from None
     manifest, folder = read_driver_manifest(path)
     options = {name: values[0] for name, values in manifest.options.items()}
+    other: OtherVersion | None = None
     for name, value in meant.options:
+        if name == VERSION:
+            other = _other_version(manifest, value)
+            continue
         if name not in options:
-            known = listed(options) or "none"
+            known = (
+                listed([*options, *([VERSION] if manifest.build and manifest.build.version_commands else [])]) or "none"
+            )
             raise UserError(
                 said(
                     "driver {driver}: '{name}' is no option; {hint}it has: {known}",
@@ -75,7 +87,30 @@ def chosen_driver(word: str) -> ChosenDriver:
                 )
             )
         options[name] = value
-    return ChosenDriver(word, manifest, folder, options)
+    if other is not None:
+        manifest = manifest.model_copy(update={"version": other.version})
+    return ChosenDriver(word, manifest, folder, options, other)
+
+
+def _other_version(manifest: DriverManifest, version: str) -> OtherVersion | None:
+    """How a version of the library is built; None: it is the one that is built anyway. Raises UserError."""
+    if version == manifest.version:
+        return None
+    word = f"driver {manifest.name}:{VERSION}={version}"
+    if not _VERSION.fullmatch(version):
+        raise UserError(said("{word}: no version; write it in full, as {pinned}", word=word, pinned=manifest.version))
+    commands = () if manifest.build is None else manifest.build.version_commands
+    if not commands:
+        raise UserError(
+            said(
+                "{word}: it is built with {pinned} alone; leave it out, or add build.version_commands to its "
+                "driver.yaml",
+                word=word,
+                pinned=manifest.version,
+            )
+        )
+    filled = tuple(command.replace("{version}", version) for command in commands)
+    return OtherVersion(manifest.library, version, manifest.version, filled)
 
 
 def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:

@@ -7,7 +7,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from loadstone.deploy.subjects.manifest import Build, OldestVersion, Program, VariableName, as_text, read_as
+from loadstone.deploy.subjects.manifest import (
+    Build,
+    OldestVersion,
+    Program,
+    VariableName,
+    as_text,
+    read_as,
+    without_shell,
+)
 from loadstone.language import said
 from loadstone.plan.driver_features import FEATURES
 from loadstone.plan.protocols import ProtocolName
@@ -89,6 +97,18 @@ class Can(_Part):
     features: tuple[Annotated[str, AfterValidator(_known_feature)], ...] = ()
 
 
+VERSION = "version"
+"""The option that every driver has whose build says how: another version of the library."""
+
+
+class DriverBuild(Build):
+    """The build of a driver."""
+
+    version_commands: tuple[Annotated[str, Field(min_length=1), AfterValidator(without_shell)], ...] = ()
+    """In place of `commands` where another version of the library is asked for (`NAME:version=9.1.0`), which stands
+    for `{version}`. Empty: there is none but that of `commands`."""
+
+
 Option = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 Value = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
 
@@ -104,13 +124,20 @@ class DriverManifest(_Part):
     """Of the library, as its lock file pins it."""
     requires: dict[Program, OldestVersion] = Field(default_factory=dict)
     """Programs that building and running it take, each with the oldest version that will do."""
-    build: Build | None = None
+    build: DriverBuild | None = None
     run: RunProgram
     warm_up_s: float = Field(default=0.0, ge=0, le=LONGEST_S)
     """The least warm-up phase of a trial."""
     can: Can
     options: dict[Option, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """Settings of its own: the values of each, the first of which is the default."""
+
+    @field_validator("options")
+    @classmethod
+    def _no_version(cls, values: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        if VERSION in values:
+            raise ValueError(said("'version' is the option of every driver; write build.version_commands"))
+        return values
 
     @model_validator(mode="after")
     def _has_its_output(self) -> Self:

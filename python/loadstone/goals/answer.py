@@ -10,7 +10,7 @@ from typing import Literal
 from loadstone.judge.verdict import Piece
 from loadstone.message import Message
 
-Unit = Literal["count", "seconds", "ns", "per_s", "share"]
+Unit = Literal["count", "seconds", "ns", "per_s", "share", "bytes"]
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,10 @@ class GateFigure(Piece):
     unit_of_units: Literal["round", "block"] = "round"
     rate_per_s: float | None = None
     """At which both were loaded; None: at full speed."""
+    needed: int | None = None
+    """Of an open figure: how many rounds or blocks would probably decide it; None: more of them would not."""
+    needed_s: float | None = None
+    """The budget for that, in seconds."""
     why: Message | None = None
     """Why it is not decided, where there is more to say than that."""
 
@@ -64,6 +68,8 @@ class GateResult(Piece):
     figures: list[GateFigure]
     twin: list[GateFigure] = Field(default=[])
     """The base against another start of itself in the same rounds: the noise floor. Empty without `--twin`."""
+    advice: Message | None = None
+    """What would help most, where it is not decidable here."""
     level: float
     """How often a gate may be red where the head is not slower by more than the tolerances."""
     tolerance: float

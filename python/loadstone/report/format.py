@@ -247,5 +247,6 @@ _WRITTEN: Mapping[Unit, Callable[[float | None], str]] = {
     "ns": duration,
     "per_s": rate,
     "share": percent,
+    "bytes": size,
 }
 """How a figure of a section is written."""

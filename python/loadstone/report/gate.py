@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from loadstone.judge.gate_result import GateFigure, GateResult
 from loadstone.language import _, translated
 from loadstone.report import format as fmt
-from loadstone.report.text.english.gate import NAMES, by_text, percent
+from loadstone.report.text.english.gate import NAMES, budget_text, by_text, percent, signed_text
 
 
 def gate_lines(result: GateResult) -> Iterator[str]:
@@ -19,6 +19,8 @@ def gate_lines(result: GateResult) -> Iterator[str]:
     width = max((len(translated(NAMES[one.name])) for one in result.figures), default=0)
     for one in result.figures:
         yield f"  {translated(NAMES[one.name]):<{width}}  {figure_text(one)}"
+    if result.advice is not None:
+        yield f"  {fmt.sentence(result.advice)}"
     if result.twin:
         floor = ", ".join(f"{translated(NAMES[one.name])} {_floor(one)}" for one in result.twin)
         yield "  " + _("noise floor, the base against another start of itself: {floor}", floor=floor)
@@ -48,6 +50,17 @@ def verdict_text(figure: GateFigure) -> str:
 
 
 def _open(figure: GateFigure) -> str:
+    if figure.needed is None or figure.needed_s is None:
+        return _why_open(figure)
+    needs = {"units": figure.units, "needed": figure.needed, "budget": budget_text(figure.needed_s)}
+    if figure.unit_of_units == "round":
+        more = _("{units} of about {needed} rounds, for which --budget {budget} suffices", **needs)
+    else:
+        more = _("{units} of about {needed} starts, for which --budget {budget} suffices", **needs)
+    return f"{_why_open(figure)}; {more}"
+
+
+def _why_open(figure: GateFigure) -> str:
     if figure.why is not None:
         return _("open: {why}", why=fmt.sentence(figure.why))
     if figure.slower is None:
@@ -65,14 +78,8 @@ def faster(figure: GateFigure) -> list[float | None]:
 
 def signed(figure: GateFigure) -> str:
     """`+1.2 % [-0.4, +2.9]` slower; less than 0: faster."""
-    if figure.slower is None or figure.slower_low is None or figure.slower_high is None:
-        return fmt.NONE
-    low, high = _signed(figure.slower_low), _signed(figure.slower_high)
-    return f"{_signed(figure.slower)} % [{low}, {high}]"
-
-
-def _signed(value: float) -> str:
-    return f"{'−' if value < 0 else '+'}{percent(abs(value))}"
+    by = (figure.slower, figure.slower_low, figure.slower_high)
+    return fmt.NONE if None in by else signed_text(by)
 
 
 def _floor(figure: GateFigure) -> str:

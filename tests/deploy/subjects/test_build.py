@@ -19,7 +19,7 @@ from tests.servers import is_gone, wait_until
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects import build as build_module
-from loadstone.deploy.subjects.build import built, source_hash
+from loadstone.deploy.subjects.build import OtherVersion, built, is_unpublished, source_hash
 from loadstone.deploy.subjects.manifest import Manifest, read_manifest
 from loadstone.errors import UserError
 from loadstone.secrecy import references
@@ -64,6 +64,46 @@ def test_the_hash_follows_what_the_build_is_made_of(folder: Path) -> None:
     assert executable != first
     (folder / "a.txt").rename(folder / "c.txt")
     assert digest(manifest("cp a.txt b")) != executable
+
+
+def test_another_version_is_built_apart_and_both_are_kept(folder: Path, context: DeployContext) -> None:
+    required = manifest("cp a.txt b")
+    other = OtherVersion("lib", "2.0", "1.0", ("sh -c 'echo 2.0 >> b'",))
+    places = [built(required, folder, context, "driver", one) for one in (None, other, other)]
+    assert [(place / "b").read_text() for place in places] == ["a", "2.0\n", "2.0\n"]
+    assert places[1].name.startswith("app-2.0-")
+
+
+PUBLISHED = [
+    "[ERROR] Failed to execute goal on project jedis-driver: dependencies: Could not find artifact "
+    "redis.clients:jedis:jar:9.9.9 in central (https://repo.maven.apache.org/maven2) -> [Help 1]",
+    "ERROR: Could not find a version that satisfies the requirement redis==9.9.9 (from versions: 0.6.0, 8.1.0)",
+    "npm error code ETARGET\nnpm error notarget No matching version found for ioredis@99.0.0.",
+    "go: github.com/redis/go-redis/v9@v9.99.0: invalid version: unknown revision v9.99.0",
+]
+UNREACHED = [
+    "[ERROR] Could not transfer artifact redis.clients:jedis:pom:9.9.9 from/to central: Connection refused",
+    "ERROR: Could not find a version that satisfies the requirement redis==9.9.9 (from versions: none)",
+    "npm error code ECONNREFUSED",
+    "go: github.com/redis/go-redis/v9@v9.99.0: Get proxy: dial tcp: lookup proxy: no such host",
+]
+
+
+@pytest.mark.fault("a version of a library that does not exist", "one line names it, and one that does", area="drivers")
+@pytest.mark.parametrize("log", PUBLISHED)
+def test_a_version_that_is_not_published_is_named(log: str, folder: Path, context: DeployContext) -> None:
+    (folder / "log.txt").write_text(log)
+    other = OtherVersion("lib", "9.9.9", "1.0", ("sh -c 'cat log.txt; exit 1'",))
+    with pytest.raises(UserError) as error:
+        built(manifest("cp a.txt b"), folder, context, "driver", other)
+    assert str(error.value) == (
+        "driver app:version=9.9.9: no such version of lib is published; write one that is, as 1.0"
+    )
+
+
+@pytest.mark.parametrize("log", UNREACHED)
+def test_a_registry_that_is_not_reached_is_no_missing_version(log: str) -> None:
+    assert not is_unpublished(log)
 
 
 def test_a_build_of_another_tool_is_another_one(

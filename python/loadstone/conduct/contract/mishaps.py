@@ -117,7 +117,7 @@ def secrets_are_kept(lab: Lab) -> str:
 
 def _place(lab: Lab) -> Path:
     """Where it was built."""
-    return built(lab.chosen.manifest, lab.chosen.folder, lab.context, "driver")
+    return built(lab.chosen.manifest, lab.chosen.folder, lab.context, "driver", lab.chosen.other)
 
 
 def parent_gone(lab: Lab) -> str:

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -27,6 +28,12 @@ SOURCES_MAX = 10_000
 POLL_S, TELL_EVERY_S = 0.05, 5.0
 PLACED = re.compile(r"\S+\.(java|kt|groovy|ts|js|go|rs|c|cc|cpp|cs|py)\b\W{0,2}\d+")
 """A message with its place in a source file, as compilers print it."""
+UNPUBLISHED = re.compile(
+    r"Could not find artifact \S+ in (?!.*offline)|was not found in \S+ during a previous attempt"
+    r"|Could not find a version that satisfies the requirement \S+ \(from versions: (?!none)"
+    r"|\bETARGET\b|: invalid version: unknown revision"
+)
+"""So Maven, pip, npm and go say that a version is not there; of one that cannot be reached they say something else."""
 NOISE = re.compile(
     r"COMPILATION ERROR|Failed to execute goal|^\[ERROR\]\s*$"
     r"|\bnpm (error|ERR!) (code|errno|syscall|type)\b|^npm (error|ERR!)$"
@@ -92,6 +99,17 @@ def source_hash(build: Build, folder: Path, tools: Mapping[str, str] | None = No
     return digest.hexdigest()[:16]
 
 
+@dataclass(frozen=True)
+class OtherVersion:
+    """Another version of a library than the sources pin."""
+
+    library: str
+    version: str
+    pinned: str
+    commands: tuple[str, ...]
+    """What builds it, in place of the build's own commands."""
+
+
 class Buildable(Protocol):
     """A manifest of either kind."""
 
@@ -104,9 +122,15 @@ class Buildable(Protocol):
 
 
 def built(
-    manifest: Buildable, folder: Path, context: DeployContext, kind: Literal["subject", "driver"] = "subject"
+    manifest: Buildable,
+    folder: Path,
+    context: DeployContext,
+    kind: Literal["subject", "driver"] = "subject",
+    other: OtherVersion | None = None,
 ) -> Path:
     """The folder that holds the build's output, built if it is not yet; `folder` itself without a build.
+
+    `other`: with this version of its library.
 
     Raises:
         UserError: it does not build; with the compiler's first error and the log's place.
@@ -116,20 +140,23 @@ def built(
         return folder
     root = (folder / manifest.build.root).resolve()
     tools = versions(manifest.requires)
+    build, what, version = manifest.build, f"{kind} {manifest.name}", ""
+    if other is not None:
+        build = build.model_copy(update={"commands": other.commands})
+        version, what = f"-{other.version}", f"{what}:version={other.version}"
     try:
-        digest = source_hash(manifest.build, root, tools)
-        name = f"{manifest.name}-{digest}"
+        digest = source_hash(build, root, tools)
+        name = f"{manifest.name}{version}-{digest}"
         place = cache_folder() / f"{kind}s" / name
         place.parent.mkdir(parents=True, exist_ok=True)
         lock, reported = place.with_suffix(".lock"), f"{manifest.name}: another run builds it"
         with only_one(lock, lambda: context.progress(reported), context.raise_if_stopped):
-            pinned.check_digest(
-                pinned_as(root), source_hash(manifest.build, root), f"{kind} {manifest.name}: its sources"
-            )
+            pinned.check_digest(pinned_as(root), source_hash(manifest.build, root), f"{what}: its sources")
             # The output may have gone since: that of a virtual environment is a link to the machine's Python.
-            if not ((place / MARK).exists() and (place / manifest.build.output).exists()):
-                _build(f"{kind} {manifest.name}", manifest.build, root, place, context)
-                if source_hash(manifest.build, root, tools) != digest:
+            if not ((place / MARK).exists() and (place / build.output).exists()):
+                _copy(what, manifest.build, root, place)
+                _make(what, build, place, context, other)
+                if source_hash(build, root, tools) != digest:
                     (place / MARK).unlink()
                     raise UserError(
                         said(
@@ -160,17 +187,20 @@ def _remedy(error: OSError, sources: Path) -> str:
     return said("set XDG_CACHE_HOME to a folder that you may write to")
 
 
-def _build(what: str, build: Build, folder: Path, place: Path, context: DeployContext) -> None:
+def _copy(what: str, build: Build, folder: Path, place: Path) -> None:
     shutil.rmtree(place, ignore_errors=True)
     for source in source_files(build, folder):
         target = place / source.relative_to(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
     pinned.check_digest(pinned_as(folder), source_hash(build, place), f"{what}: its sources")  # of what was copied
+
+
+def _make(what: str, build: Build, place: Path, context: DeployContext, other: OtherVersion | None) -> None:
     log = place.with_suffix(".log")
     log.unlink(missing_ok=True)
     for command in build.commands:
-        _run(what, shlex.split(command), place, log, build.timeout_s, context)
+        _run(what, shlex.split(command), place, log, build.timeout_s, context, other)
     if not (place / build.output).exists():
         raise UserError(
             said(
@@ -183,9 +213,17 @@ def _build(what: str, build: Build, folder: Path, place: Path, context: DeployCo
     (place / MARK).touch()
 
 
-def _run(what: str, command: Sequence[str], place: Path, log: Path, timeout_s: float, context: DeployContext) -> None:
+def _run(
+    what: str,
+    command: Sequence[str],
+    place: Path,
+    log: Path,
+    timeout_s: float,
+    context: DeployContext,
+    other: OtherVersion | None,
+) -> None:
     """One command of the build, under a guard: it ends when loadstone does."""
-    name = what.split()[-1]
+    name = what.split()[-1].partition(":")[0]
     workspace = workspace_of(what, f"build-{name}", context.work_root)
     around = Surroundings(folder=place, inherited=os.environ.keys() - variables())
     process = GuardedProcess(command, workspace, log, surroundings=around, lease=context.lease)
@@ -225,11 +263,25 @@ def _run(what: str, command: Sequence[str], place: Path, log: Path, timeout_s: f
         process.close()
     if process.exit_status != 0:
         text = log.read_text(errors="replace")
+        if other is not None and is_unpublished(text):
+            raise UserError(
+                said(
+                    "{what}: no such version of {library} is published; write one that is, as {pinned}",
+                    what=what,
+                    library=other.library,
+                    pinned=other.pinned,
+                )
+            )
         raise UserError(
             said(
                 "{what}: it does not build: {text}; its log is {log}", what=what, text=first_error(text, place), log=log
             )
         )
+
+
+def is_unpublished(log: str) -> bool:
+    """Whether a build failed because its package manager reached its registry, and that has no such version."""
+    return UNPUBLISHED.search(log) is not None
 
 
 def first_error(log: str, place: Path) -> str:

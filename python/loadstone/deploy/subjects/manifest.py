@@ -120,7 +120,7 @@ def _known_places(command: str) -> str:
     return command
 
 
-def _without_shell(command: str) -> str:
+def without_shell(command: str) -> str:
     """A command of a build. Raises ValueError."""
     if SECRET_REFERENCE.search(command):
         raise ValueError(
@@ -163,7 +163,7 @@ class _Part(BaseModel):
 class Build(_Part):
     """Commands that make `output` out of `inputs`, run in a copy that holds nothing else."""
 
-    commands: tuple[Annotated[str, Field(min_length=1), AfterValidator(_without_shell)], ...] = Field(min_length=1)
+    commands: tuple[Annotated[str, Field(min_length=1), AfterValidator(without_shell)], ...] = Field(min_length=1)
     inputs: tuple[BelowFolder, ...] = Field(min_length=1)
     """Patterns of files below the manifest's folder, as `src/**/*`."""
     root: str = Field(default=".", pattern=r"^(\.|\.\.(/\.\.)*)$")

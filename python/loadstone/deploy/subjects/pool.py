@@ -121,13 +121,20 @@ class SubjectPool:
     def restart(self, required: Iterable[Mapping[str, RequiredSubject]]) -> None:
         """Start those of these again that run and are ours. Raises UserError where one does not start."""
         named = {(name, _written(subject)) for subjects in required for name, subject in subjects.items()}
-        for key, running in self._running.items():
-            if (key.name, key.required) in named and running.subject.ours:
-                release(running.subject)
-                endpoints = running.subject.restart()
-                self._running[key] = replace(
-                    running, endpoints=endpoints, pids=dict(running.subject.pids), warmed=set(), restless_cores=None
-                )
+        again = {
+            key: running
+            for key, running in self._running.items()
+            if (key.name, key.required) in named and running.subject.ours
+        }
+        for running in again.values():
+            release(running.subject)
+            if isinstance(running.subject, LocalSubject):
+                running.subject.relaunch()
+        for key, running in again.items():
+            endpoints = running.subject.restart()
+            self._running[key] = replace(
+                running, endpoints=endpoints, pids=dict(running.subject.pids), warmed=set(), restless_cores=None
+            )
 
     def stop(self) -> None:
         """Stop every subject that is ours."""

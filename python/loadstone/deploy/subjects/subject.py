@@ -1,5 +1,6 @@
 """A subject: the application under test, in replicas that each have a port, a log and a guard of their own."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,6 +113,7 @@ class LocalSubject:
         self._folder = folder
         self._context = DeployContext()
         self._replicas: list[Replica] = []
+        self._relaunched = False
         self._details: dict[str, str] = {}
         self.limits: Mapping[LimitName, LimitInForce] = {}
         if not 1 <= self._settings.replicas <= REPLICAS_MAX:
@@ -174,7 +176,7 @@ class LocalSubject:
     def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
         """See `Subject.start`."""
         self.stop()
-        self._context = context
+        self._context, self._relaunched = context, False
         settings = self._settings
         for address in settings.servers.values():
             learn(address.password)
@@ -212,13 +214,22 @@ class LocalSubject:
         self._note(place)
         return endpoints
 
+    def relaunch(self) -> None:
+        """Begin its restart, for which `restart` then only waits: so several applications start side by side."""
+        if self._replicas:
+            with contextlib.suppress(OSError):  # `restart` meets it again
+                for replica in self._replicas:
+                    replica.relaunch()
+                self._relaunched = True
+
     def restart(self) -> tuple[Endpoint, ...]:
         """See `Subject.restart`."""
         if not self._replicas:
             return self.start(self._context)
         self._context.progress(_("starting {name} again", name=self.name))
+        begun, self._relaunched = self._relaunched, False
         try:
-            for replica in self._replicas:
+            for replica in () if begun else self._replicas:
                 replica.relaunch()
             return tuple(replica.await_ready() for replica in self._replicas)
         except OSError:  # a guard was killed, and its folder is no one's

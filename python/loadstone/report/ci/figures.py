@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from loadstone.judge.gate_result import GateFigure, GateResult
-from loadstone.language import _, translated
+from loadstone.language import translated
 from loadstone.report import format as fmt
-from loadstone.report.text.english.gate import NAMES, percent
+from loadstone.report.text.english.gate import NAMES, STANDINGS, percent
 
 
 def name_of(figure: GateFigure) -> str:
@@ -15,14 +15,7 @@ def name_of(figure: GateFigure) -> str:
 
 def standing_of(figure: GateFigure) -> str:
     """What became of it, in one or two words."""
-    return {
-        "slower": _("SLOWER"),
-        "same": _("same"),
-        "not_slower": _("not slower"),
-        "faster": _("FASTER"),
-        "undecided": _("open"),
-        "invalid": _("INVALID"),
-    }[figure.verdict]
+    return translated(STANDINGS[figure.verdict])
 
 
 def visible_text(figure: GateFigure) -> str:

@@ -39,6 +39,8 @@ def summary(result: GateResult) -> str:
     if picture := drawing(result.figures):
         title = _("slower (right) or faster (left), the tolerances between ┊")
         lines += ["", "```", *picture, "", title, "```"]
+    if result.advice is not None:
+        lines += ["", sentence(fmt.sentence(result.advice))]
     lines += ["", f"<sub>{_footing(result)}</sub>"]
     return "\n".join(lines) + "\n"
 

@@ -1,5 +1,6 @@
 """What a gate says."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits
@@ -27,6 +28,28 @@ def by_text(by: Sequence[float | None]) -> str:
         return ""
     ends = "" if low is None or high is None else f" [{percent(low)}, {percent(high)}]"
     return f"{percent(middle)} %{ends}"
+
+
+STANDINGS = {
+    "slower": marked("SLOWER"),
+    "same": marked("same"),
+    "not_slower": marked("not slower"),
+    "faster": marked("FASTER"),
+    "undecided": marked("open"),
+    "invalid": marked("INVALID"),
+}
+"""What became of a figure, in one or two words."""
+
+
+def budget_text(seconds: float) -> str:
+    """A budget as the option takes it, rounded up: `90s`, `4m`."""
+    return f"{10 * math.ceil(seconds / 10)}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"
+
+
+def signed_text(by: Sequence[float | None]) -> str:
+    """`+1.2 % [-0.4, +2.9]` slower; less than 0: faster."""
+    middle, low, high = (None if one is None else f"{'−' if one < 0 else '+'}{percent(abs(one))}" for one in by)
+    return f"{middle} % [{low}, {high}]"
 
 
 def _slower(figure: str, by: Sequence[float | None], others: Sequence[str]) -> str:
@@ -67,6 +90,37 @@ def _twin_differs(figure: str, slower: Sequence[float | None]) -> str:
     )
 
 
+def _advice_once(starts: int, start_s: float, needed: int | None, once_s: float, budget_s: float | None) -> str:
+    told = _(
+        "Helps most: --start-once, about {once}. Both starts of a block take {start}, and there were {starts}.",
+        once=budget_text(once_s),
+        start=f"{digits(start_s)} s",
+        starts=starts,
+    )
+    if budget_s is None:
+        return told
+    more = _("Without it: {needed}, --budget {budget}.", needed=needed, budget=budget_text(budget_s))
+    return f"{told} {more}"
+
+
+def _advice_budget(units: int, needed: int, unit: str, unit_s: float, budget_s: float) -> str:
+    each, budget = f"{digits(unit_s)} s", budget_text(budget_s)
+    figures = {"units": units, "needed": needed, "each": each, "budget": budget}
+    if unit == "round":
+        return _("Helps most: --budget {budget}. Of about {needed} rounds there were {units}, {each} each.", **figures)
+    return _(
+        "Helps most: --budget {budget}. Of about {needed} starts of both there were {units}, {each} each.", **figures
+    )
+
+
+def _advice_noise(visible: float) -> str:
+    return _(
+        "No budget decides it here: what both do varies too much. A quieter machine helps, or --tolerance "
+        "'{visible} %'.",
+        visible=percent(visible),
+    )
+
+
 GATE: dict[str, str | Callable[..., str]] = {
     "gate_slower": _slower,
     "gate_faster": _faster,
@@ -75,4 +129,25 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_twin_differs": _twin_differs,
     "gate_refused": "INVALID: {reason} ({check})",
     "gate_nothing": "INVALID: nothing was measured",
+    "gate_advice_once": _advice_once,
+    "gate_advice_budget": _advice_budget,
+    "gate_advice_noise": _advice_noise,
+    "gate_answer": "{head} against {base}: {verdict}",
+    "gate_heading": "The gate's figures",
+    "gate_by": signed_text,
+    "gate_standing": lambda standing: translated(STANDINGS[standing]),
+    "gate_column_figure": "figure",
+    "gate_column_figure_meaning": "What is compared.",
+    "gate_column_base": "base",
+    "gate_column_base_meaning": "Of the old version.",
+    "gate_column_head": "head",
+    "gate_column_head_meaning": "Of the new version.",
+    "gate_column_slower": "slower by",
+    "gate_column_slower_meaning": "By how much the head is slower, or takes more, with its interval; below 0 faster.",
+    "gate_column_verdict": "verdict",
+    "gate_column_verdict_meaning": "Slower only where the whole interval lies beyond the tolerance.",
+    "gate_column_visible": "would have been seen",
+    "gate_column_visible_meaning": "The smallest loss that this gate calls slower 8 times in 10.",
+    "gate_column_twin": "base against itself",
+    "gate_column_twin_meaning": "The noise floor: another start of the base in the same rounds.",
 }

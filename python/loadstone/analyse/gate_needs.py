@@ -1,0 +1,133 @@
+"""What would decide a gate that is open: a longer budget, starting both versions once, or neither.
+
+By what was measured: how far the interval reaches after so many starts or rounds, and how long each of them took. An
+interval narrows with the square root of their number.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import NormalDist, median
+
+from loadstone.judge.gate import deciding
+from loadstone.judge.gate_result import GateFigure
+from loadstone.message import Message, message
+from loadstone.plan.group import GroupDesign
+from loadstone.plan.looks import LATER_ROUND_LOOKS
+from loadstone.plan.rounds import BETWEEN_S, EXPECTED_SPREAD
+from loadstone.plan.run_plan import WARM_BLOCK
+from loadstone.record.trial import TrialRecord
+
+NEAREST = 1 / 3
+"""Of the tolerance: a difference nearer to it than that is taken to lie so far from it, or no time would suffice."""
+ONCE_WARM_UP_S, ONCE_OTHER_S = 5.0, 3.0
+"""What each version is warmed up where it is started once, and what passes besides."""
+SLOW_S = 2.0
+"""What both starts take at least where starting once is worth it: quick ones may as well stay in the interval."""
+CLEARLY = 0.7
+"""Of the time that a longer budget takes: what takes less is worth giving up the interval of starts for."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a comparison got on."""
+
+    units: int
+    """Starts, or rounds, that were measured."""
+    looks: tuple[int, ...]
+    """At how many of them it is judged."""
+    unit_s: float
+    """What each took."""
+    start_s: float | None
+    """Of that what passes until both run and are warm; None where they are not started for it."""
+    slice_s: float
+
+    def next_look(self, units: float) -> int | None:
+        """The first look at so many units or more, beyond those that there are; None: there is none."""
+        return next((look for look in self.looks if look >= units and look > self.units), None)
+
+
+def pace_of(group: GroupDesign, trials: Sequence[TrialRecord]) -> Pace | None:
+    """How a group got on, by when its blocks began; None before its second block."""
+    began: dict[int, float] = {}
+    sides: dict[int, int] = {}
+    for trial in trials:
+        if trial.group == group.name and trial.block != WARM_BLOCK:
+            began[trial.block] = min(began.get(trial.block, math.inf), trial.started_unix_ns / 1e9)
+            sides[trial.block] = sides.get(trial.block, 0) + 1
+    blocks = sorted(began)
+    if len(blocks) < 2:
+        return None
+    block_s = median(began[later] - began[one] for one, later in pairwise(blocks))
+    rounds, conditions = group.rounds, max(sides.values())
+    if rounds is None or rounds.unit == "block":
+        start_s = None if rounds is None else max(0.0, block_s - rounds.slices_s(rounds.of(1), conditions))
+        return Pace(len(blocks), group.looks, block_s, start_s, group.trial_s if rounds is None else rounds.slice_s)
+    looks = tuple(rounds.upto(look) for look in group.looks)
+    return Pace(rounds.upto(len(blocks)), looks, block_s / rounds.of(blocks[0]), None, rounds.slice_s)
+
+
+def with_needs(figure: GateFigure, pace: Pace | None, elapsed_s: float) -> GateFigure:
+    """An open figure with how many starts or rounds would probably decide it, and the budget for them."""
+    if figure.verdict != "undecided" or pace is None:
+        return figure
+    look = pace.next_look(_units(figure, pace))
+    if look is None:
+        return figure
+    needed_s = elapsed_s + (look - pace.units) * pace.unit_s
+    return figure.model_copy(update={"needed": look, "needed_s": round(needed_s, 1)})
+
+
+def advice(figures: Sequence[GateFigure], pace: Pace | None) -> Message | None:
+    """What helps most where the gate is open; None where nothing is known of that."""
+    open_ = [one for one in deciding(figures) if one.verdict == "undecided"]
+    if not open_ or pace is None:
+        return None
+    nearest = min(open_, key=lambda one: math.inf if one.needed_s is None else one.needed_s)
+    once_s = min(filter(None, (_once_s(one, pace) for one in open_)), default=None)
+    budget_s = nearest.needed_s
+    starts = {"starts": pace.units, "start_s": pace.start_s, "needed": nearest.needed, "budget_s": budget_s}
+    if once_s is not None and (budget_s is None or once_s < CLEARLY * budget_s):
+        return message("gate_advice_once", once_s=once_s, **starts)
+    if budget_s is not None:
+        each = "round" if nearest.unit_of_units == "round" else "start"
+        return message(
+            "gate_advice_budget",
+            units=pace.units,
+            needed=nearest.needed,
+            unit=each,
+            unit_s=pace.unit_s,
+            budget_s=budget_s,
+        )
+    visible = min((one.visible for one in open_ if one.visible is not None), default=None)
+    return None if visible is None else message("gate_advice_noise", visible=visible)
+
+
+def _units(figure: GateFigure, pace: Pace) -> float:
+    """How many units would probably decide a figure; the first look where it has no interval yet."""
+    if figure.slower is None or figure.slower_low is None or figure.slower_high is None:
+        return pace.looks[0]
+    half = (math.log1p(figure.slower_high) - math.log1p(figure.slower_low)) / 2
+    return pace.units * (half / _distance(figure)) ** 2
+
+
+def _distance(figure: GateFigure) -> float:
+    """How far the difference lies from the tolerance, as a log ratio: within that the interval must end."""
+    tolerance = math.log1p(figure.tolerance)
+    slower = 0.0 if figure.slower is None else math.log1p(figure.slower)
+    return max(abs(tolerance - slower), NEAREST * tolerance)
+
+
+def _once_s(figure: GateFigure, pace: Pace) -> float | None:
+    """How long it would take with both started once; None where they are, where starts are quick, or where no
+    number of rounds suffices.
+    """
+    if pace.start_s is None or pace.start_s < SLOW_S:
+        return None
+    level = figure.interval_level or 0.999
+    wide = NormalDist().inv_cdf(1 - (1 - level) / 2) * EXPECTED_SPREAD
+    rounds = next((look for look in LATER_ROUND_LOOKS if look >= (wide / _distance(figure)) ** 2), None)
+    if rounds is None:
+        return None
+    return round(pace.start_s + 2 * ONCE_WARM_UP_S + rounds * 2 * (pace.slice_s + BETWEEN_S) + ONCE_OTHER_S, 1)

@@ -1,0 +1,54 @@
+"""What a report shows of a gate: its figures, of which the verdict opens the report."""
+
+from loadstone.goals.answer import Cell, Column, Line, Section, SectionTable, Unit
+from loadstone.judge.gate_result import GateFigure, GateResult
+from loadstone.language import authored
+from loadstone.message import Message, message
+
+NAMES = {
+    "rate": authored("requests a second"),
+    "cpu": authored("CPU a request"),
+    "p99": authored("P99 at the same rate"),
+    "memory": authored("memory"),
+}
+_UNITS: dict[str, Unit] = {"/s": "per_s", "ns": "ns", "bytes": "bytes"}
+
+
+def gate_answer(result: GateResult) -> Message:
+    """The sentence that opens the report."""
+    return message("gate_answer", head=result.head, base=result.base, verdict=result.message)
+
+
+def gate_section(result: GateResult) -> Section:
+    """A line a figure, with the noise floor where a twin showed it."""
+    names = ["figure", "base", "head", "slower", "verdict", "visible", *(["twin"] if result.twin else [])]
+    columns = tuple(Column(message(f"gate_column_{one}"), message(f"gate_column_{one}_meaning")) for one in names)
+    twins = {one.name: one for one in result.twin}
+    lines = tuple(_line(one, [twins.get(one.name)] if result.twin else []) for one in result.figures)
+    return Section(
+        name="gate",
+        heading=message("gate_heading"),
+        tables=(SectionTable("", columns, lines),),
+        reading=result.advice,
+        in_outcome=False,
+    )
+
+
+def _line(figure: GateFigure, twin: list[GateFigure | None]) -> Line:
+    unit = _UNITS[figure.unit]
+    standing = message("gate_standing", standing=figure.verdict)
+    cells = (
+        Cell(figure.base, unit),
+        Cell(figure.head, unit),
+        _slower(figure),
+        Cell(None, said=standing, alarm=figure.verdict == "slower"),
+        Cell(figure.visible, "share"),
+        *(_slower(one) if one is not None else Cell(None) for one in twin),
+    )
+    why = () if figure.why is None or figure.verdict != "undecided" else (figure.why,)
+    return Line(NAMES[figure.name], cells, standing, why)
+
+
+def _slower(figure: GateFigure) -> Cell:
+    by = [figure.slower, figure.slower_low, figure.slower_high]
+    return Cell(figure.slower, "share", None if None in by else message("gate_by", by=by))

@@ -1,0 +1,33 @@
+"""What a gate asks of its two comparisons: when it is red, and how often it may be so by chance."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from loadstone.spec.spec_part import Margin, SpecPart
+
+GATE_RATE, GATE_P99 = "rate", "p99"
+"""What the comparisons of a gate are called."""
+
+
+class Gate(SpecPart):
+    """What `loadstone gate` asks: whether one version is slower than another by more than the margins.
+
+    Comparisons go on until that is known, and their intervals hold at a level of their own.
+    """
+
+    base: str = ""
+    """What the versions are called in the verdict."""
+    head: str = ""
+    level: float = Field(default=0.001, gt=0, le=0.5)
+    """How often a gate may say that the head is slower by more than a margin where it is not."""
+    figures: int = Field(default=4, ge=1, le=20)
+    """How many figures share the level."""
+    cost_margin: Margin = "3 %"
+    """A smaller difference in CPU a request does not matter."""
+    memory_margin: Margin = "10 %"
+    """The same of the memory that it takes at most."""
+    restarts: bool = False
+    """Whether applications are started again for each block: what differs from start to start is in the intervals."""
+    undecided: Literal["status", "pass", "fail"] = "status"
+    """What becomes of what is not decidable here: a status of its own, or that of a pass or of a failure."""

@@ -1,0 +1,67 @@
+"""What would decide an open gate, by how its blocks got on."""
+
+from typing import Any
+
+import pytest
+
+from loadstone.analyse.gate_needs import Pace, advice, with_needs
+from loadstone.judge.gate_result import GateFigure
+from loadstone.report.text.sentences import text
+
+LOOKS = (15, 20, 27, 37, 50)
+
+
+def pace(units: int = 15, unit_s: float = 1.5, start_s: float | None = 0.7) -> Pace:
+    return Pace(units, LOOKS, unit_s, start_s, 0.1)
+
+
+def figure(half: float | None, slower: float = 0.0, **more: Any) -> GateFigure:
+    shown = {} if half is None else {"slower": slower, "slower_low": slower - half, "slower_high": slower + half}
+    return GateFigure(
+        name="cpu", unit="ns", verdict="undecided", tolerance=0.03, visible=0.04, units=15, unit_of_units="block",
+        **shown, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "needed"),
+    [
+        (figure(None), 20),
+        (figure(0.032), 20),
+        (figure(0.039), 27),
+        (figure(0.05), 50),
+        (figure(0.2), None),
+        (figure(0.017, 0.029), 50),
+    ],
+)
+def test_the_number_of_starts_grows_with_the_square_of_the_interval(found: GateFigure, needed: int | None) -> None:
+    assert with_needs(found, pace(), 30.0).needed == needed
+
+
+def test_the_budget_is_what_passed_and_what_the_other_starts_take() -> None:
+    found = with_needs(figure(0.039), pace(), 30.0)
+    assert found.needed_s == 30 + 12 * 1.5
+    same = figure(0.04).model_copy(update={"verdict": "same"})
+    assert with_needs(same, pace(), 30.0) == same
+
+
+def said(found: GateFigure, at: Pace) -> str:
+    return text(advice([with_needs(found, at, 60.0)], at))
+
+
+def test_where_starts_take_the_time_starting_once_helps_most() -> None:
+    slow = pace(unit_s=6.0, start_s=5.0)
+    assert said(figure(0.039), slow).startswith("Helps most: --start-once, about ")
+    assert "Both starts of a block take 5" in said(figure(0.039), slow)
+    assert said(figure(0.039), slow).endswith("Without it: 27, --budget 3m.")
+
+
+def test_where_starts_are_quick_a_longer_budget_helps_most() -> None:
+    assert said(figure(0.039), pace(unit_s=1.0)) == (
+        "Helps most: --budget 80s. Of about 27 starts of both there were 15, 1 s each."
+    )
+
+
+def test_where_no_time_helps_the_tolerance_is_named() -> None:
+    assert said(figure(0.2), pace(start_s=None)).startswith("No budget decides it here")
+    assert said(figure(0.2), pace(start_s=None)).endswith("--tolerance '4 %'.")
