@@ -31,7 +31,7 @@ PLACED = re.compile(r"\S+\.(java|kt|groovy|ts|js|go|rs|c|cc|cpp|cs|py)\b\W{0,2}\
 UNPUBLISHED = re.compile(
     r"Could not find artifact \S+ in (?!.*offline)|was not found in \S+ during a previous attempt"
     r"|Could not find a version that satisfies the requirement \S+ \(from versions: (?!none)"
-    r"|\bETARGET\b|: invalid version: unknown revision"
+    r"|\bETARGET\b|: unknown revision|: reading \S+: 4(04|10) |[Mm]odule version is not available"
 )
 """So Maven, pip, npm and go say that a version is not there; of one that cannot be reached they say something else."""
 NOISE = re.compile(
@@ -149,7 +149,7 @@ def built(
         name = f"{manifest.name}{version}-{digest}"
         place = cache_folder() / f"{kind}s" / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        lock, reported = place.with_suffix(".lock"), f"{manifest.name}: another run builds it"
+        lock, reported = place.with_name(f"{name}.lock"), f"{manifest.name}: another run builds it"
         with only_one(lock, lambda: context.progress(reported), context.raise_if_stopped):
             pinned.check_digest(pinned_as(root), source_hash(manifest.build, root), f"{what}: its sources")
             # The output may have gone since: that of a virtual environment is a link to the machine's Python.
@@ -197,7 +197,7 @@ def _copy(what: str, build: Build, folder: Path, place: Path) -> None:
 
 
 def _make(what: str, build: Build, place: Path, context: DeployContext, other: OtherVersion | None) -> None:
-    log = place.with_suffix(".log")
+    log = place.with_name(f"{place.name}.log")
     log.unlink(missing_ok=True)
     for command in build.commands:
         _run(what, shlex.split(command), place, log, build.timeout_s, context, other)
