@@ -39,7 +39,7 @@ NAMES = frozenset(
     word
     for line in (
         "agent always any baseline capacity closed compare default disable doctor fetch fsyncs git hget history hits",
-        "hey hset httpd incr ioredis sh",
+        "hey hset javac httpd incr ioredis sh",
         "java jedis kubernetes lettuce limit linux list loadstone local lpush lrange madvise mariadb max memcached",
         "monitor mset native nest never no objective ping prometheus python redis remote report rewrite rpush sadd",
         "scheduler serve show shuf spring table thp transparent valkey yes zadd",

@@ -328,7 +328,7 @@ def _name(one: Comparison) -> str:
 
 def title(report: CompareReport) -> str:
     """What was compared, and what that means."""
-    return _TITLES[report.kind]
+    return translated(_TITLES[report.kind])
 
 
 def place_of(one: Comparison) -> str:
