@@ -127,55 +127,35 @@ def _(_lab: Lab, running: Running, seen: Seen) -> None:
     running.process.send_signal(signal.SIGINT)
 
 
-@fault("SIGSTOP of a worker for 2 s", status=(0, 3), invalid=None, agents=AGENTS)
-def _(lab: Lab, _: Running, _seen: Seen) -> None:
-    lab.stop(lab.worker())
-    time.sleep(2)
-    lab.go_on()
-
-
-@fault("SIGSTOP of an engine for 2 s", status=(0, 3), invalid=None, agents=AGENTS, reason=r"own_stalls.*agent-1")
-def _(lab: Lab, _: Running, _seen: Seen) -> None:
-    lab.stop(lab.engine())
-    time.sleep(2)
-    lab.go_on()
-
-
-@fault(
-    "SIGSTOP of worker and engine for 2 s", status=(0, 3), invalid=None, agents=AGENTS, reason=r"own_stalls.*agent-1"
-)
-def _(lab: Lab, _: Running, _seen: Seen) -> None:
-    lab.stop(lab.worker(), lab.engine())
-    time.sleep(2)
-    lab.go_on()
-
-
-def stand_still(lab: Lab, seen: Seen, *processes: psutil.Process) -> None:
-    """For 60 s, and look at what comes after it."""
-    seen.quiet = LOST
-    lab.stop(*processes)
-    time.sleep(60)
-    lab.go_on()
-    seen.more["went_on_s"] = time.time() - seen.at
-    time.sleep(8)
-
-
+Members = Callable[[Lab], Sequence[psutil.Process]]
+STOPPED: dict[str, tuple[Members, str]] = {
+    "a worker": (lambda lab: [lab.worker()], ""),
+    "an engine": (lambda lab: [lab.engine()], r"own_stalls.*agent-1"),
+    "worker and engine": (lambda lab: [lab.worker(), lab.engine()], r"own_stalls.*agent-1"),
+}
+"""What is stopped, and what is said of it where that is short."""
 SILENT = r"agent-1: (it was )?not heard for|agent-1: it did not answer"
 
 
-@fault("SIGSTOP of a worker for 60 s", trial_s=LONG_S, reason=SILENT, times=3)
-def _(lab: Lab, _: Running, seen: Seen) -> None:
-    stand_still(lab, seen, lab.worker())
+def stands_still(members: Members, seconds: int) -> Callable[[Lab, Running, Seen], None]:
+    def does(lab: Lab, _: Running, seen: Seen) -> None:
+        if seconds > LEASE_S:
+            seen.quiet = LOST
+        lab.stop(*members(lab))
+        time.sleep(seconds)
+        lab.go_on()
+        if seconds > LEASE_S:
+            seen.more["went_on_s"] = time.time() - seen.at
+            time.sleep(8)  # and look at what comes after it
+
+    return does
 
 
-@fault("SIGSTOP of an engine for 60 s", trial_s=LONG_S, reason=SILENT, times=3)
-def _(lab: Lab, _: Running, seen: Seen) -> None:
-    stand_still(lab, seen, lab.engine())
-
-
-@fault("SIGSTOP of worker and engine for 60 s", trial_s=LONG_S, reason=SILENT, times=3)
-def _(lab: Lab, _: Running, seen: Seen) -> None:
-    stand_still(lab, seen, lab.worker(), lab.engine())
+for who, (members, said_of_it) in STOPPED.items():
+    fault(f"SIGSTOP of {who} for 2 s", status=(0, 3), invalid=None, agents=AGENTS, reason=said_of_it)(
+        stands_still(members, 2)
+    )
+    fault(f"SIGSTOP of {who} for 60 s", trial_s=LONG_S, reason=SILENT, times=3)(stands_still(members, 60))
 
 
 @fault("link to the command down for 1 s", status=(0, 3), invalid=None, agents=AGENTS)
@@ -240,28 +220,27 @@ for seconds in (1, -1):
     fault(f"clock {seconds:+d} s off", status=(0, 3), invalid=0, agents=AGENTS, prepare=clock_off(seconds))(nothing)
 
 
-@fault(
-    "lost, waited for, and back with its clock 1 s back", status=(3,), agents=AGENTS,
-    options=("--lost-agent", "wait"), reason=r"waiting for agent-1",
-)  # fmt: skip
-def _(lab: Lab, _: Running, seen: Seen) -> None:
-    seen.quiet = LOST
-    lab.kill(lab.worker())
-    time.sleep(7)
-    seen.quiet_till = time.time()
-    lab.again(before=("unshare", "--time", "--monotonic", "-1"))
+def comes_back(*before: str) -> Callable[[Lab, Running, Seen], None]:
+    """Its worker ends, and it joins again, begun behind these words."""
+
+    def does(lab: Lab, _: Running, seen: Seen) -> None:
+        seen.quiet = LOST
+        lab.kill(lab.worker())
+        time.sleep(7)
+        seen.quiet_till = time.time()
+        lab.again(before=before)
+
+    return does
 
 
-@fault(
-    "lost, waited for, and back", status=(3,), agents=AGENTS,
-    options=("--lost-agent", "wait"), reason=r"waiting for agent-1",
-)  # fmt: skip
-def _(lab: Lab, _: Running, seen: Seen) -> None:
-    seen.quiet = LOST
-    lab.kill(lab.worker())
-    time.sleep(7)
-    seen.quiet_till = time.time()
-    lab.again()
+for clock, before in (
+    (" with its clock 1 s back", ("unshare", "--time", "--monotonic", "-1")),
+    ("", ()),
+):
+    fault(
+        f"lost, waited for, and back{clock}", status=(3,), agents=AGENTS,
+        options=("--lost-agent", "wait"), reason=r"waiting for agent-1",
+    )(comes_back(*before))  # fmt: skip
 
 
 @fault(
