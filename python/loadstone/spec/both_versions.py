@@ -6,6 +6,7 @@ Everything else is taken of the later one. Of its tables and comparisons there i
 import copy
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from loadstone.errors import UserError
@@ -45,17 +46,17 @@ def both_versions(
         UserError: nothing differs that could be measured, or it cannot be done in turns; says what to do.
     """
     factor = FACTOR if FACTOR not in after["factors"] else f"{FACTOR}{_ELSE}"
-    data = copy.deepcopy(after)
-    values: dict[str, Data] = {BEFORE: {}, AFTER: {}}
+    both = _Versions(copy.deepcopy(after), factor, in_force)
     for part in _PARTS:
         names = list(dict.fromkeys((*(before.get(part) or {}), *(after.get(part) or {}))))
         for name in [name for name in names if _is_there(before, after, part, name, condition)]:
             one, other = ((of.get(part) or {}).get(name) for of in (before, after))
-            _merge(data, part, name, one, other, factor, values, in_force)
+            both.merge(part, name, one, other)
+    data, values = both.data, both.values
     if not values[BEFORE] and factor not in _used(data):
         raise UserError(said("nothing that both experiments say of their servers and applications differs"))
-    values = values if values[BEFORE] else {}
-    data["factors"][factor] = {"title": "Version", "levels": [BEFORE, AFTER], **({"values": values} if values else {})}
+    named = {"values": values} if values[BEFORE] else {}
+    data["factors"][factor] = {"title": "Version", "levels": [BEFORE, AFTER], **named}
     return _one_question(data, condition, factor, metric, rate_per_s)
 
 
@@ -74,40 +75,70 @@ def applies(when: Mapping[str, Any], condition: Condition) -> bool:
     )
 
 
-def _merge(
-    data: Data,
-    part: str,
-    name: str,
-    before: Data | None,
-    after: Data | None,
-    factor: str,
-    values: dict[str, Data],
-    in_force: tuple[ReadBack, ReadBack],
-) -> None:
-    """Put what differs between two versions of a part behind the factor."""
-    if before == after:
-        return
-    if before is None or after is None or part == "subjects" or before.get("kind") != after.get("kind"):
-        _apart(data, part, name, before, after, factor, values)
-        return
-    for path, one, other in _leaves(before, after):
-        pair = [_known(value, side.get(name, {}), path) for value, side in zip((one, other), in_force, strict=True)]
-        if any(value is None for value in pair):
-            setting = ".".join((part, name, *path))
+@dataclass(frozen=True)
+class _Versions:
+    """The experiment of both, as it grows."""
+
+    data: Data
+    factor: str
+    in_force: tuple[ReadBack, ReadBack]
+    values: dict[str, Data] = field(default_factory=lambda: {BEFORE: {}, AFTER: {}})
+    """What the factor stands for, by level."""
+
+    def merge(self, part: str, name: str, before: Data | None, after: Data | None) -> None:
+        """Put what differs between two versions of a part behind the factor."""
+        if before == after:
+            return
+        if before is None or after is None or part == "subjects" or before.get("kind") != after.get("kind"):
+            self._put_apart(part, name, before, after)
+            return
+        for path, one, other in _leaves(before, after):
+            sides = zip((one, other), self.in_force, strict=True)
+            pair = [_known(value, side.get(name, {}), path) for value, side in sides]
+            if any(value is None for value in pair):
+                setting = ".".join((part, name, *path))
+                raise UserError(
+                    said(
+                        "{setting}: only one of both runs sets it, and what it was in the other is not recorded; "
+                        "start both versions yourself and name them: --before {name}=URL --after {name}=URL",
+                        setting=setting,
+                        name=name,
+                    )
+                )
+            key = re.sub(r"\W", "_", "_".join((name, *path)))
+            self.values[BEFORE][key], self.values[AFTER][key] = pair
+            place = self.data[part][name]
+            for step in path[:-1]:
+                place = place.setdefault(step, {})
+            place[path[-1]] = f"${{{self.factor}.{key}}}"
+
+    def _put_apart(self, part: str, name: str, before: Data | None, after: Data | None) -> None:
+        """Two servers (or applications) of their own, each there for its version."""
+        if before is None or after is None:
             raise UserError(
                 said(
-                    "{setting}: only one of both runs sets it, and what it was in the other is not recorded; "
-                    "start both versions yourself and name them: --before {name}=URL --after {name}=URL",
-                    setting=setting,
+                    "{part} {name}: only one of both runs has it, so there are no two versions of it",
+                    part=part,
                     name=name,
                 )
             )
-        key = re.sub(r"\W", "_", "_".join((name, *path)))
-        values[BEFORE][key], values[AFTER][key] = pair
-        place = data[part][name]
-        for step in path[:-1]:
-            place = place.setdefault(step, {})
-        place[path[-1]] = f"${{{factor}.{key}}}"
+        data, factor = self.data, self.factor
+        if part == "servers" and data.get("subjects"):
+            raise UserError(
+                said(
+                    "servers {name}: before it was {before}, and after it {after}, behind an application; give the one "
+                    "of before by its URL: --before {name}=URL --after {name}=URL",
+                    name=name,
+                    before=before.get("kind"),
+                    after=after.get("kind"),
+                )
+            )
+        other = f"{name}-before"
+        data[part][name] = {**after, "when": {**(after.get("when") or {}), factor: AFTER}}
+        data[part][other] = {**before, "when": {**(before.get("when") or {}), factor: BEFORE}}
+        if data["workload"].get("target") == name:
+            data["workload"]["target"] = f"${{{factor}.target}}"
+            self.values[BEFORE]["target"], self.values[AFTER]["target"] = other, name
 
 
 def _known(value: Any, in_force: Mapping[str, Any], path: Sequence[str]) -> Any:
@@ -123,40 +154,6 @@ def _leaves(before: Any, after: Any, path: tuple[str, ...] = ()) -> list[tuple[t
         keys = dict.fromkeys((*before, *after))
         return [leaf for key in keys for leaf in _leaves(before.get(key), after.get(key), (*path, str(key)))]
     return [] if before == after else [(path, before, after)]
-
-
-def _apart(
-    data: Data,
-    part: str,
-    name: str,
-    before: Data | None,
-    after: Data | None,
-    factor: str,
-    values: dict[str, Data],
-) -> None:
-    """Two servers (or applications) of their own, each there for its version."""
-    if before is None or after is None:
-        raise UserError(
-            said(
-                "{part} {name}: only one of both runs has it, so there are no two versions of it", part=part, name=name
-            )
-        )
-    if part == "servers" and data.get("subjects"):
-        raise UserError(
-            said(
-                "servers {name}: before it was {before}, and after it {after}, behind an application; give the one of "
-                "before by its URL: --before {name}=URL --after {name}=URL",
-                name=name,
-                before=before.get("kind"),
-                after=after.get("kind"),
-            )
-        )
-    other = f"{name}-before"
-    data[part][name] = {**after, "when": {**(after.get("when") or {}), factor: AFTER}}
-    data[part][other] = {**before, "when": {**(before.get("when") or {}), factor: BEFORE}}
-    if data["workload"].get("target") == name:
-        data["workload"]["target"] = f"${{{factor}.target}}"
-        values[BEFORE]["target"], values[AFTER]["target"] = other, name
 
 
 def _used(data: Data) -> set[str]:
