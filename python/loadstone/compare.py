@@ -7,16 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from loadstone.analyse.ad_hoc import compare_pairs, pairs_between
-from loadstone.analyse.between_runs import (
-    ComparedBy,
-    JudgedRun,
-    Match,
-    compare_runs,
-    costs_not_compared,
-    differences,
-    match_runs,
-    slices_unlike,
-)
+from loadstone.analyse.between_runs import ComparedBy, JudgedRun, Match, compare_runs, match_runs
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.model import Comparison
 from loadstone.analyse.objectives import (
@@ -27,6 +18,7 @@ from loadstone.analyse.objectives import (
     require_relative,
 )
 from loadstone.analyse.overlaid import Overlaid, overlaid, with_curves
+from loadstone.analyse.run_differences import costs_not_compared, differences, slices_unlike
 from loadstone.errors import UserError
 from loadstone.judge.compare.exploration import METRICS as EXPLORED_METRICS
 from loadstone.judge.validity.checks import judge_trial

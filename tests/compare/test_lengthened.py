@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.frozen_runs import unpacked
 
-from loadstone.analyse.between_runs import differences, slices_unlike
+from loadstone.analyse.run_differences import differences, slices_unlike
 from loadstone.message import message
 from loadstone.plan.rounds import Rounds
 from loadstone.record.reading import Run, read_run

@@ -1,19 +1,19 @@
-"""Two runs compared: in what they differ, and condition by condition. No block holds both, so their drift counts.
+"""Two runs compared, condition by condition. No block holds both, so their drift counts.
 
-The method and what it costs stand in `judge/statistics/two_sample.py`.
+In what they differ stands in `run_differences.py`; the method, and what it costs, in `judge/statistics/two_sample.py`.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
 
 import numpy as np
 
 from loadstone.analyse.fixed_rates import without_searches
 from loadstone.analyse.model import Comparison, Ended
+from loadstone.analyse.run_differences import NAMES, Names
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.exploration import Explored, repeated, settings_by
 from loadstone.judge.compare.pairs import Pair, PairBlock, by_cost, exploratory, published, refusal_of
@@ -27,7 +27,7 @@ from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.statistics.two_sample import two_sample
 from loadstone.judge.validity.bounds import bound_over
 from loadstone.judge.validity.checks import BOUNDS, failed_checks, forbidding
-from loadstone.judge.verdict import Bound, Piece, Verdict
+from loadstone.judge.verdict import Bound, Verdict
 from loadstone.message import Message, message
 from loadstone.plan.group import PairDesign
 from loadstone.plan.labels import label_of
@@ -38,32 +38,8 @@ from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 from loadstone.spec.experiment import conditions_varied
 from loadstone.spec.levels import Condition, identity
 
-_MACHINE = ("machine_id", "architecture", "cpu_model", "cpu_count", "cpus_allowed", "cpu_limit", "virtualisation")
-_KERNEL = ("release",)
-_VERSIONS = ("loadstone", "engine")
-_PLACEMENT = ("server_cpus", "generator_cpus", "shared")
-_SERVER = ("software", "version", "mode", "modules", "settings", "network")
-_PLAN_APART = {"seed": True, "endpoints": True, "cpus": True, "start_at_unix_ns": True}
-"""What differs from trial to trial, or is known from the placement."""
-_MEASURED_FOR = ("interval_s", "measure_s", "measure_max_s", "warm_up_s")
-"""What follows from the length of slices."""
-
-
-@dataclass(frozen=True)
-class _Difference:
-    """One thing in which two runs differ."""
-
-    what: str
-    a: Any
-    b: Any
-    conditions: int = 1
-    """In so many of the conditions that are compared."""
-
-
 _NAME = "two runs"
 _ENDED: Ended = "two separate runs"
-_Names = tuple[str, str]
-_NAMES: _Names = ("A", "B")
 
 
 @dataclass(frozen=True)
@@ -94,7 +70,7 @@ class ComparedBy:
     across: bool = False
     """The runs differ in more than their time, and every verdict says so."""
     costs: bool = True
-    """What a request costs is compared, too: see `costs_not_compared`."""
+    """What a request costs is compared, too: see `run_differences.costs_not_compared`."""
 
 
 def match_runs(a: JudgedRun, b: JudgedRun) -> list[Match]:
@@ -134,7 +110,7 @@ def _by_condition(judged: JudgedRun) -> dict[str, dict[str, list[TrialRecord]]]:
 
 
 def compare_runs(
-    a: JudgedRun, b: JudgedRun, matches: Sequence[Match], by: ComparedBy, names: _Names = _NAMES
+    a: JudgedRun, b: JudgedRun, matches: Sequence[Match], by: ComparedBy, names: Names = NAMES
 ) -> list[Comparison]:
     """A comparison for each condition that both runs have; those with trials enough for a verdict share the 5 %.
 
@@ -166,7 +142,7 @@ def _declared_metric(run: Run, group: str) -> str:
     return declared if declared is not None and not in_tables(group) else run.experiment.primary_metric
 
 
-def _settings(metric: str, margin: float | None, pairs: int, quick: bool, names: _Names) -> Settings:
+def _settings(metric: str, margin: float | None, pairs: int, quick: bool, names: Names) -> Settings:
     return settings_by(metric, Settings(alpha=FIXED_ALPHA, pairs=pairs, names=names, quick=quick), margin)
 
 
@@ -199,32 +175,11 @@ def _comparison(
 def _costs(run: Run, match: Match, pair: Pair, by: ComparedBy, matches: int) -> list[Verdict]:
     """All `matches` share the level: few trials are no reason to have no cost, since slices have its interval."""
     a, b = ([trial for trial in side if not forbidding(trial)] for side in (match.a, match.b))
-    cpus = _at(run.environment, "machine", "cpu_count")
+    machine = run.environment.get("machine")
+    cpus = machine.get("cpu_count") if isinstance(machine, dict) else None
     settings = replace(pair.settings, pairs=matches)
     found = compare_costs_of_runs(a, b, cpus if isinstance(cpus, int) else 1, settings)
     return [by_cost(one, pair.design).model_copy(update={"across": by.across}) for one in found]
-
-
-def costs_not_compared(
-    a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: _Names = _NAMES
-) -> Message | None:
-    """Why what a request costs is not compared between two runs; None if it is.
-
-    Their servers may differ in all but where they stand: that is what is asked. Another machine, kernel, placement or
-    engine has other costs, and so has another load.
-    """
-    found = [
-        _said(one, names)
-        for one in (*_environment(a.environment, b.environment), *_loads(_driven(a, b, matched)))
-        if not _is_of_server(one)
-    ]
-    if _on_other_machines(a, b):
-        found.insert(0, message("run_machines_differ", a_name=names[0], b_name=names[1]))
-    return message("costs_of_runs_unlike", first=found[0], more=len(found) - 1) if found else None
-
-
-def _on_other_machines(a: Run, b: Run) -> bool:
-    return bool(_at(a.environment, "machine", "machine_id") != _at(b.environment, "machine", "machine_id"))
 
 
 def _explore(match: Match, primary: Pair, by: ComparedBy) -> Explored:
@@ -346,7 +301,7 @@ def _without_figure(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: 
     return [CheckResult(name="samples", verdict="invalid", measured=None, limit=None, unit="", reason=reason)]
 
 
-def _warnings(match: Match, names: _Names) -> list[Message]:
+def _warnings(match: Match, names: Names) -> list[Message]:
     """What was left out or used with doubt, one a run and check."""
     found = []
     for name, side in zip(names, (match.a, match.b), strict=True):
@@ -361,219 +316,3 @@ def _warnings(match: Match, names: _Names) -> list[Message]:
 def _counted(trials: Sequence[TrialRecord], verdict: CheckVerdict) -> Counter[str]:
     """The checks that gave this verdict, and in how many trials each."""
     return Counter(check.name for trial in trials for check in failed_checks(trial, (verdict,), without=BOUNDS))
-
-
-def differences(
-    a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: tuple[str, str] = ("A", "B")
-) -> list[Message]:
-    """Where two runs differ in machine, versions, placement, servers and load, one clause each.
-
-    `matched` holds a trial of each run for every condition that is compared: their loads are compared as the driver
-    was given them. `names`: what the runs are called.
-    """
-    return unlike(surroundings_of(a), surroundings_of(b), _driven(a, b, matched), names)
-
-
-class Surroundings(Piece):
-    """What of a run must be the same in another one for their figures to be compared, beside the load."""
-
-    experiment: str
-    quick: bool
-    as_published: bool
-    environment: dict[str, Any]
-    """Of `environment.json` what is compared."""
-
-
-class Driven(Piece):
-    """The load of a condition, as its driver was given it."""
-
-    group: str
-    slice_s: float | None
-    """The length of the slices that it was measured in; None: in one stretch."""
-    settled: bool
-    """At the group's last look nothing carried over from one slice into the next."""
-    load: dict[str, Any]
-
-
-def surroundings_of(run: Run) -> Surroundings:
-    """Those of a run."""
-    compared = {"machine": _MACHINE, "kernel": _KERNEL, "versions": _VERSIONS, "placement": _PLACEMENT}
-    environment: dict[str, Any] = {
-        part: {key: _at(run.environment, part, key) for key in keys} for part, keys in compared.items()
-    }
-    servers = _mapping(run.environment.get("servers"))
-    environment["servers"] = {name: {key: _at(servers, name, key) for key in _SERVER} for name in servers}
-    return Surroundings(
-        experiment=run.experiment.name,
-        quick=bool(run.plan.quick),
-        as_published=bool(run.plan.as_published),
-        environment=environment,
-    )
-
-
-def driven_by(run: Run, trial: TrialRecord) -> Driven:
-    """The load of a trial."""
-    settled = _is_settled(run, trial.group)
-    return Driven(group=trial.group, slice_s=_slice_s(run, trial.group), settled=settled, load=_load(trial))
-
-
-def unlike(
-    a: Surroundings, b: Surroundings, driven: Sequence[tuple[Driven, Driven]], names: _Names = _NAMES
-) -> list[Message]:
-    """Where two runs differ, one clause each: `differences` of what was kept of them."""
-    found = [_said(one, names) for one in _experiment(a, b)]
-    if _machine_id(a) != _machine_id(b):
-        found.append(message("run_machines_differ", a_name=names[0], b_name=names[1]))
-    return [*found, *(_said(one, names) for one in (*_environment(a.environment, b.environment), *_loads(driven)))]
-
-
-def is_same_but_servers(a: Surroundings, b: Surroundings, driven: Sequence[tuple[Driven, Driven]]) -> bool:
-    """Whether two runs differ in nothing but the versions and settings of their servers, if in anything."""
-    beside = (one for one in _environment(a.environment, b.environment) if not _is_of_server(one))
-    return _machine_id(a) == _machine_id(b) and not any(True for _ in (*_experiment(a, b), *beside, *_loads(driven)))
-
-
-def servers_unlike(a: Surroundings, b: Surroundings, names: _Names = _NAMES) -> list[Message]:
-    """In which versions and settings the servers of two runs differ, one clause each."""
-    return [_said(one, names) for one in _environment(a.environment, b.environment) if _is_of_server(one)]
-
-
-def _machine_id(of: Surroundings) -> object:
-    return _at(of.environment, "machine", "machine_id")
-
-
-def _is_of_server(one: _Difference) -> bool:
-    """Of what runs on a server, and not where it stands."""
-    return one.what.startswith("server ") and not one.what.endswith(": network")
-
-
-def _driven(a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]]) -> list[tuple[Driven, Driven]]:
-    return [(driven_by(a, one), driven_by(b, other)) for one, other in matched]
-
-
-def slices_unlike(
-    a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: _Names = _NAMES
-) -> list[Message]:
-    """A sentence for each group that both runs measured in slices of unlike lengths, as they get longer by themselves:
-    the load is the same, and how long a slice lasts is no part of it, see `_lengths_are_means`."""
-    found = []
-    for group in sorted(
-        {
-            one.group
-            for one, other in _driven(a, b, matched)
-            if one.slice_s != other.slice_s and _lengths_are_means(one, other)
-        }
-    ):
-        lengths_s = [_slice_s(a, group), _slice_s(b, group)]
-        found.append(message("slices_of_runs_unlike", group=group, names=list(names), slices_s=lengths_s))
-    return found
-
-
-def _lengths_are_means(a: Driven, b: Driven) -> bool:
-    """Whether how long both were measured says nothing of their loads: in slices, of one length or settled.
-
-    How many rounds a block has is replication: a run that was cut short has fewer. Slices are made longer until nothing
-    of one condition reaches into the next one's figures; so what is left at the end are figures of the conditions
-    alone, in both runs. Where something still carries over, or the other run measured whole trials (each begins anew),
-    the lengths decide what is measured, and the runs are refused.
-    """
-    if a.slice_s is None or b.slice_s is None:
-        return False
-    return a.slice_s == b.slice_s or (a.settled and b.settled)
-
-
-def _is_settled(run: Run, group: str) -> bool:
-    looks = [look for look in run.looks if look.group == group]
-    return bool(looks) and looks[-1].carried is None and all(one.check != "carry_over" for one in looks[-1].verdicts)
-
-
-def _slice_s(run: Run, group: str) -> float | None:
-    """Length of the slices that count; None where whole trials do."""
-    rounds = next((one.rounds for one in run.plan.groups if one.name == group), None)
-    return None if rounds is None else rounds.slice_s
-
-
-def _said(one: _Difference, names: tuple[str, str]) -> Message:
-    return message(
-        "run_difference",
-        what=one.what,
-        a_name=names[0],
-        b_name=names[1],
-        a=one.a,
-        b=one.b,
-        conditions=one.conditions,
-    )
-
-
-def _experiment(a: Surroundings, b: Surroundings) -> Iterator[_Difference]:
-    if a.experiment != b.experiment:
-        yield _Difference("experiment", a.experiment, b.experiment)
-    for name, word in (("quick", "--quick"), ("as_published", "--as-published")):
-        one, other = getattr(a, name), getattr(b, name)
-        if one != other:
-            yield _Difference(word, one, other)
-
-
-def _environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[_Difference]:
-    for part, keys in (
-        ("machine", _MACHINE[1:]),
-        ("kernel", _KERNEL),
-        ("versions", _VERSIONS),
-        ("placement", _PLACEMENT),
-    ):
-        for key in keys:
-            yield from _values(f"{part} {key}", _at(a, part, key), _at(b, part, key))
-    servers_a, servers_b = _mapping(a.get("servers")), _mapping(b.get("servers"))
-    for name in sorted({*servers_a, *servers_b}):
-        for key in _SERVER:
-            yield from _values(f"server {name}: {key}", _at(servers_a, name, key), _at(servers_b, name, key))
-
-
-def _loads(driven: Sequence[tuple[Driven, Driven]]) -> Iterator[_Difference]:
-    """Each difference once, with the number of conditions that have it."""
-    found: list[_Difference] = []
-    for a, b in driven:
-        means = _lengths_are_means(a, b)
-        for one in _values("load:", *(_without_lengths(side.load) if means else side.load for side in (a, b))):
-            same = next((place for place, other in enumerate(found) if _is_same(one, other)), None)
-            if same is None:
-                found.append(one)
-            else:
-                found[same] = replace(found[same], conditions=found[same].conditions + 1)
-    yield from found
-
-
-def _without_lengths(load: Mapping[str, Any]) -> dict[str, Any]:
-    phases = {key: value for key, value in _mapping(load.get("phases")).items() if key not in _MEASURED_FOR}
-    return {**{key: value for key, value in load.items() if key not in _MEASURED_FOR}, "phases": phases}
-
-
-def _is_same(one: _Difference, other: _Difference) -> bool:
-    return (one.what, one.a, one.b) == (other.what, other.a, other.b)
-
-
-def _load(trial: TrialRecord) -> dict[str, Any]:
-    """The plan that the driver was given, without what differs from trial to trial; what an older run did not know
-    of is as it is by default. Empty where the trial's facts were damaged."""
-    plan = trial.facts.plan
-    return {} if plan is None else plan.model_dump(mode="json", exclude={**_PLAN_APART, "keys": {"prefix"}})
-
-
-def _values(name: str, a: Any, b: Any) -> Iterator[_Difference]:
-    """A clause for each place in which two values differ."""
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        for key in dict.fromkeys((*a, *b)):
-            yield from _values(f"{name} {key}", a.get(key), b.get(key))
-    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        for one, other in zip(a, b, strict=True):
-            yield from _values(name, one, other)
-    elif a != b:
-        yield _Difference(name, a, b)
-
-
-def _at(record: Mapping[str, Any], part: str, key: str) -> Any:
-    return _mapping(record.get(part)).get(key)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

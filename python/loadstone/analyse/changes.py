@@ -8,7 +8,6 @@ the places. What is found is a hint: runs of different days share no block, and 
 import math
 from collections.abc import Sequence
 
-from loadstone.analyse.between_runs import is_same_but_servers, servers_unlike
 from loadstone.analyse.over_runs import (
     Figure,
     Measured,
@@ -22,6 +21,7 @@ from loadstone.analyse.over_runs import (
     over_runs,
     places_of,
 )
+from loadstone.analyse.run_differences import is_same_but_servers, servers_unlike
 from loadstone.judge.statistics.change_points import LEVEL, RUNS_MIN, changes
 from loadstone.judge.verdict import Piece
 from loadstone.message import Message

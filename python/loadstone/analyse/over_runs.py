@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from statistics import NormalDist
 
-from loadstone.analyse.between_runs import Driven, Surroundings, driven_by, surroundings_of, unlike
 from loadstone.analyse.model import Analysis, Comparison, Row
+from loadstone.analyse.run_differences import Driven, Surroundings, driven_by, surroundings_of, unlike
 from loadstone.judge.gate_result import GateResult
 from loadstone.judge.verdict import COST, Piece
 from loadstone.message import Message

@@ -192,7 +192,7 @@ def _measured_by(asked: Asked, run: "Run") -> tuple[str, float | None]:
 
 def _cannot(asked: Asked, runs: Sequence["Run"], error: UserError) -> UserError:
     """Why both versions cannot be measured: of equal experiments what was recorded of the servers may still differ."""
-    from loadstone.analyse.between_runs import servers_unlike, surroundings_of
+    from loadstone.analyse.run_differences import servers_unlike, surroundings_of
     from loadstone.report import format as fmt
 
     names = (f"run {asked.hint.before.number}", f"run {asked.hint.after.number}")
