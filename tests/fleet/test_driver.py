@@ -11,7 +11,7 @@ from loadstone.drive.driver import ProcessOfDrive, RoundsOptions, drive_alone
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed, FleetGone
 from loadstone.fleet import driver as fleet_driver
-from loadstone.fleet import tls_files
+from loadstone.fleet import fleet_drive, tls_files
 from loadstone.fleet.seam import AgentFailed, AgentLost
 from loadstone.plan.drive_plan import Closed, Open, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint, Tls
@@ -42,10 +42,10 @@ def plan(**changed: Any) -> Plan:
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting is shorter: what is tested is what follows."""
     monkeypatch.setattr(fleet_driver, "LEAD_S", 0.05)
-    monkeypatch.setattr(fleet_driver, "SILENT_S", 0.8)
-    monkeypatch.setattr(fleet_driver, "MISSING_S", 0.4)
-    monkeypatch.setattr(fleet_driver, "RENEWED_EVERY_S", 0.02)
-    monkeypatch.setattr(fleet_driver, "LEASE_S", 0.2)
+    monkeypatch.setattr(fleet_drive, "SILENT_S", 0.8)
+    monkeypatch.setattr(fleet_drive, "MISSING_S", 0.4)
+    monkeypatch.setattr(fleet_drive, "RENEWED_EVERY_S", 0.02)
+    monkeypatch.setattr(fleet_drive, "LEASE_S", 0.2)
 
 
 def test_every_agent_drives_its_share_of_one_plan_from_one_instant_on() -> None:
@@ -160,7 +160,7 @@ def test_a_lost_agent_ends_the_trial_and_the_run_goes_on_without_it(how: str) ->
     "the command's own link, or the scheduler, stands still", "that is the reason; no agent is blamed", area="fleet"
 )
 def test_where_no_agent_is_heard_none_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fleet_driver, "ALL_SILENT_S", 0.6)
+    monkeypatch.setattr(fleet_drive, "ALL_SILENT_S", 0.6)
     cluster = ScriptedCluster(3)
     for one in cluster.agents.values():
         one.falls_silent = True
@@ -330,7 +330,7 @@ def test_slices_that_drain_slowly_get_more_time_in_the_next_rounds() -> None:
         driver.drive([plan(), plan(seed=2)], lambda *_: None, RoundsOptions(orders=ORDERS))
         given = {agent.rounds.timetable for agent in cluster.agents.values() if agent.rounds is not None}
         pauses += [timetable.pause_s for timetable in given if timetable is not None]
-    assert pauses == pytest.approx([fleet_driver.PAUSE_S, 0.6, fleet_driver.PAUSE_S])
+    assert pauses == pytest.approx([fleet_drive.PAUSE_S, 0.6, fleet_drive.PAUSE_S])
 
 
 def test_one_slice_that_drained_slowly_lengthens_no_other() -> None:
@@ -340,7 +340,7 @@ def test_one_slice_that_drained_slowly_lengthens_no_other() -> None:
     for _ in range(2):
         driver.drive([plan(), plan(seed=2)], lambda *_: None, rounds)
     timetables = [agent.rounds.timetable for agent in cluster.agents.values() if agent.rounds is not None]
-    assert [one.pause_s for one in timetables if one is not None] == pytest.approx([fleet_driver.PAUSE_S] * 2)
+    assert [one.pause_s for one in timetables if one is not None] == pytest.approx([fleet_drive.PAUSE_S] * 2)
 
 
 def test_rounds_of_applications_that_stand_still_are_refused() -> None:

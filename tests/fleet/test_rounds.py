@@ -9,7 +9,7 @@ from loadstone import registry
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import RoundsOptions
 from loadstone.drive.outcome import Interval
-from loadstone.fleet import driver as fleet_driver
+from loadstone.fleet import fleet_drive
 from loadstone.fleet.driver import FleetDriver
 from loadstone.plan.drive_plan import Open, Phases
 
@@ -27,7 +27,7 @@ ROUNDS = 6
 def test_slices_of_all_agents_begin_together_and_add_up(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fleet_driver, "PAUSE_S", 0.3)  # others may keep the machine busy
+    monkeypatch.setattr(fleet_drive, "PAUSE_S", 0.3)  # others may keep the machine busy
     other = registry.server("redis", {"kind": "embedded"})
     rounds = RoundsOptions(
         slice_s=0.1,

@@ -1,7 +1,7 @@
 """The seam to the cluster: what a fleet asks of whatever connects its machines. `cluster.open_cluster` opens one.
 
 Nothing with a deadline rests on it: that a call returns, or that what a member says arrives in time, is an expectation
-that `driver.py` watches over by itself, and load without renewal ends on the agent by itself (`engine_process.py`).
+that `fleet_drive.py` watches over, and load without renewal ends on the agent by itself (`engine_process.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
