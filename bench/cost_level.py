@@ -37,7 +37,7 @@ from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import RoundsOptions
 from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.drive.outcome import Slice
+from loadstone.drive.slices import Slice
 from loadstone.judge.cost import NO_OTHERS, Turns, reach_of, wider, without_others
 from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.pair_evidence import Evidence

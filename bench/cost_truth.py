@@ -39,7 +39,7 @@ import numpy as np
 from disturbance import Disturbance
 from scipy.stats import binomtest
 
-from loadstone.drive.outcome import Slice
+from loadstone.drive.slices import Slice
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings

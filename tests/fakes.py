@@ -26,13 +26,12 @@ from loadstone.drive.outcome import (
     IntervalOperation,
     Latency,
     OperationRecord,
-    PartSlice,
     Phase,
     PhaseTimes,
     ReadBack,
-    Slice,
     ThreadRecord,
 )
+from loadstone.drive.slices import PartSlice, Slice
 from loadstone.errors import DriveFailed
 from loadstone.goals.goal import Kill
 from loadstone.live.events import RunEvents

@@ -21,6 +21,7 @@ DATA_TYPES = {
         "spec.spec_part",
         "spec.subjects",
         "spec.units",
+        "spec.workload",
     },
     "plan": {
         "plan.at_rate",
@@ -47,7 +48,7 @@ DATA_TYPES = {
         "deploy.provider",
         "deploy.placement",
     },
-    "drive": {"drive.outcome"},
+    "drive": {"drive.outcome", "drive.slices"},
     "observe": {"observe.sample"},
     "record": {
         "record.crash",

@@ -20,15 +20,14 @@ from loadstone.drive.outcome import (
     ErrorExample,
     Failover,
     Interval,
-    PartSlice,
     PhaseTimes,
     ProgramRecord,
     ReadBack,
     Redirections,
-    Slice,
     Stall,
     ThreadRecord,
 )
+from loadstone.drive.slices import PartSlice, Slice
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Keys, Plan, Pool
 

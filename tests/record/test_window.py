@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.drive.outcome import CpuTimes, PartSlice, Slice
+from loadstone.drive.outcome import CpuTimes
+from loadstone.drive.slices import PartSlice, Slice
 from loadstone.observe.sample import Sample
 from loadstone.record.window import SlicedWindow, Window
 

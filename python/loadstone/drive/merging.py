@@ -23,14 +23,13 @@ from loadstone.drive.outcome import (
     Interval,
     IntervalOperation,
     OperationRecord,
-    PartSlice,
     Phase,
     PhaseTimes,
     ReadBack,
     Redirections,
-    Slice,
     Stall,
 )
+from loadstone.drive.slices import PartSlice, Slice
 from loadstone.errors import DriveFailed
 from loadstone.language import said
 

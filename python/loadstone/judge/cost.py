@@ -17,7 +17,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from loadstone.drive.outcome import Slice
+from loadstone.drive.slices import Slice
 from loadstone.judge.compare.pairs import Pair, PairBlock
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.compare.steadiness import RISE_MIN, SHIFT_MIN, lead_of, may_explain

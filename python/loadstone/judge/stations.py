@@ -35,7 +35,7 @@ from typing import Literal
 import numpy as np
 
 from loadstone import registry
-from loadstone.drive.outcome import PartSlice, Slice
+from loadstone.drive.slices import PartSlice, Slice
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.rounds.row_rate import are_measured, row_rate
 from loadstone.judge.statistics.signed_rank import Floats, typical_interval

@@ -17,8 +17,9 @@ from loadstone.plan.protocols import PROTOCOLS, for_requests
 from loadstone.plan.rounds import TABLE_INTERVALS, Rounds
 from loadstone.plan.substitute import FieldError, FieldPath, Mode, condition_text, substitute, with_units
 from loadstone.plan.workload_text import finish_operations, finish_recording, finish_workload
-from loadstone.spec.experiment import Experiment, OperationSpec
+from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import REFERENCE, Condition, fits
+from loadstone.spec.workload import OperationSpec
 
 MANY_USERS = 4096
 """A load that needs all threads that the generator may have."""

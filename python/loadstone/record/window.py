@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from loadstone import registry
-from loadstone.drive.outcome import CpuTimes, PartSlice, Slice
+from loadstone.drive.outcome import CpuTimes
+from loadstone.drive.slices import PartSlice, Slice
 from loadstone.observe.sample import Sample
 
 _COVERED = 0.5

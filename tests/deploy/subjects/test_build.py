@@ -26,7 +26,8 @@ from loadstone.secrecy import references
 from loadstone.secrecy.references import resolve
 from loadstone.software.mariadb.local import MariaDbSettings
 from loadstone.software.postgresql.local import PostgresqlSettings
-from loadstone.spec.experiment import DataSpec, Experiment, StoredSpec, SubjectSpec
+from loadstone.spec.experiment import DataSpec, Experiment, SubjectSpec
+from loadstone.spec.workload import StoredSpec
 
 ROOT = Path(__file__).parents[3]
 

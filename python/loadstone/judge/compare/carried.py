@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from loadstone.drive.outcome import Slice
+from loadstone.drive.slices import Slice
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.cases import GroupCase, JudgedPair

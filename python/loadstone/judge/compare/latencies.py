@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.drive.outcome import Slice
+from loadstone.drive.slices import Slice
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, buckets_of, latency_blocks

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loadstone.drive.outcome import Slice
+from loadstone.drive.slices import Slice
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.statistics.rounds.slices import ContrastSlices, PairSlices, log_rates
