@@ -77,7 +77,7 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
         ),
         (
             "redis --json-out-file .",
-            "--json-out-file .: is a folder; write analysis.json",
+            "--json-out-file .: is a folder; name a file",
         ),
         (
             "redis --json-out-file /dev/full",

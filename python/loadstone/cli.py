@@ -357,7 +357,7 @@ def check_driver_command(
         Option("--part", metavar="TEXT", help="Only the parts with this in their name. Repeatable.", panel=EXPERIMENT),
     ] = (),
 ) -> None:
-    """Run a driver through the whole contract (docs/drivers.md) on a Redis of its own: about a minute."""
+    """Run a driver through the whole contract (docs/driver-contract.md) on a Redis of its own, in up to two minutes."""
     from loadstone.check_driver import check_driver
 
     status = check_driver(driver, part, lambda line: _print([line]), terminal.remark, trust=trust)
@@ -442,7 +442,7 @@ def _go_on(folder: Path | None, *, trust: bool) -> None:
     """`run` without an experiment: what a folder was started with, and after it what is said now. Raises UserError."""
     if folder is None:
         raise UserError(said("{missing}: name an experiment (`loadstone list`), or give --resume RUN", missing=MISSING))
-    from loadstone.options import words_are_of_folder
+    from loadstone.command_words import words_are_of_folder
     from loadstone.runs import command_of, files_sent, written_by
 
     given = [word for word in sys.argv[sys.argv.index("run") + 1 :] if word != "--trust"]

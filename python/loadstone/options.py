@@ -7,7 +7,6 @@ the options of a command out of the fields of its dataclasses.
 """
 
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,10 +14,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
+from loadstone.command_words import are_of_folder, without_password
 from loadstone.errors import UserError
 from loadstone.fleet.spec import LostAgent
 from loadstone.language import marked, said
-from loadstone.secrecy.text import HIDDEN
 
 if TYPE_CHECKING:
     from loadstone.spec.experiment import Experiment
@@ -136,17 +135,8 @@ def milliseconds(option: str, text: str) -> float:
     return 1000 * seconds(option, text)
 
 
-def require_file(option: str, path: Path) -> None:
-    """Returns if nothing stands at a path, or a file that may be replaced: a device or a pipe would be replaced, too.
-    Raises UserError."""
-    if path.exists() and not path.is_file():
-        raise UserError(
-            said("{option} {path}: is a device or a pipe, and no file; name a file", option=option, path=path)
-        )
-
-
-def require_place(option: str, path: Path) -> None:
-    """Returns if a file may be written there: `require_file`, in a folder that there is. Raises UserError."""
+def require_folder(option: str, path: Path) -> None:
+    """Returns if there is the folder in which a path lies. Raises UserError."""
     if not path.absolute().parent.is_dir():
         raise UserError(
             said(
@@ -156,9 +146,18 @@ def require_place(option: str, path: Path) -> None:
                 parent=path.parent,
             )
         )
+
+
+def require_place(option: str, path: Path) -> None:
+    """Returns if a file may be written there, or replaced: a device or a pipe would be replaced, too. Raises
+    UserError."""
+    require_folder(option, path)
     if path.is_dir():
         raise UserError(said("{option} {path}: is a folder; name a file", option=option, path=path))
-    require_file(option, path)
+    if path.exists() and not path.is_file():
+        raise UserError(
+            said("{option} {path}: is a device or a pipe, and no file; name a file", option=option, path=path)
+        )
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
         raise UserError(said("{option} {path}: you may not write there; name another file", option=option, path=path))
 
@@ -231,66 +230,6 @@ SecretFiles = Annotated[
     tuple[str, ...],
     Option("--secret-file", metavar="NAME=PATH", help="A secret from a file: ${secret:NAME}. Repeatable.", panel=PARTS),
 ]
-
-
-SWITCHES = "3q"
-"""The letters of options without a value, which may stand before the `a` of a password, as in `-qaPASSWORD`."""
-_PASSWORD = re.compile(rf"(?P<head>-[{SWITCHES}]*a)(?P<value>.*)", re.DOTALL)
-
-
-def without_password(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The arguments as they may be recorded: without the value of `-a`, beside it or attached to it."""
-    kept: list[str] = []
-    awaited = False
-    for word in arguments:
-        here = _PASSWORD.fullmatch(word)
-        if awaited:
-            kept.append(HIDDEN)
-        elif here is not None:
-            kept.append(f"{here['head']}{HIDDEN}" if here["value"] else word)
-        else:
-            kept.append(word)
-        awaited = not awaited and here is not None and not here["value"]
-    return tuple(kept)
-
-
-@dataclass(frozen=True)
-class _OfFolder:
-    """What there is to know of a command line that a run's folder keeps."""
-
-    trusted: bool
-    files_sent: tuple[str, ...]
-
-
-_OF_FOLDER: list[_OfFolder] = []
-"""Of the run's folder that is resumed; empty: the user typed the command line."""
-
-
-def words_are_of_folder(*, trusted: bool, files_sent: Sequence[str] = ()) -> None:
-    """From now on the command line is one that a run's folder keeps.
-
-    Args:
-        trusted: the user says that it may be run.
-        files_sent: files whose text its options put into the load.
-
-    Raises:
-        UserError: it is one already, and so leads to itself.
-    """
-    if _OF_FOLDER:
-        raise UserError(
-            said("--resume: the command in the folder's environment.json names no experiment; name it, too")
-        )
-    _OF_FOLDER.append(_OfFolder(trusted, tuple(files_sent)))
-
-
-def folder_is_trusted() -> bool:
-    """Whether the user says of a folder's words that they may be run."""
-    return any(one.trusted for one in _OF_FOLDER)
-
-
-def files_of_folder() -> tuple[str, ...]:
-    """Files whose text a folder's words put into the load."""
-    return tuple(file for one in _OF_FOLDER for file in one.files_sent)
 
 
 @dataclass(frozen=True)
@@ -471,8 +410,7 @@ class RunOptions:
     """What the command line itself describes (`loadstone saturate`); None: the experiment of this name."""
     newest_kept: bool = False
     """Whether the run is one of those of which the newest alone are kept, see `record.newest_runs`."""
-    of_folder: bool = field(default_factory=lambda: bool(_OF_FOLDER))
-    """Whether these are the words of a run's folder that is resumed, and so nobody's."""
+    of_folder: bool = field(default_factory=are_of_folder)
     began_s: float = field(default_factory=time.monotonic)
     """When the command began: the budget counts from there."""
     command: tuple[str, ...] = field(default_factory=lambda: without_password(sys.argv[1:]))
@@ -491,18 +429,16 @@ class RunOptions:
 
 
 MEASURES = (
-    *(
-        "secret_files",
-        "seed",
-        "resume",
-        "prometheus",
-        "fleet",
-        "lost_agent",
-        "share_machine",
-        "wait",
-        "watch",
-        "verbose",
-    ),
+    "secret_files",
+    "seed",
+    "resume",
+    "prometheus",
+    "fleet",
+    "lost_agent",
+    "share_machine",
+    "wait",
+    "watch",
+    "verbose",
 )
 """The options of `RunOptions` that every command takes that measures."""
 
@@ -568,27 +504,10 @@ class Output(Results):
         for option, given in (("--out", self.out is not None), ("--open", self.open)):
             if given and self.no_keep:
                 raise UserError(said("--no-keep, {option}: leave one of them out", option=option))
-        for option, path in (("--json-out-file", self.json_file), ("--hdr-file-prefix", self.hdr_prefix)):
-            if path is not None and not Path(path).absolute().parent.is_dir():
-                raise UserError(
-                    said(
-                        "{option} {path}: there is no folder {parent}; make it, or name another",
-                        option=option,
-                        path=path,
-                        parent=Path(path).parent,
-                    )
-                )
+        if self.hdr_prefix is not None:
+            require_folder("--hdr-file-prefix", Path(self.hdr_prefix))
         if self.json_file is not None:
-            if self.json_file.is_dir():
-                suggested = self.json_file / "analysis.json"
-                raise UserError(
-                    said(
-                        "--json-out-file {json_file}: is a folder; write {suggested}",
-                        json_file=self.json_file,
-                        suggested=suggested,
-                    )
-                )
-            require_file("--json-out-file", self.json_file)
+            require_place("--json-out-file", self.json_file)
 
 
 @dataclass(frozen=True)

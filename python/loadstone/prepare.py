@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loadstone.command_words import files_of_folder, folder_is_trusted
 from loadstone.deploy.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
 from loadstone.errors import UserError
 from loadstone.fleet.spec import FleetSpec, read_fleet
 from loadstone.language import said
 from loadstone.machine.memory import installed_bytes
-from loadstone.options import RunOptions, files_of_folder, folder_is_trusted
+from loadstone.options import RunOptions
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.secrecy.references import give_files, learn_environment

@@ -101,7 +101,7 @@ def test_one_number_of_users_gives_parts_alone(nest_run: Path, monkeypatch: Patc
         (["--users", "0"], "not numbers of users"),
         (["--think", "soon"], "--think soon"),
         (["--only", "workers=1"], "'workers' is no factor"),
-        (["--svg", "/nowhere/x.svg"], "--svg /nowhere/x.svg: not a file in a folder that is there"),
+        (["--svg", "/nowhere/x.svg"], "--svg /nowhere/x.svg: there is no folder /nowhere; make it"),
     ],
 )
 def test_bad_input_is_one_line(redis_run: Path, words: list[str], said: str, monkeypatch: Patch, capsys: Print) -> None:

@@ -8,13 +8,13 @@ import pytest
 from tests.commands.conftest import Said
 from tests.parser import parser
 
+from loadstone.command_words import SWITCHES, without_password
 from loadstone.commands.ad_hoc import SPIN_US
 from loadstone.commands.http_command import HTTP_PEERS
 from loadstone.commands.load import REPEATS
 from loadstone.commands.redis_command import REDIS_PEERS
 from loadstone.commands.redis_rows import TESTS
 from loadstone.errors import UserError
-from loadstone.options import SWITCHES, without_password
 from loadstone.plan.drive_plan import Closed, Open
 
 Redis = Callable[..., Said]

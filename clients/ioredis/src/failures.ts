@@ -1,4 +1,4 @@
-/** What went wrong with an operation: the errors of ioredis as the kinds that docs/drivers.md of loadstone names. */
+/** What went wrong with an operation: the errors of ioredis as the kinds that docs/driver-contract.md of loadstone names. */
 
 import { type Outcome, TIMED_OUT } from './recorder.js';
 

@@ -1,4 +1,4 @@
-/** Random numbers of 64 bits as docs/drivers.md of loadstone has them. Two halves of 32 bits: BigInt takes ten times as long. */
+/** Random numbers of 64 bits as docs/driver-contract.md of loadstone has them. Two halves of 32 bits: BigInt takes ten times as long. */
 
 const GOLDEN = [0x9e3779b9, 0x7f4a7c15] as const;
 

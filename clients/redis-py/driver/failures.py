@@ -1,4 +1,4 @@
-"""What went wrong with an operation: the errors of redis-py as the kinds that docs/drivers.md names."""
+"""What went wrong with an operation: the errors of redis-py as the kinds that docs/driver-contract.md names."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Random numbers of 64 bits as docs/drivers.md has them: the texts of every driver come from these."""
+"""Random numbers of 64 bits as docs/driver-contract.md has them: the texts of every driver come from these."""
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15

@@ -161,12 +161,6 @@ def _appends(run: Run) -> Iterator[Message]:
         yield message("meaning.appends", servers=[name for name, appends in found.items() if appends])
 
 
-def _misses_percent(trials: Sequence[TrialRecord]) -> float | None:
-    """Reads that found nothing, in the worst of the trials, by the server's own count; None where not known."""
-    worst = _worst(trials)
-    return None if worst is None else worst.measured
-
-
 def _worst(trials: Sequence[TrialRecord]) -> CheckResult | None:
     checks = [check for trial in trials for check in trial.checks if check.name == hit_rate.name]
     return max(

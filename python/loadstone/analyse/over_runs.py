@@ -1,6 +1,6 @@
 """A figure over many runs: a line for all that are of the same thing, and never one over unlike machines or versions.
 
-What is alike is decided as for `loadstone compare` (`between_runs.unlike`). Intervals are each run's own: they hold
+What is alike is decided as for `loadstone compare` (`run_differences.unlike`). Intervals are each run's own: they hold
 what differed within it, and not what the machine may have done between two of them.
 """
 

@@ -12,7 +12,7 @@ import typer
 from loadstone.bounds.describing import describing
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.options import EXPERIMENT, LOAD, PARTS, RESULTS, Option, require_file, seconds
+from loadstone.options import EXPERIMENT, LOAD, PARTS, RESULTS, Option, require_place, seconds
 
 if TYPE_CHECKING:
     from loadstone.analyse.capacity import Found
@@ -158,15 +158,7 @@ class CapacityOptions:
     def check(self) -> None:
         """Raises UserError before anything is read."""
         for option, path in self.files:
-            if path.is_dir() or not path.absolute().parent.is_dir():
-                raise UserError(
-                    said(
-                        "{option} {path}: not a file in a folder that is there; name another one",
-                        option=option,
-                        path=path,
-                    )
-                )
-            require_file(option, path)
+            require_place(option, path)
         if len({path.absolute() for _, path in self.files}) < len(self.files):
             raise UserError(said("--json-out-file, --svg {svg}: name two files", svg=self.svg))
 

@@ -8,7 +8,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.commands.gate_options import READY_WITHIN_S, Versions
@@ -189,8 +189,3 @@ def _words(command: str, option: str) -> list[str]:
                 error=str(error).lower(),
             )
         ) from None
-
-
-def with_warm_up(subject: Subject, warm_up_s: float) -> Subject:
-    """The same, warmed up for so long."""
-    return replace(subject, settings={**subject.settings, "warm_up": warm_up_s})

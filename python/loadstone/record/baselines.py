@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from loadstone.bounds.beneath import is_file
-from loadstone.bounds.files import read_json, why
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.record.lines import FORMAT, dump_document, require_format, write_file
+from loadstone.record.lines import FORMAT, dump_document, read_small, write_file
 from loadstone.record.run_files import ARCHIVE, PLAN
 
 BASELINES = "baselines.json"
@@ -51,18 +50,8 @@ class _File(BaseModel):
 
 def read_baselines(root: Path) -> tuple[Baseline, ...]:
     """Those of a folder of runs, by branch and experiment. Raises UserError if the file is damaged."""
-    file = root / BASELINES
-    try:
-        record = read_json(file, _BYTES)
-        document = record if isinstance(record, dict) else {}
-        require_format(document, str(file))
-        return _File.model_validate(document).baselines
-    except FileNotFoundError:
-        return ()
-    except ValidationError:
-        raise UserError(said("{file}: cannot be read: it holds no baselines; remove it", file=file)) from None
-    except (OSError, ValueError) as error:
-        raise UserError(said("{file}: cannot be read: {error}", file=file, error=why(error))) from None
+    found = read_small(root / BASELINES, _File, _BYTES)
+    return () if found is None else found.baselines
 
 
 def set_baseline(root: Path, new: Baseline) -> None:

@@ -8,10 +8,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from loadstone.bounds.beneath import NotOfFolder, open_file, replace_file
-from loadstone.bounds.files import load_json
+from loadstone.bounds.files import load_json, read_json, why
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.language import said
 from loadstone.secrecy.known_secrets import hidden
@@ -54,6 +56,29 @@ def dump_line(record: Mapping[str, Any]) -> bytes:
 def dump_document(record: Mapping[str, Any]) -> bytes:
     """`record` as a JSON document for people and programs, without secrets. Raises ValueError for NaN and infinity."""
     return json.dumps(hidden(record), ensure_ascii=False, indent=1, allow_nan=False).encode(errors=_ODD) + b"\n"
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_small(path: Path, model: type[M], largest_bytes: int) -> M | None:
+    """What a small document of ours holds that is not needed to read a run; None where there is no such file.
+
+    Raises UserError if it is damaged.
+    """
+    try:
+        record = read_json(path, largest_bytes)
+        document = record if isinstance(record, dict) else {}
+        require_format(document, str(path))
+        return model.model_validate(document)
+    except FileNotFoundError:
+        return None
+    except ValidationError:
+        raise UserError(
+            said("{path}: cannot be read: it is not as loadstone writes it; remove it", path=path)
+        ) from None
+    except (OSError, ValueError) as error:
+        raise UserError(said("{path}: cannot be read: {error}", path=path, error=why(error))) from None
 
 
 def write_file(path: Path, data: bytes, folder: Path | None = None) -> None:

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from loadstone.bounds.files import is_there, read_json, why
+from loadstone.bounds.files import is_there
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.record.lines import FORMAT, dump_document, require_format, write_file
+from loadstone.record.lines import FORMAT, dump_document, read_small, write_file
 from loadstone.record.run_files import PLAN, TAGS, require_run
 
 TAGS_MAX = 20
@@ -19,37 +20,28 @@ _BYTES = 64 * 1024
 _TAG = re.compile(r"[\w][\w.:/+-]{0,39}")
 
 
+def _one_word(tag: str) -> str:
+    if not _TAG.fullmatch(tag):
+        raise ValueError("not a tag")
+    return tag
+
+
 class Tags(BaseModel):
     """The content of `tags.json`."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     format: int = FORMAT
-    tags: tuple[str, ...] = ()
+    tags: tuple[Annotated[str, AfterValidator(_one_word)], ...] = Field(default=(), max_length=TAGS_MAX)
     """Each once, in the order of the alphabet; letters, digits and `. : / + - _`, at most 40 of them."""
-    note: str = ""
+    note: str = Field(default="", max_length=NOTE_MAX)
     """A few lines of plain text."""
 
 
 def read_tags(folder: Path) -> Tags:
     """The tags and the note of a run; none where there is no such file. Raises UserError if it is damaged."""
-    file = folder / TAGS
-    try:
-        record = read_json(file, _BYTES)
-        document = record if isinstance(record, dict) else {}
-        require_format(document, str(file))
-        found = Tags.model_validate(document)
-    except FileNotFoundError:
-        return Tags()
-    except ValidationError:
-        raise UserError(said("{file}: cannot be read: it holds no tags and note; remove it", file=file)) from None
-    except (OSError, ValueError) as error:
-        raise UserError(said("{file}: cannot be read: {error}", file=file, error=why(error))) from None
-    if len(found.tags) > TAGS_MAX or len(found.note) > NOTE_MAX or not all(map(_TAG.fullmatch, found.tags)):
-        raise UserError(
-            said("{file}: cannot be read: it holds more, or other tags, than loadstone writes; remove it", file=file)
-        )
-    return found
+    found = read_small(folder / TAGS, Tags, _BYTES)
+    return Tags() if found is None else found
 
 
 def write_tags(folder: Path, tags: Sequence[str], note: str, root: Path | None = None) -> Tags:

@@ -219,10 +219,6 @@ def _example(alike: Sequence[Comparison], report: CompareReport) -> str:
     )
 
 
-def _plural(word: str, number: int) -> str:
-    return word if number == 1 else f"{word}s"
-
-
 def warnings(report: CompareReport) -> list[str]:
     """The warnings of what has a line; those that differ in their figures only become one, the first as an example."""
     pairs = telling(report)

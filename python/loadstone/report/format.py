@@ -187,21 +187,6 @@ def _is_unknown(found: Bound) -> bool:
     return found.taken is None and (found.generator is None or found.round_trip)
 
 
-def rate_with_bound(per_second: float | None, found: Bound | None) -> str:
-    """A rate with its bound: `97,200 (up to +4 %)`, `97,200 (no upper bound: the generator was the limit)`."""
-    said = bound_phrase(found)
-    if per_second is None or found is None or not said:
-        return rate(per_second)
-    if said != translated(NO_BOUND):
-        return f"{rate(per_second)} ({said})"
-    why = (
-        _("the generator was the limit")
-        if (found.generator or 0.0) >= UNBOUNDED
-        else _("other programs took its CPU time")
-    )
-    return f"{rate(per_second)} ({translated(NO_BOUND)}: {why})"
-
-
 def plus_minus(log_ratio: float | None) -> str:
     """A size of a difference, either way, from a log ratio: `±5 %`, `±1.6 %`."""
     if log_ratio is None:

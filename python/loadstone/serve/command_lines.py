@@ -127,11 +127,6 @@ def of_quick(form: Form) -> CommandLine:
     return made.done()
 
 
-def of_words(words: Sequence[str]) -> CommandLine:
-    """A command line that is there, as a run's folder has it."""
-    return CommandLine(tuple(words))
-
-
 def references_in(words: Sequence[str]) -> list[str]:
     """The variables that a command line refers to."""
     found = [match["name"] for word in words for match in REFERENCE.finditer(word) if match["where"] == "env"]

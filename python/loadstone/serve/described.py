@@ -13,9 +13,10 @@ from typing import Any, NoReturn
 from typer.exceptions import TyperException
 
 from loadstone.bounds.describing import describing
+from loadstone.command_words import files_of_folder
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.language import of_author, said
-from loadstone.options import RunOptions, files_of_folder
+from loadstone.options import RunOptions
 from loadstone.overview import describe, shortcomings
 from loadstone.plan.extent import extent
 from loadstone.prepare import requested_experiment, requested_plan

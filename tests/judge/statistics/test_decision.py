@@ -17,7 +17,7 @@ from loadstone.judge.statistics.decision import (
     widened,
 )
 from loadstone.judge.statistics.histograms import LatencyBlocks
-from loadstone.judge.statistics.pair_evidence import block_evidence, common_blocks
+from loadstone.judge.statistics.pair_evidence import block_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Side
 from loadstone.record.trial import CheckResult
@@ -195,10 +195,6 @@ def test_figures_without_a_ratio_are_refused() -> None:
         verdict_of_blocks([math.nan], [1.0], SETTINGS)
     with pytest.raises(ValueError, match="2 blocks and B has 1"):
         verdict_of_blocks([1.0, 1.0], [1.0], SETTINGS)
-
-
-def test_only_blocks_with_both_conditions_are_compared() -> None:
-    assert common_blocks({1: "a1", 3: "a3", 2: "a2"}, {3: "b3", 1: "b1", 7: "b7"}) == (["a1", "a3"], ["b1", "b3"])
 
 
 def test_holm_finds_what_the_interval_alone_just_misses() -> None:

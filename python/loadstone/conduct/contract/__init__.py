@@ -1,1 +1,1 @@
-"""Checks whether a driver keeps the contract of docs/drivers.md (`loadstone check driver`)."""
+"""Checks whether a driver keeps the contract of docs/driver-contract.md (`loadstone check driver`)."""

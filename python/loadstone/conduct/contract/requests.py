@@ -28,7 +28,6 @@ LAWS: tuple[tuple[str, float], ...] = (
 """Distributions, with an exponent or a deviation."""
 PLANS = ((5, 100, 10, 12), (1, 2, 1, 12), (2**63 - 1, 1000, 10, 10**12))
 """Seeds, bytes of a payload and of its field, numbers of keys."""
-UNIFORM = re.compile(rb"-?[0-2]")
 LETTERS = re.compile(rb"([a-z]{10})/([a-z]{10})")
 
 

@@ -1,4 +1,4 @@
-"""The texts of documents, as docs/drivers.md has their rules: what a driver sends is held against them."""
+"""The texts of documents, as docs/driver-contract.md has their rules: what a driver sends is held against them."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""What loadstone and a driver's program write to each other, one JSON object a line (`docs/drivers.md`).
+"""What loadstone and a driver's program write to each other, one JSON object a line (`docs/driver-contract.md`).
 
 Times of the load are in seconds since it began; `_unix_ns` is the wall clock. Histograms are HdrHistogram V2,
 compressed, base64, in nanoseconds: 1 ns to 1 h, 3 significant digits. Unknown keys are ignored, so that a program can

@@ -1,10 +1,9 @@
 """From measured blocks to what a verdict rests on: estimate, interval, spread, stalls, total work, and the checks."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TypeVar
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from loadstone.judge.statistics.signed_rank import Floats, signed_rank
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.record.trial import CheckResult
 
-Value = TypeVar("Value")
 Typical = tuple[float | None, float | None]
 
 
@@ -56,12 +54,6 @@ class Evidence:
 
 NO_BLOCKS = Evidence(0, None, None, None, 1.0, None, False, 0, 0, None, False)
 """Nothing was measured, or nothing that may be used."""
-
-
-def common_blocks(a: Mapping[int, Value], b: Mapping[int, Value]) -> tuple[list[Value], list[Value]]:
-    """The values of A and of B in the blocks that hold both, in the order of the blocks."""
-    both = sorted(a.keys() & b.keys())
-    return [a[block] for block in both], [b[block] for block in both]
 
 
 def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings) -> Evidence:

@@ -9,7 +9,7 @@ import loadstone.driver.plan.Plan.Documents;
 
 /**
  * The contents of documents, fields and values: cut out of one block of random letters, so that they follow from seed,
- * key and version and are the same in every driver (docs/drivers.md). Nothing changes; for all threads.
+ * key and version and are the same in every driver (docs/driver-contract.md). Nothing changes; for all threads.
  */
 public final class Values {
   public static final int ID_DIGITS = 12;
