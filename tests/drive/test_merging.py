@@ -305,6 +305,18 @@ def test_who_skips_an_interval_or_is_lost_holds_no_one_up() -> None:
     assert MergedIntervals(["a"]).rest() == []
 
 
+def test_an_agent_that_joined_intervals_is_in_step_afterwards() -> None:
+    left = deliveries(("a", "b"))
+    measured = [place for place, interval in enumerate(left["a"]) if interval.phase == "measure"]
+    merging, published = MergedIntervals(left), []
+    for interval in left["a"]:
+        published += merging.take("a", interval)
+    joined = left["b"][measured[1]].model_copy(update={"joined": 1})
+    for interval in [*left["b"][: measured[0]], joined, *left["b"][measured[2] :]]:
+        published += merging.take("b", interval)
+    assert [one.users for one in published] == [64 if place != measured[0] else 32 for place in range(8)]
+
+
 def test_the_rest_is_handed_on_at_the_end() -> None:
     left = deliveries(("a", "b"))
     merging = MergedIntervals(left)

@@ -11,8 +11,8 @@ use crate::record::conclusion::{ThreadEnd, Trial, WholeDrive};
 use crate::record::histogram::Encoder;
 use crate::record::outbox::Outbox;
 use crate::record::outcome::{Interval, IntervalOperation, Latency, Phase};
-use crate::record::recorder::Message;
-use crate::record::tally::{IntervalData, IntervalTally, Latencies, Place, Tally};
+use crate::record::recorder::{Message, SETS_AHEAD};
+use crate::record::tally::{Gauges, IntervalData, IntervalTally, Latencies, Place, Tally};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -23,7 +23,29 @@ struct Pending {
     data: Box<IntervalData>,
     /// The thread that `data` goes back to.
     owner: usize,
-    cpu_ns: Vec<u64>,
+    /// By thread; None of one that has not delivered it.
+    threads: Vec<Option<OfThread>>,
+}
+
+/// How long one thread was in an interval, and what is read off it.
+#[derive(Debug, Clone, Copy)]
+struct OfThread {
+    length_ns: u64,
+    cpu_ns: u64,
+    gauges: Gauges,
+}
+
+impl OfThread {
+    fn new(data: &IntervalData) -> Self {
+        Self { length_ns: data.length_ns(), cpu_ns: data.cpu_ns, gauges: data.gauges }
+    }
+
+    /// Takes in a later interval of the same thread.
+    fn go_on(&mut self, later: Self) {
+        self.length_ns += later.length_ns;
+        self.cpu_ns += later.cpu_ns;
+        self.gauges.go_on(later.gauges);
+    }
 }
 
 pub struct Collector {
@@ -54,9 +76,11 @@ impl Collector {
     ) -> Self {
         let threads = spares.len();
         let (operations, bounded) = (plan.operations.len(), plan.model.is_open());
-        for spare in spares.iter().chain(&spares) {
-            // A thread that is gone needs no spare.
-            let _ = spare.send(Box::new(IntervalData::new(operations, bounded)));
+        for spare in &spares {
+            for _ in 0..SETS_AHEAD {
+                // A thread that is gone needs no spare.
+                let _ = spare.send(Box::new(IntervalData::new(operations, bounded)));
+            }
         }
         Self {
             clock: control.clock,
@@ -116,20 +140,30 @@ impl Collector {
             self.measure_cpu_ns[thread] += data.cpu_ns;
             self.measure_calls[thread].add(&data.gauges.calls);
         }
-        let threads = self.spares.len();
-        match self.pending.get_mut(&place) {
-            Some(pending) => {
-                pending.cpu_ns[thread] = data.cpu_ns;
-                merge(&mut pending.data, &data);
-                self.give_back(thread, data);
-            }
-            None => {
-                let mut cpu_ns = vec![0; threads];
-                cpu_ns[thread] = data.cpu_ns;
-                self.pending.insert(place, Pending { data, owner: thread, cpu_ns });
-            }
+        let mut threads = vec![None; self.spares.len()];
+        threads[thread] = Some(OfThread::new(&data));
+        // Of a thread for which the collector was too slow it may be several of another's.
+        let same = self.pending.iter().filter(|(_, pending)| pending.data.overlaps(&data)).map(|(place, _)| *place);
+        let same: Vec<Place> = same.collect();
+        let mut same: Vec<Pending> = same.iter().filter_map(|place| self.pending.remove(place)).collect();
+        same.push(Pending { data, owner: thread, threads });
+        if let Some(pending) = same.into_iter().reduce(|one, later| self.merged(one, later)) {
+            self.pending.insert(pending.data.place, pending);
         }
         self.publish_complete(origin_ns);
+    }
+
+    /// Both as one; what a thread has in both it has later in the second.
+    fn merged(&self, mut one: Pending, later: Pending) -> Pending {
+        merge(&mut one.data, &later.data);
+        for (own, later) in one.threads.iter_mut().zip(later.threads) {
+            match (own, later) {
+                (Some(own), Some(later)) => own.go_on(later),
+                (own, later) => *own = own.or(later),
+            }
+        }
+        self.give_back(later.owner, later.data);
+        one
     }
 
     fn give_back(&self, thread: usize, mut data: Box<IntervalData>) {
@@ -156,7 +190,8 @@ impl Collector {
     }
 
     fn publish(&mut self, pending: Pending, origin_ns: u64) {
-        let Pending { data, owner, cpu_ns } = pending;
+        let Pending { data, owner, threads } = pending;
+        let length_ns = threads.iter().flatten().map(|own| own.length_ns).max().unwrap_or(0);
         let is_empty = data.operations.iter().all(|operation| operation.tally.is_empty());
         for operation in &data.operations {
             self.total.add(&operation.tally);
@@ -165,14 +200,23 @@ impl Collector {
         if data.phase >= Phase::Measure {
             self.trial.iter_mut().zip(&latencies).for_each(|(trial, latencies)| trial.add(latencies));
         }
-        if data.end_ns > data.start_ns || !is_empty {
-            let interval = self.interval(&data, &latencies, cpu_ns, origin_ns);
+        if length_ns > 0 || !is_empty {
+            let interval = self.interval(&data, &latencies, length_ns, &threads, origin_ns);
             self.outbox.add_interval(&interval);
         }
         self.give_back(owner, data);
     }
 
-    fn interval(&mut self, data: &IntervalData, latencies: &[Latencies], cpu_ns: Vec<u64>, origin_ns: u64) -> Interval {
+    fn interval(
+        &mut self,
+        data: &IntervalData,
+        latencies: &[Latencies],
+        length_ns: u64,
+        threads: &[Option<OfThread>],
+        origin_ns: u64,
+    ) -> Interval {
+        let mut gauges = Gauges::default();
+        threads.iter().flatten().for_each(|own| gauges.add(&own.gauges));
         let mut operations = BTreeMap::new();
         for (index, (operation, latencies)) in data.operations.iter().zip(latencies).enumerate() {
             let tally = &operation.tally;
@@ -195,17 +239,18 @@ impl Collector {
             index: self.published - 1,
             phase: data.phase,
             start_s: to_s(data.start_ns - origin_ns),
-            duration_s: to_s(data.length_ns()),
+            duration_s: to_s(length_ns),
+            joined: data.joined(),
             first_round: data.rounds.map(|(first, _)| first),
             last_round: data.rounds.map(|(_, last)| last),
             start_unix_ns: self.clock.to_unix_ns(data.start_ns),
             operations,
-            bytes_sent: data.gauges.bytes_sent,
-            bytes_received: data.gauges.bytes_received,
-            connections: data.gauges.connections,
-            users: data.gauges.users,
-            backlog: data.gauges.backlog,
-            cpu_s: cpu_ns,
+            bytes_sent: gauges.bytes_sent,
+            bytes_received: gauges.bytes_received,
+            connections: gauges.connections,
+            users: gauges.users,
+            backlog: gauges.backlog,
+            cpu_s: threads.iter().map(|own| own.map_or(0, |own| own.cpu_ns)).collect(),
         }
     }
 }
@@ -219,12 +264,9 @@ fn merge(into: &mut IntervalData, other: &IntervalData) {
             sum.add(least);
         }
     }
-    if other.end_ns > into.end_ns {
-        (into.end_ns, into.gaps_ns) = (other.end_ns, other.gaps_ns);
-    }
     into.start_ns = into.start_ns.min(other.start_ns);
     into.add_rounds(other.rounds);
-    into.gauges.add(&other.gauges);
+    (into.first, into.place) = (into.first.min(other.first), into.place.max(other.place));
 }
 
 #[cfg(test)]
@@ -244,7 +286,8 @@ mod tests {
 
     fn data(phase: Phase, number: u32, (start_ns, end_ns): (u64, u64), ok: u64) -> Box<IntervalData> {
         let mut data = Box::new(IntervalData::new(1, false));
-        (data.phase, data.place, data.start_ns, data.end_ns) = (phase, (phase as u32, number), start_ns, end_ns);
+        data.begin(phase, (phase as u32, number));
+        (data.start_ns, data.end_ns) = (start_ns, end_ns);
         data.operations[0].tally.ok = ok;
         assert!(data.operations[0].response.record_n(1000, ok));
         data
@@ -301,6 +344,61 @@ mod tests {
         let published_ok: Vec<u64> =
             published(&outbox).iter().map(|interval| interval["operations"]["get"]["ok"].as_u64().unwrap()).collect();
         assert_eq!(published_ok, [2, 1]);
+    }
+
+    #[test]
+    fn what_one_thread_delivers_as_one_interval_is_one_for_all() {
+        for order in [[0, 0, 1, 0], [1, 0, 0, 0], [0, 1, 0, 0]] {
+            let (mut collector, outbox, returned) = collector();
+            let mut each = (0..3u32).map(|number| {
+                let mut data = data(Phase::Measure, number, (10 * u64::from(number), 10 * u64::from(number) + 10), 5);
+                (data.cpu_ns, data.gauges.connections, data.gauges.bytes_sent) = (2, 7, 100);
+                data
+            });
+            let mut joined = data(Phase::Measure, 1, (0, 20), 6);
+            joined.first.1 = 0;
+            (joined.cpu_ns, joined.gauges.connections, joined.gauges.bytes_sent) = (3, 1, 1000);
+            let mut joined = Some(joined);
+            for thread in order {
+                let data = if thread == 1 { joined.take().unwrap() } else { each.next().unwrap() };
+                collector.take_interval(thread, data, 0);
+            }
+            collector.take_interval(1, data(Phase::Measure, 2, (20, 30), 0), 0);
+            let found: Vec<_> = published(&outbox)
+                .iter()
+                .map(|interval| {
+                    let keys = ["joined", "connections", "bytes_sent"].map(|key| interval[key].as_u64().unwrap_or(0));
+                    (
+                        keys,
+                        interval["duration_s"].clone(),
+                        interval["operations"]["get"]["ok"].clone(),
+                        interval["cpu_s"].clone(),
+                    )
+                })
+                .collect();
+            let expected = [
+                ([1, 8, 1200], 20e-9.into(), 16.into(), serde_json::json!([4e-9, 3e-9])),
+                ([0, 7, 100], 10e-9.into(), 5.into(), serde_json::json!([2e-9, 0.0])),
+            ];
+            assert_eq!(found, expected, "{order:?}");
+            assert_eq!([returned[0].try_iter().count(), returned[1].try_iter().count()], [5, 4]);
+        }
+    }
+
+    #[test]
+    fn batches_of_slices_that_are_joined_are_as_long_as_all_their_slices() {
+        let (mut collector, outbox, _returned) = collector();
+        // Batches of windows from 0 to 40 and from 50 to 90, in each a gap of 20.
+        for (thread, first, last, (start_ns, end_ns), gaps_ns) in
+            [(0, 0, 0, (1, 40), 20), (0, 1, 1, (50, 90), 20), (1, 0, 1, (0, 90), 50)]
+        {
+            let mut batch = data(Phase::Measure, 0, (start_ns, end_ns), 1);
+            (batch.first, batch.place, batch.gaps_ns) = ((first, 1), (last, 1), gaps_ns);
+            collector.take_interval(thread, batch, 0);
+        }
+        let lengths: Vec<_> =
+            published(&outbox).iter().map(|it| (it["duration_s"].clone(), it["joined"].clone())).collect();
+        assert_eq!(lengths, [(40e-9.into(), 1.into())]);
     }
 
     #[test]

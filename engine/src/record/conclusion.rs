@@ -46,6 +46,8 @@ pub struct ThreadEnd {
     /// How long replies lay before the thread noticed them; None where that is not measured.
     pub notice_lag: Option<Histogram<u64>>,
     pub overflowed: u64,
+    /// Intervals that went on with the next one.
+    pub joined: u64,
     pub commands: BTreeMap<String, CommandRecord>,
     pub bytes_sent: u64,
     pub bytes_received: u64,
@@ -175,6 +177,7 @@ impl WholeDrive {
             receivers,
             acknowledged: self.acknowledged,
             overflowed: self.ends.iter().map(|end| end.overflowed).sum(),
+            joined_intervals: self.ends.iter().map(|end| end.joined).sum(),
             clock_quantum_ns: self.clock_quantum_ns,
             clock_set_s: self.clock.set_forward_s(),
             stopped: self.stopped,

@@ -31,13 +31,16 @@ pub struct Buckets(Box<[u64]>);
 
 impl Default for Buckets {
     fn default() -> Self {
-        Self(vec![0; index(LONGEST_NS) / HALF * HALF + HALF].into())
+        Self(vec![0; NUMBER].into())
     }
 }
 
+/// How many buckets there are.
+const NUMBER: usize = index(LONGEST_NS) / HALF * HALF + HALF;
+
 /// The bucket of a latency.
 #[inline]
-fn index(latency_ns: u64) -> usize {
+const fn index(latency_ns: u64) -> usize {
     let power = (latency_ns | (2 * HALF as u64 - 1)).ilog2() - HALF_BITS;
     ((power as usize) << HALF_BITS) + (latency_ns >> power) as usize
 }
@@ -49,6 +52,9 @@ fn shortest(index: usize) -> u64 {
 }
 
 impl Buckets {
+    /// Memory that they take.
+    pub const BYTES: usize = NUMBER * size_of::<u64>();
+
     /// Counts a latency. False if it does not fit.
     #[inline]
     #[must_use]

@@ -118,6 +118,9 @@ pub struct Interval {
     pub phase: Phase,
     pub start_s: f64,
     pub duration_s: f64,
+    /// So many intervals before it are in it, too: the collector had not kept up.
+    #[serde(skip_serializing_if = "is_none")]
+    pub joined: u32,
     /// Of a drive in slices: the first and the last round of which it holds any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_round: Option<u32>,
@@ -132,6 +135,10 @@ pub struct Interval {
     pub backlog: usize,
     #[serde(serialize_with = "as_seconds")]
     pub cpu_s: Vec<u64>,
+}
+
+fn is_none(number: &u32) -> bool {
+    *number == 0
 }
 
 fn as_seconds<S: Serializer>(nanoseconds: &[u64], serializer: S) -> Result<S::Ok, S::Error> {
@@ -396,6 +403,8 @@ pub struct DriveRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<AcknowledgedRecord>,
     pub overflowed: u64,
+    /// Intervals of a thread that went on with the next one, because the collector had not kept up.
+    pub joined_intervals: u64,
     pub clock_quantum_ns: u64,
     /// How far the wall clock was set forward while the drive ran; less than 0: back.
     pub clock_set_s: f64,

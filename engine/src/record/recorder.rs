@@ -1,7 +1,9 @@
 //! What one thread observed: counts and histograms of the current interval and of the measure phase.
 //!
 //! Nothing is allocated per operation. At the end of an interval its data go to the collector and an
-//! empty set that came back from there takes their place. Of a drive in slices see `recorder/slicing.rs`.
+//! empty set that came back from there takes their place. A thread has so many sets at most: where all are with the
+//! collector, which then has not kept up, the interval goes on with the next one. So the thread never waits, all counts
+//! remain exact, and what is only coarser is counted. Of a drive in slices see `recorder/slicing.rs`.
 
 mod slicing;
 
@@ -14,6 +16,13 @@ use crate::record::outcome::Phase;
 use crate::record::tally::{End, Gauges, IntervalData, Measured};
 use slicing::Slicing;
 use std::sync::mpsc::{Receiver, Sender};
+
+/// Memory of the sets that a thread may have, unless that were fewer than `FEWEST_SETS`.
+const SETS_BYTES: usize = 32 << 20;
+/// In slices: two that are filled, two that are merged, two that wait for that.
+const FEWEST_SETS: usize = 6;
+/// Sets that the collector makes, beforehand.
+pub const SETS_AHEAD: usize = 2;
 
 /// From a thread to the collector.
 #[derive(Debug)]
@@ -32,6 +41,11 @@ pub struct Times {
     pub own_ns: u64,
 }
 
+/// Sets of data that a thread may have at the same time.
+fn most_sets(operations: usize, bounded: bool) -> usize {
+    (SETS_BYTES / IntervalData::bytes(operations, bounded).max(1)).max(FEWEST_SETS)
+}
+
 /// Records what one thread observes.
 #[derive(Debug)]
 pub struct Recorder {
@@ -47,7 +61,13 @@ pub struct Recorder {
     /// How long the thread was ready to run and had no CPU in the measure phase.
     pub measure_waited_ns: Option<u64>,
     spares: Receiver<Box<IntervalData>>,
+    /// Empty sets that came back.
+    ready: Vec<Box<IntervalData>>,
+    /// How many more may be made.
+    sets_left: usize,
     collector: Sender<Message>,
+    /// Intervals that went on with the next one, because the collector had not kept up.
+    pub joined: u64,
     pub measured: Vec<Measured>,
     /// Measured operations that ended.
     pub measured_ended: u64,
@@ -81,7 +101,10 @@ impl Recorder {
             waited_at_start_ns: None,
             measure_waited_ns: None,
             spares,
+            ready: Vec::new(),
+            sets_left: most_sets(operations, bounded) - SETS_AHEAD - 1,
             collector,
+            joined: 0,
             measured: vec![Measured::default(); operations],
             measured_ended: 0,
             pool_wait: Buckets::default(),
@@ -129,10 +152,11 @@ impl Recorder {
             return;
         }
         let phase_end_ns = self.timeline.end_ns(self.current.phase);
-        self.border_ns = phase_end_ns.min(self.current.start_ns.saturating_add(self.interval_ns));
+        let length_ns = self.interval_ns.saturating_mul(u64::from(self.current.joined()) + 1);
+        self.border_ns = phase_end_ns.min(self.current.start_ns.saturating_add(length_ns));
     }
 
-    /// Goes past the current border: delivers the interval and begins the next one.
+    /// Goes past the current border: delivers the interval and begins the next one, or goes on with that.
     pub fn cross_border(&mut self, gauges: Gauges) {
         if self.slicing.is_some() {
             return self.cross_within_slice(gauges);
@@ -143,9 +167,13 @@ impl Recorder {
         } else {
             (phase, self.current.place.1 + 1)
         };
+        if next_phase == phase && !self.has_sets(1) {
+            self.read_off(end_ns, gauges);
+            self.join();
+            return self.set_border();
+        }
         self.deliver(end_ns, gauges);
-        self.current.phase = next_phase;
-        self.current.place = (next_phase as u32, number);
+        self.current.begin(next_phase, (next_phase as u32, number));
         self.current.start_ns = end_ns;
         self.set_border();
     }
@@ -161,18 +189,43 @@ impl Recorder {
     }
 
     fn deliver(&mut self, end_ns: u64, gauges: Gauges) {
-        self.current.end_ns = end_ns;
-        self.current.gauges = gauges;
-        self.current.cpu_ns = self.charge();
+        self.read_off(end_ns, gauges);
         let empty = self.empty();
         let data = std::mem::replace(&mut self.current, empty);
         self.send(data);
     }
 
+    /// The current set's part ends, or goes on, at `end_ns`; the CPU time that the thread took for it.
+    fn read_off(&mut self, end_ns: u64, gauges: Gauges) -> u64 {
+        let cpu_ns = self.charge();
+        self.current.go_on(end_ns, cpu_ns, gauges);
+        cpu_ns
+    }
+
+    /// The current set holds the next interval, too.
+    fn join(&mut self) {
+        self.current.place.1 += 1;
+        self.joined += 1;
+    }
+
+    /// Whether there are so many empty sets: those that came back, and new ones as long as there may be more.
+    fn has_sets(&mut self, number: usize) -> bool {
+        self.ready.extend(self.spares.try_iter());
+        while self.ready.len() < number && self.sets_left > 0 {
+            self.sets_left -= 1;
+            self.ready.push(self.new_set());
+        }
+        self.ready.len() >= number
+    }
+
+    /// An empty set; a new one where a phase or the load ends, which may not wait.
     fn empty(&mut self) -> Box<IntervalData> {
-        let operations = self.current.operations.len();
-        let bounded = self.notice_lag.is_some();
-        self.spares.try_recv().unwrap_or_else(|_| Box::new(IntervalData::new(operations, bounded)))
+        self.has_sets(1);
+        self.ready.pop().unwrap_or_else(|| self.new_set())
+    }
+
+    fn new_set(&self) -> Box<IntervalData> {
+        Box::new(IntervalData::new(self.current.operations.len(), self.notice_lag.is_some()))
     }
 
     fn send(&self, data: Box<IntervalData>) {
@@ -321,13 +374,14 @@ mod tests {
         (recorder, messages)
     }
 
+    fn cross(recorder: &mut Recorder, now_ns: u64) {
+        while recorder.border_ns() <= now_ns {
+            recorder.cross_border(Gauges::default());
+        }
+    }
+
     /// One operation as the worker records it, borders crossed in passing.
     fn operate(recorder: &mut Recorder, intended_ns: u64, completed_ns: u64, end: End) {
-        let cross = |recorder: &mut Recorder, now_ns| {
-            while recorder.border_ns() <= now_ns {
-                recorder.cross_border(Gauges::default());
-            }
-        };
         cross(recorder, intended_ns);
         let member = recorder.timeline.phase_of(intended_ns);
         recorder.offered(0, member);
@@ -336,11 +390,14 @@ mod tests {
         recorder.ended(0, member, end, Times { intended_ns, sent_ns: intended_ns + 1, completed_ns, own_ns: 0 });
     }
 
-    fn intervals(messages: &Receiver<Message>) -> Vec<IntervalData> {
-        let interval = |message| match message {
+    fn interval(message: Message) -> Option<IntervalData> {
+        match message {
             Message::Interval { data, .. } => Some(*data),
             Message::End { .. } => None,
-        };
+        }
+    }
+
+    fn intervals(messages: &Receiver<Message>) -> Vec<IntervalData> {
         messages.try_iter().filter_map(interval).filter(|data| data.end_ns > data.start_ns).collect()
     }
 
@@ -385,6 +442,51 @@ mod tests {
         let delivered: Vec<_> =
             intervals(&messages).iter().map(|data| (data.start_ns / MS, data.end_ns / MS)).collect();
         assert_eq!(delivered, [(0, 10), (10, 25), (25, 30), (30, 33)]);
+    }
+
+    #[test]
+    fn a_collector_that_does_not_keep_up_costs_no_count_and_bounded_memory() {
+        let (to_collector, messages) = channel();
+        let (_, spares) = channel();
+        let mut recorder = Recorder::new(0, (1, false), 1e-6, spares, to_collector);
+        let phases = Phases { ramp_up_s: 0.0, warm_up_s: 0.01, measure_s: 0.02, ..Phases::default() };
+        recorder.begin(Timeline::new(&phases, 0, 30 * MS));
+        for number in 0..29_000 {
+            operate(&mut recorder, number * 1000, number * 1000 + 900, End::Correct);
+        }
+        cross(&mut recorder, 31 * MS);
+        recorder.finish(31 * MS, Gauges::default());
+        let delivered: Vec<_> = messages.try_iter().collect();
+        assert!(delivered.len() <= most_sets(1, false) + Phase::ALL.len(), "{} sets", delivered.len());
+        let all: Vec<IntervalData> = delivered.into_iter().filter_map(interval).collect();
+        let of = |phase: Phase| -> (u64, u64, u64) {
+            let own: Vec<_> = all.iter().filter(|data| data.phase == phase).collect();
+            let intervals = own.iter().map(|data| 1 + u64::from(data.joined())).sum();
+            let operations = || own.iter().map(|data| &data.operations[0]);
+            (intervals, operations().map(|one| one.tally.ok).sum(), operations().map(|one| one.response.len()).sum())
+        };
+        assert_eq!(of(Phase::WarmUp), (10_000, 10_000, 10_000));
+        assert_eq!(of(Phase::Measure), (20_000, 19_000, 19_000));
+        assert_eq!(recorder.joined, all.iter().map(|data| u64::from(data.joined())).sum::<u64>());
+        assert!(all.windows(2).all(|pair| pair[0].end_ns == pair[1].start_ns));
+        assert_eq!(all.last().unwrap().end_ns, 31 * MS);
+    }
+
+    #[test]
+    fn a_set_that_came_back_takes_up_the_next_interval() {
+        let (to_collector, messages) = channel();
+        let (back, spares) = channel();
+        let mut recorder = Recorder::new(0, (1, false), 0.001, spares, to_collector);
+        recorder.begin(Timeline::new(&Phases { ramp_up_s: 0.0, ..Phases::default() }, 0, u64::MAX));
+        for number in 0..1000 {
+            operate(&mut recorder, number * MS, number * MS + 1, End::Correct);
+            for mut data in messages.try_iter().filter_map(interval) {
+                data.clear();
+                back.send(Box::new(data)).unwrap();
+            }
+        }
+        assert_eq!(recorder.joined, 0);
+        assert!(recorder.ready.len() <= 1, "the same sets go round");
     }
 
     #[test]

@@ -165,6 +165,8 @@ pub type RoundSpan = (u32, u32);
 pub struct IntervalData {
     pub phase: Phase,
     pub place: Place,
+    /// That of the first interval in it: an earlier one if the collector had not kept up.
+    pub first: Place,
     pub start_ns: u64,
     pub end_ns: u64,
     /// Time between start and end that is no part of it.
@@ -188,6 +190,7 @@ impl IntervalData {
         Self {
             phase: Phase::RampUp,
             place: Place::default(),
+            first: Place::default(),
             start_ns: 0,
             end_ns: 0,
             gaps_ns: 0,
@@ -196,6 +199,33 @@ impl IntervalData {
             cpu_ns: 0,
             gauges: Gauges::default(),
         }
+    }
+
+    /// Memory that one takes.
+    pub const fn bytes(operations: usize, bounded: bool) -> usize {
+        operations * (2 + bounded as usize) * Buckets::BYTES
+    }
+
+    /// It is empty, and its first interval is that one.
+    pub fn begin(&mut self, phase: Phase, place: Place) {
+        (self.phase, self.place, self.first) = (phase, place, place);
+    }
+
+    /// How many intervals before that of its place are in it, too.
+    pub fn joined(&self) -> u32 {
+        (self.place.0 - self.first.0) + (self.place.1 - self.first.1)
+    }
+
+    /// Whether there is an interval that is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.phase == other.phase && self.first <= other.place && other.first <= self.place
+    }
+
+    /// The thread went on to `end_ns`, and used that CPU time since its data were last read.
+    pub fn go_on(&mut self, end_ns: u64, cpu_ns: u64, gauges: Gauges) {
+        self.end_ns = end_ns.max(self.end_ns);
+        self.cpu_ns += cpu_ns;
+        self.gauges.go_on(gauges);
     }
 
     /// How long it was.
@@ -212,6 +242,8 @@ impl IntervalData {
     }
 
     pub fn clear(&mut self) {
+        (self.start_ns, self.end_ns, self.gaps_ns, self.rounds) = (0, 0, 0, None);
+        (self.cpu_ns, self.gauges) = (0, Gauges::default());
         for operation in &mut self.operations {
             operation.tally.clear();
             operation.response.clear();
@@ -233,6 +265,14 @@ pub struct Gauges {
 }
 
 impl Gauges {
+    /// Takes in what the same thread read later.
+    pub fn go_on(&mut self, later: Gauges) {
+        let earlier = std::mem::replace(self, later);
+        self.bytes_sent += earlier.bytes_sent;
+        self.bytes_received += earlier.bytes_received;
+        self.calls.add(&earlier.calls);
+    }
+
     /// Adds those of another thread.
     pub fn add(&mut self, other: &Gauges) {
         self.bytes_sent += other.bytes_sent;

@@ -151,6 +151,7 @@ impl Worker {
             schedule_lag: recorder.schedule_lag.histogram(),
             notice_lag: recorder.notice_lag.as_ref().map(Buckets::histogram),
             overflowed: recorder.overflowed,
+            joined: recorder.joined,
             commands: self.workload.request_names().iter().cloned().zip(commands).collect(),
             bytes_sent,
             bytes_received,

@@ -112,6 +112,24 @@ fn the_measure_phase_ends_at_its_longest() {
     assert!((outcome.record.measure_s - 0.1).abs() < 1e-6, "{} s", outcome.record.measure_s);
 }
 
+/// Fault (limits): intervals end faster than they can be collected: the load goes on, and no count is lost
+/// `check` compares the sums of all intervals with the record's.
+#[test]
+fn intervals_that_are_not_collected_in_time_are_joined() {
+    let server = server(|_| {});
+    for threads in [1, 2] {
+        let changes = json!({"threads": threads, "interval_s": 20e-6,
+            "phases": {"ramp_up_s": 0, "warm_up_s": 0, "measure_s": 0.3}});
+        let outcome = drive(plan(server.port(), changes));
+        assert!(outcome.record.joined_intervals > 0);
+        let measured: Vec<_> = outcome.intervals.iter().filter(|one| one["phase"] == "measure").collect();
+        assert!(measured.iter().any(|interval| interval["joined"].as_u64().is_some_and(|joined| joined > 0)));
+        let length_s: f64 = measured.iter().map(|interval| interval["duration_s"].as_f64().unwrap()).sum();
+        assert!((length_s - outcome.record.measure_s).abs() < 1e-6, "{length_s} of {}", outcome.record.measure_s);
+        assert!(measured.iter().all(|interval| interval["connections"].as_u64().unwrap() <= 4));
+    }
+}
+
 #[test]
 fn phases_are_as_long_as_planned_and_intervals_end_where_they_end() {
     let server = server(|_| {});

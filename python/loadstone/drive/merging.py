@@ -151,6 +151,7 @@ def _of_several(records: Sequence[DriveRecord]) -> DriveRecord:
         read_back=_summed(ReadBack, [record.read_back for record in records]),
         examples=_examples(records),
         overflowed=sum(record.overflowed for record in records),
+        joined_intervals=sum(record.joined_intervals for record in records),
         clock_quantum_ns=max(record.clock_quantum_ns for record in records),
         clock_set_s=max((record.clock_set_s for record in records), key=abs),
         stopped=next((record.stopped for record in records if record.stopped is not None), None),
@@ -226,7 +227,8 @@ class _Place:
         if interval.last_round is not None:
             phase = 1 if interval.phase == "measure" else 0
         is_next = before is not None and (before.last_round, before.phase) == (last_round, phase)
-        return cls(last_round, phase, before.number + 1 if is_next and before is not None else 0)
+        number = before.number + 1 if is_next and before is not None else 0
+        return cls(last_round, phase, number + interval.joined)
 
 
 def _with_agent(record: DriveRecord, agent: Agent) -> DriveRecord:

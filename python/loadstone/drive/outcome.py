@@ -159,6 +159,8 @@ class Interval(Part):
     phase: Phase
     start_s: float
     duration_s: float
+    joined: int = Field(default=0, exclude=True)
+    """So many intervals before it are in it, too: see `DriveRecord.joined_intervals`."""
     first_round: int | None = None
     """Of a drive in slices: the first and the last round of which it holds any. All drives that take turns end their
     intervals at the same rounds."""
@@ -523,6 +525,8 @@ class DriveRecord(Part):
     acknowledged: Acknowledged | None = None
     """None if the plan does not require it."""
     overflowed: int
+    joined_intervals: int = Field(default=0, exclude_if=_is_left_out)
+    """So many times a thread of the driver went on with an interval, because the ones before had not been collected."""
     clock_quantum_ns: int
     clock_set_s: float = 0.0
     """How far the wall clock was set forward meanwhile; less than 0: back. No figure rests on that clock."""

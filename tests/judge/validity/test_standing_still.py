@@ -30,6 +30,18 @@ def test_what_stood_still_says_who_how_long_and_how_many_waited(result_of: Resul
     assert result_of("stalls", injectors.stands_still("driver", 5.0)).verdict == "valid"
 
 
+def test_intervals_that_were_not_collected_in_time_are_said_and_spoil_no_figure(
+    result_of: ResultOf, injectors: ModuleType
+) -> None:
+    joined = injectors.setting("facts.drive.joined_intervals", 1200)
+    found = result_of("own_stalls", joined)
+    assert (found.verdict, found.measured) == ("valid", 0)
+    assert "did not keep up with 1,200 intervals" in text(found.reason)
+    assert "did not run for 5.00 s" in text(
+        result_of("own_stalls", joined, injectors.stands_still("driver", 5.0)).reason
+    )
+
+
 @pytest.mark.parametrize("of", ["server", "driver"])
 @pytest.mark.parametrize("ratio", [0.5, 2.08])
 def test_users_who_waited_for_what_stood_still_were_busy(

@@ -154,8 +154,10 @@ impl Recorder {
             slicing.ok_outside = ok_outside.saturating_sub(slicing.ok_outside_before);
         }
         self.pause();
-        if ends_interval {
+        if ends_interval && self.has_sets(2) {
             self.deliver_batch();
+        } else if ends_interval {
+            self.join_batches();
         }
     }
 
@@ -192,16 +194,17 @@ impl Recorder {
 
     /// The current set's part ends at `end_ns`; the CPU time that it took.
     fn leave(&mut self, end_ns: u64, gauges: Gauges) -> u64 {
-        let cpu_ns = self.charge();
         let shift_ns = self.slicing.as_ref().map_or(0, |slicing| slicing.shift_ns);
-        let Gauges { bytes_sent, bytes_received, calls, .. } = self.current.gauges;
-        self.current.end_ns = (end_ns + shift_ns).max(self.current.end_ns);
-        self.current.cpu_ns += cpu_ns;
-        self.current.gauges = gauges;
-        self.current.gauges.bytes_sent += bytes_sent;
-        self.current.gauges.bytes_received += bytes_received;
-        self.current.gauges.calls.add(&calls);
-        cpu_ns
+        self.read_off(end_ns + shift_ns, gauges)
+    }
+
+    /// Both sets go on with the slices of the next interval.
+    fn join_batches(&mut self) {
+        self.joined += 1;
+        if let Some(Slicing { aside, batch, .. }) = &mut self.slicing {
+            *batch += 1;
+            (self.current.place.0, aside.place.0) = (*batch, *batch);
+        }
     }
 
     /// Delivers both sets, what lies outside first, since that began first.
@@ -221,10 +224,9 @@ impl Recorder {
     fn begin_batch(&mut self) {
         if let Some(Slicing { aside, batch, .. }) = &mut self.slicing {
             for (data, phase, place) in [(&mut self.current, Phase::Drain, 0), (aside, Phase::Measure, 1)] {
-                (data.phase, data.place) = (phase, (*batch, place));
+                data.begin(phase, (*batch, place));
                 // It has not begun, and may not before it is delivered.
-                (data.start_ns, data.end_ns, data.gaps_ns, data.rounds) = (u64::MAX, 0, 0, None);
-                (data.cpu_ns, data.gauges) = (0, Gauges::default());
+                data.start_ns = u64::MAX;
             }
         }
     }
@@ -340,6 +342,28 @@ mod tests {
         assert_eq!((outside.gauges.bytes_sent, window.gauges.bytes_sent), (20, 20));
         recorder.finish(80 * MS, Gauges::default());
         assert!(delivered(&messages).iter().all(|data| data.length_ns() == 0 && data.place.0 == 1));
+    }
+
+    #[test]
+    fn where_the_collector_does_not_keep_up_intervals_go_on_over_more_rounds() {
+        let (mut recorder, messages) = recorder();
+        let rounds = 400;
+        for round in 0..rounds {
+            slice(&mut recorder, round, u64::from(round) * 35 * MS, 0);
+        }
+        recorder.finish(u64::from(rounds) * 35 * MS, Gauges::default());
+        let all = delivered(&messages);
+        assert!(all.len() <= super::super::most_sets(1, false) + 2, "{} sets", all.len());
+        for (phase, ok, length_ns) in [(Phase::Measure, 2, 20 * MS), (Phase::Drain, 2, 15 * MS)] {
+            let own: Vec<_> = all.iter().filter(|data| data.phase == phase && data.length_ns() > 0).collect();
+            assert_eq!(own.iter().map(|data| data.operations[0].tally.ok).sum::<u64>(), ok * u64::from(rounds));
+            assert_eq!(own.iter().map(|data| data.length_ns()).sum::<u64>(), length_ns * u64::from(rounds));
+            let spans: Vec<_> = own.iter().map(|data| data.rounds.unwrap()).collect();
+            assert!(spans.windows(2).all(|pair| pair[0].1 + 1 == pair[1].0), "{spans:?}");
+            assert_eq!((spans[0].0, spans.last().unwrap().1), (0, rounds - 1));
+            let held: u64 = own.iter().map(|data| u64::from(data.joined())).sum();
+            assert_eq!((held, own.len() as u64 + held), (recorder.joined, 1 + u64::from(rounds) / 2));
+        }
     }
 
     #[test]

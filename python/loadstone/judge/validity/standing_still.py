@@ -107,6 +107,9 @@ def own_stalls(evidence: TrialEvidence) -> Finding | None:
     if evidence.drive.program is not None:
         return None
     of_driver = driver_stalls(evidence.facts)
+    joined = evidence.drive.joined_intervals
+    if joined and not of_driver:
+        return Judged("valid", 0, OWN_STALLS.valid, message("check.own_stalls.joined", joined=joined))
     total_s = sum(stall.length_s for stall in of_driver)
     no_cpu_s = sum(stall.no_cpu_s for stall in of_driver)
     waiting = max((stall.waiting for stall in of_driver), default=0)

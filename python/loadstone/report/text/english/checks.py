@@ -294,6 +294,16 @@ def _stalls(
     )
 
 
+def _joined(joined: int) -> str:
+    return several(
+        joined,
+        "Loadstone did not keep up with {n:,} interval of its own and recorded it with the next one: no count and no "
+        "latency is missing, only figures over time are coarser.",
+        "Loadstone did not keep up with {n:,} intervals of its own and recorded each with the next one: no count and "
+        "no latency is missing, only figures over time are coarser.",
+    )
+
+
 def _own_stalls(total_s: float, no_cpu_s: float, times: int, waiting: int, agents: Sequence[str] = ()) -> str:
     if no_cpu_s >= total_s / 2:
         why = _("other programs had the CPU")
@@ -467,6 +477,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.placement.not_known": "loadstone did not place the server: where it runs is not known.",
     "check.placement.shared": _shared_cpus,
     "check.own_stalls.driver": _own_stalls,
+    "check.own_stalls.joined": _joined,
     "check.pool_wait.bound": _pool_wait,
     "check.pool_wait.not_reported": "{library} does not report how long an operation waits for its connection.",
     "check.pool_wait.planned": _pool_wait_planned,
