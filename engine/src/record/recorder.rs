@@ -62,6 +62,7 @@ pub struct Recorder {
     pub measure_waited_ns: Option<u64>,
     spares: Receiver<Box<IntervalData>>,
     /// Empty sets that came back.
+    #[expect(clippy::vec_box, reason = "sets go to the collector and come back without being copied")]
     ready: Vec<Box<IntervalData>>,
     /// How many more may be made.
     sets_left: usize,
