@@ -16,7 +16,7 @@ LITERAL = re.compile(rf"\b({'|'.join(PROTOCOLS)})\b")
 MENTIONS = {
     "conduct/contract/hostile.py": "the driver contract plays a server that sends what is none of it",
     "conduct/contract/mishaps.py": "the driver contract alters plans, and names what it alters",
-    "spec/experiment.py": "the default that editors show",
+    "spec/workload.py": "the default that editors show",
     "commands/ad_hoc.py": "what speaks it is a service, and no server",
     "commands/gate_experiment.py": "`loadstone gate` of a service is for this one",
     "commands/saturate_experiment.py": "`loadstone saturate http` is for this one",

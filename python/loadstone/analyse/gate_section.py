@@ -14,6 +14,18 @@ NAMES = {
 _UNITS: dict[str, Unit] = {"/s": "per_s", "ns": "ns", "bytes": "bytes"}
 
 
+_COLUMNS = (
+    Column(message("gate_column_figure"), message("gate_column_figure_meaning")),
+    Column(message("gate_column_base"), message("gate_column_base_meaning")),
+    Column(message("gate_column_head"), message("gate_column_head_meaning")),
+    Column(message("gate_column_slower"), message("gate_column_slower_meaning")),
+    Column(message("gate_column_verdict"), message("gate_column_verdict_meaning")),
+    Column(message("gate_column_visible"), message("gate_column_visible_meaning")),
+    Column(message("gate_column_twin"), message("gate_column_twin_meaning")),
+)
+"""The last one where there is a twin."""
+
+
 def gate_answer(result: GateResult) -> Message:
     """The sentence that opens the report."""
     return message("gate_answer", head=result.head, base=result.base, verdict=result.message)
@@ -21,8 +33,7 @@ def gate_answer(result: GateResult) -> Message:
 
 def gate_section(result: GateResult) -> Section:
     """A line a figure, with the noise floor where a twin showed it."""
-    names = ["figure", "base", "head", "slower", "verdict", "visible", *(["twin"] if result.twin else [])]
-    columns = tuple(Column(message(f"gate_column_{one}"), message(f"gate_column_{one}_meaning")) for one in names)
+    columns = _COLUMNS if result.twin else _COLUMNS[:-1]
     twins = {one.name: one for one in result.twin}
     lines = tuple(_line(one, [twins.get(one.name)] if result.twin else []) for one in result.figures)
     return Section(

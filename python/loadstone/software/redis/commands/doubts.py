@@ -62,9 +62,10 @@ def doubt_about(command: Sequence[str]) -> Doubt | None:
         return None
     words = ARITIES.get(name)
     if words is not None and (len(command) != words if words > 0 else len(command) < -words):
-        figures = {"has": len(command) - 1, "name": name, "takes": abs(words) - 1}
-        exactly = said("has {has} arguments, and {name} takes {takes}; correct the command", **figures)
-        at_least = said("has {has} arguments, and {name} takes at least {takes}; correct the command", **figures)
+        has = said("has 1 argument") if len(command) == 2 else said("has {has} arguments", has=len(command) - 1)
+        figures = {"has": has, "name": name, "takes": abs(words) - 1}
+        exactly = said("{has}, and {name} takes {takes}; correct the command", **figures)
+        at_least = said("{has}, and {name} takes at least {takes}; correct the command", **figures)
         return Doubt(exactly if words > 0 else at_least, is_certain=True)
     if name in KNOWN:
         return None
