@@ -13,7 +13,7 @@ import numpy as np
 
 from loadstone.analyse.fixed_rates import without_searches
 from loadstone.analyse.model import Comparison, Ended
-from loadstone.analyse.run_differences import NAMES, Names
+from loadstone.analyse.run_differences import NAMES, Names, figure_at
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.exploration import Explored, repeated, settings_by
 from loadstone.judge.compare.pairs import Pair, PairBlock, by_cost, exploratory, published, refusal_of
@@ -175,8 +175,7 @@ def _comparison(
 def _costs(run: Run, match: Match, pair: Pair, by: ComparedBy, matches: int) -> list[Verdict]:
     """All `matches` share the level: few trials are no reason to have no cost, since slices have its interval."""
     a, b = ([trial for trial in side if not forbidding(trial)] for side in (match.a, match.b))
-    machine = run.environment.get("machine")
-    cpus = machine.get("cpu_count") if isinstance(machine, dict) else None
+    cpus = figure_at(run.environment, "machine", "cpu_count")
     settings = replace(pair.settings, pairs=matches)
     found = compare_costs_of_runs(a, b, cpus if isinstance(cpus, int) else 1, settings)
     return [by_cost(one, pair.design).model_copy(update={"across": by.across}) for one in found]

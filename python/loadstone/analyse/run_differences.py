@@ -90,10 +90,10 @@ def surroundings_of(run: Run) -> Surroundings:
     """Those of a run."""
     compared = {"machine": _MACHINE, "kernel": _KERNEL, "versions": _VERSIONS, "placement": _PLACEMENT}
     environment: dict[str, Any] = {
-        part: {key: _at(run.environment, part, key) for key in keys} for part, keys in compared.items()
+        part: {key: figure_at(run.environment, part, key) for key in keys} for part, keys in compared.items()
     }
     servers = _mapping(run.environment.get("servers"))
-    environment["servers"] = {name: {key: _at(servers, name, key) for key in _SERVER} for name in servers}
+    environment["servers"] = {name: {key: figure_at(servers, name, key) for key in _SERVER} for name in servers}
     return Surroundings(
         experiment=run.experiment.name,
         quick=bool(run.plan.quick),
@@ -131,7 +131,7 @@ def servers_unlike(a: Surroundings, b: Surroundings, names: Names = NAMES) -> li
 
 
 def _machine_id(environment: Mapping[str, Any]) -> object:
-    return _at(environment, "machine", "machine_id")
+    return figure_at(environment, "machine", "machine_id")
 
 
 def _is_of_server(one: _Difference) -> bool:
@@ -214,11 +214,13 @@ def _environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[_Differ
         ("placement", _PLACEMENT),
     ):
         for key in keys:
-            yield from _values(f"{part} {key}", _at(a, part, key), _at(b, part, key))
+            yield from _values(f"{part} {key}", figure_at(a, part, key), figure_at(b, part, key))
     servers_a, servers_b = _mapping(a.get("servers")), _mapping(b.get("servers"))
     for name in sorted({*servers_a, *servers_b}):
         for key in _SERVER:
-            yield from _values(f"server {name}: {key}", _at(servers_a, name, key), _at(servers_b, name, key))
+            yield from _values(
+                f"server {name}: {key}", figure_at(servers_a, name, key), figure_at(servers_b, name, key)
+            )
 
 
 def _loads(driven: Sequence[tuple[Driven, Driven]]) -> Iterator[_Difference]:
@@ -263,7 +265,8 @@ def _values(name: str, a: Any, b: Any) -> Iterator[_Difference]:
         yield _Difference(name, a, b)
 
 
-def _at(record: Mapping[str, Any], part: str, key: str) -> Any:
+def figure_at(record: Mapping[str, Any], part: str, key: str) -> Any:
+    """What stands at `key` of a part of an environment; None where either is missing."""
     return _mapping(record.get(part)).get(key)
 
 

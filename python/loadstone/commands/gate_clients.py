@@ -16,9 +16,8 @@ from loadstone.commands.redis_experiment import RedisAsked
 from loadstone.commands.targets import SERVER
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.spec.drivers import DriverWord, names
+from loadstone.spec.drivers import VERSION, DriverWord, names
 
-VERSION = "version"
 TRIAL = "1500 ms"
 """Short: how starts differ is what makes the interval wide, and no trial's length changes that."""
 COLUMNS = ("goodput", "interval", "p50", "p95", "p99", "p999", "max", "errors", "driver_cpu", "redis_cpu", "held_back")

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.deploy.driver_manifest import VERSION, DriverManifest, read_driver_manifest
+from loadstone.deploy.driver_manifest import DriverManifest, read_driver_manifest
 from loadstone.deploy.installed import require_programs
 from loadstone.deploy.subjects.build import OtherVersion
 from loadstone.errors import UserError
@@ -15,7 +15,7 @@ from loadstone.language import said
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.driver_features import OPTIONAL, needed
 from loadstone.plan.run_plan import RunPlan
-from loadstone.spec.drivers import NATIVE, DriverWord, driver_path
+from loadstone.spec.drivers import NATIVE, VERSION, DriverWord, driver_path
 from loadstone.spec.problems import listed, nearest
 
 _VERSION = re.compile(r"\d[0-9A-Za-z.+-]{0,39}", re.ASCII)

@@ -20,6 +20,7 @@ from loadstone.language import said
 from loadstone.plan.driver_features import FEATURES
 from loadstone.plan.protocols import ProtocolName
 from loadstone.secrecy.text import REFERENCE as SECRET_REFERENCE
+from loadstone.spec.drivers import VERSION
 from loadstone.spec.units import LONGEST_S
 
 FILE = "driver.yaml"
@@ -95,10 +96,6 @@ class Can(_Part):
     models: tuple[Literal["closed", "open"], ...] = Field(min_length=1)
     distributions: tuple[Distribution, ...] = Field(min_length=1)
     features: tuple[Annotated[str, AfterValidator(_known_feature)], ...] = ()
-
-
-VERSION = "version"
-"""The option that every driver has whose build says how: another version of the library."""
 
 
 class DriverBuild(Build):

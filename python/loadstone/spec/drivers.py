@@ -10,6 +10,8 @@ from loadstone.spec.problems import listed, nearest, shown
 
 NATIVE = "native"
 MANIFEST = "driver.yaml"
+VERSION = "version"
+"""The option that every driver has whose build says how: another version of the library."""
 _FOLDER = Path(__file__).parents[1] / "clients"
 """Package data; in a checkout a link to the repository's `clients/`."""
 _OPTIONS = re.compile(r"(?P<place>.+?)(?::(?P<options>[a-z][a-z0-9_]*=[^,=]*(?:,[a-z][a-z0-9_]*=[^,=]*)*))?", re.DOTALL)
