@@ -17,6 +17,7 @@ LEVEL = 0.001
 def verdict(kind: VerdictKind, low: float, high: float, *, rate: bool = False, **more: object) -> Verdict:
     """By shares of what a request costs, or of a rate."""
     return Verdict(
+        **{"metric": "goodput_per_s", **more},  # type: ignore[arg-type]
         kind=kind,
         a=Side(name="base"),
         b=Side(name="head"),
@@ -27,7 +28,6 @@ def verdict(kind: VerdictKind, low: float, high: float, *, rate: bool = False, *
         estimate=math.log1p((low + high) / 2),
         low=math.log1p(low),
         high=math.log1p(high),
-        **more,  # type: ignore[arg-type]
     )
 
 
@@ -59,12 +59,22 @@ def test_what_a_check_forbids_is_invalid_and_too_few_operations_are_not() -> Non
     assert [standing(refused(name)) for name in ("errors", "samples")] == ["invalid", "undecided"]
 
 
-def test_a_loss_whose_size_is_open_goes_on_and_one_that_is_known_ends() -> None:
-    open_, lost = verdict("faster", 0.01, 0.08, winner="a"), verdict("faster", 0.04, 0.08, winner="a", materially=True)
-    same = verdict("equivalent", -0.01, 0.02)
-    assert needs_more(same, open_)
-    assert not needs_more(open_, lost)
-    assert not needs_more(same, same)
+def test_a_gate_goes_on_until_the_rate_or_the_cpu_is_known() -> None:
+    def more(primary: Verdict, dearest: Verdict | None = None) -> bool:
+        return needs_more(primary, dearest, ends=True)
+
+    same, hidden = verdict("equivalent", -0.01, 0.02), verdict("not_decidable", -0.2, 0.2)
+    assert more(hidden, hidden), "no forecast ends it"
+    assert not more(hidden, same)
+    assert not more(same, hidden)
+    assert more(verdict("undecided", -0.02, 0.15), same), "the rate looks like a loss"
+    assert more(same, verdict("faster", 0.01, 0.08, winner="a")), "a loss whose size is open"
+    assert not more(hidden, verdict("faster", 0.04, 0.08, winner="a", materially=True))
+    assert not more(hidden, verdict("faster", -0.08, -0.04, winner="b"))
+    p99 = verdict("not_decidable", -0.5, 0.5, metric="p99")
+    assert not more(p99), "it keeps no gate open"
+    assert needs_more(p99, None, ends=False)
+    assert more(verdict("not_decidable", -0.1, 0.9, metric="p99")), "but for what looks like a loss"
 
 
 def figure(name: FigureName, standing: Standing, slower: float = 0.0) -> GateFigure:

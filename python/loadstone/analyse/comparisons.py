@@ -141,7 +141,8 @@ def _of_pairs(
     """What a look found of a group without effects, by its pairs with their costs and the ones that alone answer."""
     gate, within = case.experiment.gate, case.experiment.design.cost_within
     verdicts = [verdict for (_, _, verdict), _, _ in asked]
-    dearest = [_dearest(known) if _is_rate_in_rounds(verdict) else None for (_, _, verdict), known, _ in asked]
+    by_costs = is_rate(group.metric) if gate is not None else all(_is_rate_in_rounds(verdict) for verdict in verdicts)
+    dearest = [_dearest(known) if by_costs else None for _, known, _ in asked]
     decided = not any(_needs_blocks(judged, cost) for (judged, _, _), cost in zip(asked, dearest, strict=True))
     leading = [by_cost or verdict for (_, _, verdict), _, by_cost in asked]
     answered = gate is None and all(verdict.kind in DECIDED for verdict in leading)
@@ -149,7 +150,7 @@ def _of_pairs(
     if gate is not None:
         found_of = list(zip(verdicts, dearest, strict=True))
         lost = any(is_lost(*one) for one in found_of)
-        decided = lost or (decided and not any(needs_more(*one) for one in found_of))
+        decided = lost or not any(needs_more(*one, ends=decided) for one in found_of)
     exact = within is None or all(
         _is_exact(cost, verdict.blocks, margin_share(within)) for verdict, cost in zip(verdicts, dearest, strict=True)
     )

@@ -41,15 +41,31 @@ def _is_not_slower(verdict: Verdict) -> bool:
     return max(worst, total) <= verdict.log_margin
 
 
-def needs_more(primary: Verdict, dearest: Verdict | None) -> bool:
-    """Whether what would end any other comparison does not end a gate: a loss whose size is open.
+def needs_more(primary: Verdict, dearest: Verdict | None, *, ends: bool) -> bool:
+    """Whether more blocks of a comparison may change what a gate says.
 
-    `dearest`: the verdict by the CPU a request of the part that takes most of it.
+    Of rates: neither rate nor CPU is known to be good, whatever the forecast, or one of them looks like a loss though
+    the other is. Of others: it would not end by itself, or looks like a loss.
+
+    Args:
+        primary: the verdict by the comparison's metric.
+        dearest: the one by the CPU a request of the part that takes most of it.
+        ends: whether any other comparison would end.
     """
-    decided = [one for one in (primary, dearest) if one is not None]
-    if any(standing(one) == "slower" for one in decided):
+    found = [(one, standing(one)) for one in (primary, dearest) if one is not None]
+    standings = {of for _, of in found}
+    if "slower" in standings or standing(primary) == "invalid":
         return False
-    return any(one.kind == "faster" and standing(one) == "undecided" for one in decided)
+    known = not GOOD.isdisjoint(standings) if is_rate(primary.metric) else ends
+    return not known or any(of == "undecided" and _looks_lost(one) for one, of in found)
+
+
+def _looks_lost(verdict: Verdict) -> bool:
+    """Whether an open difference is more likely a loss beyond the margin than not."""
+    if verdict.estimate is None:
+        return False
+    loss = (-1 if verdict.larger_is_faster else 1) * verdict.estimate
+    return loss > verdict.log_margin or (verdict.kind == "faster" and verdict.winner != "b")
 
 
 def is_lost(primary: Verdict, dearest: Verdict | None) -> bool:
