@@ -1,11 +1,14 @@
 """What would decide an open gate, by how its blocks got on."""
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from loadstone.analyse.gate_needs import Pace, advice, with_needs
+from loadstone.analyse.gate_needs import Pace, advice, paces_of, with_needs
 from loadstone.judge.gate_result import GateFigure
+from loadstone.plan.group import GroupDesign
 from loadstone.report.text.sentences import text
 
 LOOKS = (15, 20, 27, 37, 50)
@@ -65,3 +68,13 @@ def test_where_starts_are_quick_a_longer_budget_helps_most() -> None:
 def test_where_no_time_helps_the_tolerance_is_named() -> None:
     assert said(figure(0.2), pace(start_s=None)).startswith("No budget decides it here")
     assert said(figure(0.2), pace(start_s=None)).endswith("--tolerance '4 %'.")
+
+
+def test_what_was_not_begun_is_taken_to_get_on_like_what_was() -> None:
+    rate = GroupDesign(name="rate", pairs=(), metric="rate", margin=0.03, looks=LOOKS, sequential=True, warm_block=True,
+                       trial_s=0.4, overhead_s=0.4)  # fmt: skip
+    trials = [SimpleNamespace(group="rate", block=block, started_unix_ns=block * 2e9) for block in range(1, 19)]
+    paces = paces_of([rate, replace(rate, name="p99")], trials)  # type: ignore[arg-type]
+    assert (paces["rate"].units, paces["p99"].units, paces["p99"].unit_s) == (18, 0, 2)
+    open_ = with_needs(figure(None).model_copy(update={"units": 0}), paces["p99"], 50.0)
+    assert (open_.needed, open_.needed_s) == (15, 50 + 15 * 2)

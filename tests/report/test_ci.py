@@ -22,6 +22,7 @@ from loadstone.report.ci.annotations import github
 from loadstone.report.ci.bencher import bencher
 from loadstone.report.ci.junit import junit
 from loadstone.report.ci.summary import code, summary
+from loadstone.report.gate import verdict_text
 from loadstone.report.html import html_report
 
 HOSTILE = (
@@ -191,3 +192,10 @@ def test_every_report_of_the_run_begins_with_the_verdict_and_has_the_figures(
         assert "+0.1 % [−1, +1.2]" in written
     assert said in text.splitlines()[2]
     assert "| 26 µs | 28 µs | +6 % [+4, +8] |" in text
+
+
+def test_memory_is_more_or_less_and_of_what_the_base_takes() -> None:
+    less = figure("faster", name="memory", unit="bytes", slower=-0.295, slower_low=-0.3, slower_high=-0.29)
+    assert verdict_text(less) == "30 % [29, 30] LESS"
+    assert "| −30 % [−30, −29] | LESS |" in summary(gate(figures=[less]))
+    assert verdict_text(less.model_copy(update={"name": "cpu"})) == "FASTER by 42 % [41, 43]"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from loadstone.analyse.gate_needs import advice, pace_of, with_needs
+from loadstone.analyse.gate_needs import advice, paces_of, with_needs
 from loadstone.analyse.model import Comparison, Family
 from loadstone.judge.gate import DECIDING, deciding, standing, status_of, verdict_of
 from loadstone.judge.gate_result import FigureName, GateFigure, GateResult, GateVerdict
@@ -39,12 +39,17 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
     twin = _figures({name: one.twin for name, one in by_name.items() if one.twin is not None})
     refusal = _refusal([by_name[name].comparisons[0] for name in (GATE_RATE, GATE_P99) if name in by_name])
     groups = {group.name: group for group in run.plan.groups}
-    paces = {name: pace_of(groups[name], trials) for name in (GATE_RATE, GATE_P99) if name in groups}
-    own = {GATE_RATE: ("rate", "cpu"), GATE_P99: ("p99",)}
-    paced = {figure: paces.get(name) for name, names in own.items() for figure in names}
-    figures = [with_needs(one, paced.get(one.name), elapsed_s) for one in figures]
+    paces = paces_of([groups[name] for name in (GATE_RATE, GATE_P99) if name in groups], trials)
     why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
     verdict, by = verdict_of(figures, twin, invalid=why is not None or not figures)
+    if verdict == "slower":
+        figures = [_unmeasured(one, message("gate_known_before")) for one in figures]
+    else:
+        own = {GATE_RATE: ("rate", "cpu"), GATE_P99: ("p99",)}
+        paced = {figure: paces.get(name) for name, names in own.items() for figure in names}
+        figures = [
+            _unmeasured(with_needs(one, paced.get(one.name), elapsed_s), message("gate_not_begun")) for one in figures
+        ]
     return GateResult(
         base=gate.base,
         head=gate.head,
@@ -63,6 +68,12 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         budget_s=run.plan.budget_s,
         machine=_machine(run.environment),
     )
+
+
+def _unmeasured(figure: GateFigure, why: Message) -> GateFigure:
+    """With why it was not measured, if it was not."""
+    open_ = figure.verdict == "undecided" and figure.units == 0 and figure.why is None
+    return figure.model_copy(update={"why": why}) if open_ else figure
 
 
 def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
@@ -170,7 +181,7 @@ def _said(
     twin: Sequence[GateFigure],
     why: Message | None,
 ) -> Message:
-    """The verdict as one line: by the figure that shows it most."""
+    """The verdict as one line: by the figure that shows it most, memory last."""
     if verdict == "invalid":
         apart = next((one for one in twin if one.name in by), None)
         if apart is not None:
@@ -179,7 +190,8 @@ def _said(
     of = {one.name: one for one in figures}
     if verdict in ("slower", "faster"):
         sign = 1 if verdict == "slower" else -1
-        most = max((of[name] for name in by), key=lambda one: sign * (one.slower or 0.0))
+        first = [name for name in by if name != "memory"] or by
+        most = max((of[name] for name in first), key=lambda one: sign * (one.slower or 0.0))
         facts = {"figure": most.name, "by": _by(most, verdict), "others": [n for n in by if n != most.name]}
         return message("gate_slower", **facts) if verdict == "slower" else message("gate_faster", **facts)
     if verdict == "same":

@@ -6,7 +6,7 @@ interval narrows with the square root of their number.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import NormalDist, median
 
@@ -48,8 +48,27 @@ class Pace:
         return next((look for look in self.looks if look >= units and look > self.units), None)
 
 
-def pace_of(group: GroupDesign, trials: Sequence[TrialRecord]) -> Pace | None:
-    """How a group got on, by when its blocks began; None before its second block."""
+def paces_of(groups: Sequence[GroupDesign], trials: Sequence[TrialRecord]) -> dict[str, Pace]:
+    """How groups got on; one that was not begun is taken to get on like the one before."""
+    paces: dict[str, Pace] = {}
+    before = None
+    for group in groups:
+        pace = _pace_of(group, trials)
+        if pace is None and before is not None:
+            pace = replace(before, units=0, looks=_looks(group))
+        if pace is not None:
+            paces[group.name] = before = pace
+    return paces
+
+
+def _looks(group: GroupDesign) -> tuple[int, ...]:
+    """In starts or in rounds."""
+    rounds = group.rounds
+    return group.looks if rounds is None or rounds.unit == "block" else tuple(map(rounds.upto, group.looks))
+
+
+def _pace_of(group: GroupDesign, trials: Sequence[TrialRecord]) -> Pace | None:
+    """By when its blocks began; None before its second block."""
     began: dict[int, float] = {}
     sides: dict[int, int] = {}
     for trial in trials:
@@ -63,9 +82,8 @@ def pace_of(group: GroupDesign, trials: Sequence[TrialRecord]) -> Pace | None:
     rounds, conditions = group.rounds, max(sides.values())
     if rounds is None or rounds.unit == "block":
         start_s = None if rounds is None else max(0.0, block_s - rounds.slices_s(rounds.of(1), conditions))
-        return Pace(len(blocks), group.looks, block_s, start_s, group.trial_s if rounds is None else rounds.slice_s)
-    looks = tuple(rounds.upto(look) for look in group.looks)
-    return Pace(rounds.upto(len(blocks)), looks, block_s / rounds.of(blocks[0]), None, rounds.slice_s)
+        return Pace(len(blocks), _looks(group), block_s, start_s, group.trial_s if rounds is None else rounds.slice_s)
+    return Pace(rounds.upto(len(blocks)), _looks(group), block_s / rounds.of(blocks[0]), None, rounds.slice_s)
 
 
 def with_needs(figure: GateFigure, pace: Pace | None, elapsed_s: float) -> GateFigure:

@@ -47,7 +47,7 @@ def gate_section(result: GateResult) -> Section:
 
 def _line(figure: GateFigure, twin: list[GateFigure | None]) -> Line:
     unit = _UNITS[figure.unit]
-    standing = message("gate_standing", standing=figure.verdict)
+    standing = message("gate_standing", standing=figure.verdict, figure=figure.name)
     cells = (
         Cell(figure.base, unit),
         Cell(figure.head, unit),

@@ -38,9 +38,10 @@ def verdict_text(figure: GateFigure) -> str:
         return _("invalid: {why}", why=fmt.sentence(figure.why))
     if figure.verdict == "slower":
         return _("{by} MORE", by=by) if figure.name == "memory" else _("SLOWER by {by}", by=by)
+    if figure.verdict == "faster" and figure.name == "memory":
+        return _("{by} LESS", by=by_text(less(figure)))
     if figure.verdict == "faster":
-        less = by_text(faster(figure))
-        return _("{by} less", by=less) if figure.name == "memory" else _("FASTER by {by}", by=less)
+        return _("FASTER by {by}", by=by_text(faster(figure)))
     tolerance = percent(figure.tolerance)
     if figure.verdict == "same":
         return _("same within {tolerance} %: {by}", tolerance=tolerance, by=signed(figure))
@@ -68,6 +69,11 @@ def _why_open(figure: GateFigure) -> str:
     if figure.visible is None:
         return _("open: {by}", by=signed(figure))
     return _("open: {by}; {visible} % would have been seen", by=signed(figure), visible=percent(figure.visible))
+
+
+def less(figure: GateFigure) -> list[float | None]:
+    """By how much the head takes less, with the interval's ends: shares of what the base takes."""
+    return [None if one is None else -one for one in (figure.slower, figure.slower_high, figure.slower_low)]
 
 
 def faster(figure: GateFigure) -> list[float | None]:

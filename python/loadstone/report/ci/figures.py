@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from loadstone.judge.gate_result import GateFigure, GateResult
 from loadstone.language import translated
 from loadstone.report import format as fmt
-from loadstone.report.text.english.gate import NAMES, STANDINGS, percent
+from loadstone.report.text.english.gate import NAMES, percent, standing_text
 
 
 def name_of(figure: GateFigure) -> str:
@@ -15,7 +15,7 @@ def name_of(figure: GateFigure) -> str:
 
 def standing_of(figure: GateFigure) -> str:
     """What became of it, in one or two words."""
-    return translated(STANDINGS[figure.verdict])
+    return standing_text(figure.verdict, figure.name)
 
 
 def visible_text(figure: GateFigure) -> str:

@@ -39,6 +39,13 @@ STANDINGS = {
     "invalid": marked("INVALID"),
 }
 """What became of a figure, in one or two words."""
+_OF_MEMORY = {"slower": marked("MORE"), "faster": marked("LESS"), "not_slower": marked("not more")}
+
+
+def standing_text(standing: str, figure: str) -> str:
+    """The same in the reader's language: memory is not slow."""
+    own = _OF_MEMORY if figure == "memory" else {}
+    return translated(own.get(standing) or STANDINGS[standing])
 
 
 def budget_text(seconds: float) -> str:
@@ -135,7 +142,9 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_answer": "{head} against {base}: {verdict}",
     "gate_heading": "The gate's figures",
     "gate_by": signed_text,
-    "gate_standing": lambda standing: translated(STANDINGS[standing]),
+    "gate_standing": standing_text,
+    "gate_known_before": "not measured: the answer was known before",
+    "gate_not_begun": "not measured: no time was left for it",
     "gate_column_figure": "figure",
     "gate_column_figure_meaning": "What is compared.",
     "gate_column_base": "base",
