@@ -18,7 +18,6 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.JedisPoolConfig;
-import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
@@ -63,7 +62,7 @@ public final class JedisDriver implements Library {
         .database(endpoint.database())
         .clientName("loadstone");
     if (plan.protocol() == Protocol.RESP3) {
-      config.protocol(RedisProtocol.RESP3);
+      speakResp3(config);
     }
     if (endpoint.password() != null) {
       config.user(endpoint.username()).password(endpoint.password());
@@ -74,6 +73,17 @@ public final class JedisDriver implements Library {
           .sslParameters(Trust.parameters(endpoint.tls()));
     }
     return config.build();
+  }
+
+  /** Jedis 4 does not know of protocols: it is compiled with it, too, and asked by name. */
+  private static void speakResp3(DefaultJedisClientConfig.Builder config) throws Refused {
+    try {
+      Class<?> protocols = Class.forName("redis.clients.jedis.RedisProtocol");
+      Object resp3 = protocols.getField("RESP3").get(null);
+      DefaultJedisClientConfig.Builder.class.getMethod("protocol", protocols).invoke(config, resp3);
+    } catch (ReflectiveOperationException error) {
+      throw new Refused("protocol", "RESP3 takes Jedis 5 or newer");
+    }
   }
 
   /** To Jedis a time limit of 0 is none. */

@@ -53,7 +53,7 @@ public final class Recording {
   public Interval endInterval(Phase phase, long endNs) {
     IntervalData sum = new IntervalData(phase, endNs, operations.size());
     for (Stripe stripe : stripes) {
-      sum.add(stripe.take(endNs));
+      sum.add(stripe.take());
     }
     if (phase.compareTo(Phase.MEASURE) >= 0) {
       for (int operation = 0; operation < response.length; operation++) {

@@ -26,6 +26,7 @@ final class ArrivalsSource implements Source {
   private int waiting;
   private int callers;
   private volatile boolean hasEnded;
+  private volatile boolean isUsedUp;
 
   ArrivalsSource(Session session, Open model, Threads threads) {
     this.session = session;
@@ -45,6 +46,11 @@ final class ArrivalsSource implements Source {
   }
 
   @Override
+  public boolean isUsedUp() {
+    return isUsedUp;
+  }
+
+  @Override
   public int users() {
     return 0;
   }
@@ -61,6 +67,7 @@ final class ArrivalsSource implements Source {
       }
       Request request = session.workload().begin(rng);
       if (request == null) {
+        isUsedUp = true;
         break;
       }
       Stripe stripe = session.recording().stripe(number & Integer.MAX_VALUE);

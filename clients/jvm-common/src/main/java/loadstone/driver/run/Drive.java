@@ -126,9 +126,9 @@ public final class Drive {
     if (threads.broken() != null) {
       stop("the driver broke");
     }
-    if (plan.model() instanceof Open && source.hasEnded() && recording.outstanding() == 0) {
-      // The keys are used up.
-      session.timeline().endAt(nowNs);
+    if (source.isUsedUp() && recording.outstanding() == 0) {
+      // As of now: writing an interval may have taken its time, and what happened since is in the next ones.
+      session.timeline().endAt(Clock.now());
     }
   }
 

@@ -8,6 +8,9 @@ interface Source {
   /** Whether nothing more will be offered. */
   boolean hasEnded();
 
+  /** Whether that is so because there is no more work, though there were time for it. */
+  boolean isUsedUp();
+
   /** Users who began and did not end; 0 in the open model. */
   int users();
 }

@@ -42,6 +42,12 @@ final class Users implements Source {
     return ended.get() == model.users();
   }
 
+  /** The last user ends the measure phase itself. */
+  @Override
+  public boolean isUsedUp() {
+    return false;
+  }
+
   @Override
   public int users() {
     return Math.max(0, started.get() - ended.get());

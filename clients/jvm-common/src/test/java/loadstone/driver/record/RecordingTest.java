@@ -56,6 +56,31 @@ class RecordingTest {
   }
 
   @Test
+  void nothingIsInTwoIntervalsHoweverEarlyTheyAreTaken() {
+    Plan plan = plan();
+    Timeline timeline = new Timeline(plan, 0);
+    Recording recording = new Recording(plan, timeline, List.of("JSON.SET"));
+    recording.endInterval(Phase.RAMP_UP, 0);
+    recording.endInterval(Phase.WARM_UP, SECOND_NS);
+    Stripe stripe = recording.stripe(0);
+    long half = SECOND_NS / 2;
+    long ns = 13 * half;
+    Task task = new Task(stripe, new Request(0, 1, 1, 0, false, true), Phase.MEASURE, ns, ns);
+    stripe.offered(task);
+    stripe.sent(task, ns + 1);
+    stripe.replied(task, null, ns + 2);
+    timeline.endAt(11 * half); // after the stripe was in the drain: intervals end elsewhere from now on
+    long total = 0;
+    for (long halves : new long[] {4, 6, 8, 10, 11}) {
+      total += ok(recording.endInterval(Phase.MEASURE, halves * half));
+    }
+    for (long halves : new long[] {13, 15, 17}) {
+      total += ok(recording.endInterval(Phase.DRAIN, halves * half));
+    }
+    assertEquals(1, total);
+  }
+
+  @Test
   void whereNobodyTakesIntervalsAFewAreKeptAndThePhaseIsRight() {
     Plan plan = plan();
     Timeline timeline = new Timeline(plan, 0);
