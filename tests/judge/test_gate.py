@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from loadstone.judge.gate import needs_more, standing, status_of, verdict_of
+from loadstone.judge.gate import is_over, needs_more, standing, status_of, verdict_of
 from loadstone.judge.gate_result import FigureName, GateFigure, Standing
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
 from loadstone.message import message
@@ -75,6 +75,18 @@ def test_a_gate_goes_on_until_the_rate_or_the_cpu_is_known() -> None:
     assert not more(p99), "it keeps no gate open"
     assert needs_more(p99, None, ends=False)
     assert more(verdict("not_decidable", -0.1, 0.9, metric="p99")), "but for what looks like a loss"
+
+
+def test_what_forbids_any_verdict_ends_it_at_once() -> None:
+    def refused(name: str, metric: str) -> Verdict:
+        check = CheckResult(name=name, verdict="invalid", measured=1.0, limit=0.5, unit="%")
+        return verdict("invalid", -0.1, 0.1, refusal=check, metric=metric)
+
+    assert is_over(refused("errors", "goodput_per_s"), None)
+    assert is_over(refused("errors", "p99"), None)
+    assert is_over(refused("clock", "goodput_per_s"), None)
+    assert not is_over(refused("warm_up", "p99"), None), "the rate may still be known"
+    assert not is_over(refused("samples", "goodput_per_s"), None)
 
 
 def figure(name: FigureName, standing: Standing, slower: float = 0.0) -> GateFigure:

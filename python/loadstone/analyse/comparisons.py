@@ -20,7 +20,7 @@ from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundH
 from loadstone.judge.compare.pairs import Pair, block_points, by_cost, published
 from loadstone.judge.compare.sides import differing, place_of
 from loadstone.judge.cost import compare_costs
-from loadstone.judge.gate import is_lost, needs_more
+from loadstone.judge.gate import is_over, needs_more
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.decision import doubted
 from loadstone.judge.statistics.effect import forecast
@@ -77,8 +77,8 @@ class LookOutcome:
     """What the next look would show, by how far these blocks lie apart; None where all is decided."""
     carried: Message | None = None
     """What reached from one slice into the next: then this look gives no verdict, and longer slices are needed."""
-    lost: bool = False
-    """Of a gate: whether it is red by this look, whatever else there is to measure."""
+    over: bool = False
+    """Of a gate: whether it is red or invalid, whatever else there is to measure."""
 
 
 def look_at(
@@ -146,11 +146,11 @@ def _of_pairs(
     decided = not any(_needs_blocks(judged, cost) for (judged, _, _), cost in zip(asked, dearest, strict=True))
     leading = [by_cost or verdict for (_, _, verdict), _, by_cost in asked]
     answered = gate is None and all(verdict.kind in DECIDED for verdict in leading)
-    lost = False
+    over = False
     if gate is not None:
         found_of = list(zip(verdicts, dearest, strict=True))
-        lost = any(is_lost(*one) for one in found_of)
-        decided = lost or not any(needs_more(*one, ends=decided) for one in found_of)
+        over = any(is_over(*one) for one in found_of)
+        decided = over or not any(needs_more(*one, ends=decided) for one in found_of)
     exact = within is None or all(
         _is_exact(cost, verdict.blocks, margin_share(within)) for verdict, cost in zip(verdicts, dearest, strict=True)
     )
@@ -161,7 +161,7 @@ def _of_pairs(
         decided or answered,
         exact=exact,
         forecast=_forecast(settled, group, len(case.blocks.complete)),
-        lost=lost,
+        over=over,
     )
 
 

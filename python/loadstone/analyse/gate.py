@@ -6,7 +6,7 @@ from statistics import median
 
 from loadstone.analyse.gate_needs import advice, paces_of, with_needs
 from loadstone.analyse.model import Comparison, Family
-from loadstone.judge.gate import DECIDING, deciding, standing, status_of, verdict_of
+from loadstone.judge.gate import DECIDING, deciding, forbids, standing, status_of, verdict_of
 from loadstone.judge.gate_result import FigureName, GateFigure, GateResult, GateVerdict
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
@@ -94,7 +94,7 @@ def _refusal(main: Sequence[Comparison]) -> CheckResult | None:
     """What forbids any verdict: what does so to the first comparison, and requests that fail in either."""
     for number, one in enumerate(main):
         refusal = one.primary.refusal
-        if standing(one.primary) == "invalid" and refusal is not None and (number == 0 or refusal.name == "errors"):
+        if standing(one.primary) == "invalid" and refusal is not None and (number == 0 or forbids(one.primary)):
             return refusal
     return None
 

@@ -69,12 +69,12 @@ class Comparison(Goal):
         """The first of them, once it is its turn."""
         self._in_time = True
         """Whether the budget goes as far as its next look."""
-        self._lost = False
-        """Of a gate: whether it is red, so that nothing more is to be known."""
+        self._over = False
+        """Of a gate: whether it is red or invalid, so that nothing more is to be known."""
 
     def next(self, history: History, time: TimeLeft) -> Step:
         """The next block of the group whose turn it is, or the look that follows its last one."""
-        if self._lost:
+        if self._over:
             return Done()
         groups = self._follow(history)
         begins, self._turn = time.turn is not self._turn, time.turn
@@ -261,7 +261,7 @@ class Comparison(Goal):
         outcome = self._asked.look_at(
             group, self._asked.experiment, passes.upto(blocks), budget_s / 60 if budget_s > 0 else None
         )
-        self._lost = outcome.lost
+        self._over = outcome.over
         reason = _reason(outcome, in_time=self._in_time, last=blocks >= left[-1])
         inexact = reason == "decided" and self._in_time and not outcome.exact and blocks < left[-1]
         if inexact:

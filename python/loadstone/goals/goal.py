@@ -256,8 +256,8 @@ class LookOutcome(Protocol):
         """What reached from one slice into the next, where that leaves no verdict; None where nothing did."""
 
     @property
-    def lost(self) -> bool:
-        """Of a gate: whether it is red, whatever else there is to measure."""
+    def over(self) -> bool:
+        """Of a gate: whether it is red or invalid, whatever else there is to measure."""
 
 
 class LookAt(Protocol):

@@ -68,11 +68,24 @@ def _looks_lost(verdict: Verdict) -> bool:
     return loss > verdict.log_margin or (verdict.kind == "faster" and verdict.winner != "b")
 
 
-def is_lost(primary: Verdict, dearest: Verdict | None) -> bool:
-    """Whether it is known to be slower, so that no more blocks are needed."""
+def is_over(primary: Verdict, dearest: Verdict | None) -> bool:
+    """Whether nothing else that could be measured changes what a gate says: it is slower, or invalid."""
+    if standing(primary) == "invalid":
+        return forbids(primary)
     if dearest is not None and is_rate(primary.metric) and standing(dearest) == "slower":
         return True
     return standing(primary) == "slower"
+
+
+def forbids(primary: Verdict) -> bool:
+    """Whether what makes a comparison invalid does so to the whole gate: of rates anything, of others failed requests.
+
+    A P99 of too few operations, or on parts that were not warm yet, is no reason to say nothing of the rate.
+    """
+    refusal = primary.refusal
+    return (
+        standing(primary) == "invalid" and refusal is not None and (is_rate(primary.metric) or refusal.name == "errors")
+    )
 
 
 def verdict_of(
