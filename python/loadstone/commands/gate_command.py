@@ -24,14 +24,14 @@ from loadstone.options import MEASURES, PARTS, Option, RunOptions
 
 SERVICE, REDIS = "http", "redis"
 """What two versions are of where nothing else is said."""
-BUDGET, LONGER_BUDGET = "60 s", "5 min"
-"""The longer one: of what cannot take turns in slices."""
+BUDGET, ONCE_BUDGET, LONGER_BUDGET = "60 s", "3 min", "5 min"
+"""The second: of what takes long to start and to warm up; the last: of what cannot take turns in slices."""
 CONNECTIONS, REDIS_CONNECTIONS = 16, 50
 USUAL_RATIO = "1:10"
 """SETs to GETs, where no option says what is sent."""
 _OF_SUBJECT = re.compile(r"^subject (base|head)(?:-twin)?: (?:run\.command |run\.ready: )?")
-SLICE = "100 ms"
-"""Of a service."""
+SLICE, ONCE_SLICE = "100 ms", "400 ms"
+"""Of a service; of one that is started once, whose collections and compilations are to fit into a slice."""
 TAKEN = tuple(name for name in MEASURES if name not in ("resume", "fleet", "lost_agent"))
 """Of the options of a run: a gate is over within a minute, on one machine."""
 
@@ -96,7 +96,9 @@ def gate_http(
 
     output.check()  # before anything is built
     with services(versions) as (base, head):
-        ad_hoc = http_gate(base, head, work, load_of(load, gate, slice_=SLICE), gate, restarts=_restarts(versions))
+        once = versions.start_once
+        of_gate = load_of(load, gate, slice_=ONCE_SLICE if once else SLICE, budget=ONCE_BUDGET if once else BUDGET)
+        ad_hoc = http_gate(base, head, work, of_gate, gate, restarts=_restarts(versions))
         with by_options():
             # The commands are the user's own words, and what a build took is no part of the budget.
             carry_out(ad_hoc, replace(run, trust=True, began_s=time.monotonic()), output)
