@@ -21,7 +21,7 @@ from loadstone.record.trial import TrialRecord
 
 NEAREST = 1 / 3
 """Of the tolerance: a difference nearer to it than that is taken to lie so far from it, or no time would suffice."""
-ONCE_WARM_UP_S, ONCE_OTHER_S = 5.0, 3.0
+ONCE_WARM_UP_S, ONCE_OTHER_S = 20.0, 3.0
 """What each version is warmed up where it is started once, and what passes besides."""
 SLOW_S = 2.0
 """What both starts take at least where starting once is worth it: quick ones may as well stay in the interval."""

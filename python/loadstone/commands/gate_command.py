@@ -24,7 +24,7 @@ from loadstone.options import MEASURES, PARTS, Option, RunOptions
 
 SERVICE, REDIS = "http", "redis"
 """What two versions are of where nothing else is said."""
-BUDGET, ONCE_BUDGET, LONGER_BUDGET = "60 s", "3 min", "5 min"
+BUDGET, ONCE_BUDGET, LONGER_BUDGET = "60 s", "4 min", "5 min"
 """The second: of what takes long to start and to warm up; the last: of what cannot take turns in slices."""
 CONNECTIONS, REDIS_CONNECTIONS = 16, 50
 USUAL_RATIO = "1:10"

@@ -167,3 +167,14 @@ class Versions:
             panel=PARTS,
         ),
     ] = False
+    warm_up_s: Annotated[
+        float | None,
+        Option(
+            "--warm-up",
+            metavar="TIME",
+            help="With --start-once: how long each is warmed up at least (20 s); up to three times that while it still "
+            "gets faster.",
+            panel=PARTS,
+            read=seconds,
+        ),
+    ] = None

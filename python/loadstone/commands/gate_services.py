@@ -21,8 +21,9 @@ from loadstone.secrecy.known_secrets import hide
 
 BASE, HEAD = "base", "head"
 NAME_MAX = 60
-WARM_UP_S = 5.0
-"""Of what is started once. What starts again for each block is warmed up by a slice."""
+WARM_UP_S = 20.0
+"""Of what is started once: a JVM on one CPU compiles for so long. What starts again for each block is warmed up by a
+slice."""
 _TEMPORARY = "loadstone-gate-"
 _PLACE = re.compile(r"\{(\w+)\}")
 
@@ -95,6 +96,8 @@ def require_versions(versions: Versions) -> None:
         _require_alone(versions)
     if (versions.build is not None) and versions.start is None:
         raise UserError(said("--build: builds git revisions; add --start CMD, which starts each"))
+    if versions.warm_up_s is not None and not versions.start_once:
+        raise UserError(said("--warm-up: is for what is started once; add --start-once, or leave it out"))
     if versions.start is None:
         _require_unlike(urls if any(urls) else both)
 
@@ -169,7 +172,7 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
             "ready_within_s": versions.ready_within_s or READY_WITHIN_S,
         },
         "environment": environment,
-        "warm_up_s": WARM_UP_S if once else 0.0,
+        "warm_up_s": (WARM_UP_S if versions.warm_up_s is None else versions.warm_up_s) if once else 0.0,
     }
     place = folder / side
     place.mkdir()
