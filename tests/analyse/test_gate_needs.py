@@ -8,6 +8,7 @@ import pytest
 
 from loadstone.analyse.gate_needs import Pace, advice, paces_of, with_needs
 from loadstone.judge.gate_result import GateFigure
+from loadstone.message import message
 from loadstone.plan.group import GroupDesign
 from loadstone.report.text.sentences import text
 
@@ -38,18 +39,18 @@ def figure(half: float | None, slower: float = 0.0, **more: Any) -> GateFigure:
     ],
 )
 def test_the_number_of_starts_grows_with_the_square_of_the_interval(found: GateFigure, needed: int | None) -> None:
-    assert with_needs(found, pace(), 30.0).needed == needed
+    assert with_needs(found, pace(), 30.0, 30.0).needed == needed
 
 
 def test_the_budget_is_what_passed_and_what_the_other_starts_take() -> None:
-    found = with_needs(figure(0.039), pace(), 30.0)
+    found = with_needs(figure(0.039), pace(), 30.0, 30.0)
     assert found.needed_s == 30 + 12 * 1.5
     same = figure(0.04).model_copy(update={"verdict": "same"})
-    assert with_needs(same, pace(), 30.0) == same
+    assert with_needs(same, pace(), 30.0, 30.0) == same
 
 
 def said(found: GateFigure, at: Pace) -> str:
-    return text(advice([with_needs(found, at, 60.0)], at))
+    return text(advice([with_needs(found, at, 60.0, 60.0)], at, 60.0))
 
 
 def test_where_starts_take_the_time_starting_once_helps_most() -> None:
@@ -76,5 +77,18 @@ def test_what_was_not_begun_is_taken_to_get_on_like_what_was() -> None:
     trials = [SimpleNamespace(group="rate", block=block, started_unix_ns=block * 2e9) for block in range(1, 19)]
     paces = paces_of([rate, replace(rate, name="p99")], trials)  # type: ignore[arg-type]
     assert (paces["rate"].units, paces["p99"].units, paces["p99"].unit_s) == (18, 0, 2)
-    open_ = with_needs(figure(None).model_copy(update={"units": 0}), paces["p99"], 50.0)
+    open_ = with_needs(figure(None).model_copy(update={"units": 0}), paces["p99"], 50.0, 60.0)
     assert (open_.needed, open_.needed_s) == (15, 50 + 15 * 2)
+
+
+def test_what_was_not_warm_needs_no_budget_but_a_warm_up() -> None:
+    moving = figure(0.039).model_copy(update={"why": message("cost_moving", moved=0.4)})
+    assert with_needs(moving, pace(), 30.0, 60.0) == moving
+    told = text(advice([moving], pace(), 240.0))
+    assert told.startswith("Helps most: --warm-up 60s --budget 6m.")
+
+
+def test_no_budget_is_named_that_there_was() -> None:
+    assert with_needs(figure(0.039), pace(), 30.0, 60.0).needed_s == 60 + 1.5
+    few = figure(None, why=message("check.samples.few", operations=900, highest="P95"))
+    assert with_needs(few, pace(), 30.0, 60.0).needed is None

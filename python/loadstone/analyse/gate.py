@@ -48,7 +48,8 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         own = {GATE_RATE: ("rate", "cpu"), GATE_P99: ("p99",)}
         paced = {figure: paces.get(name) for name, names in own.items() for figure in names}
         figures = [
-            _unmeasured(with_needs(one, paced.get(one.name), elapsed_s), message("gate_not_begun")) for one in figures
+            _unmeasured(with_needs(one, paced.get(one.name), elapsed_s, run.plan.budget_s), message("gate_not_begun"))
+            for one in figures
         ]
     return GateResult(
         base=gate.base,
@@ -59,7 +60,9 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         decided_by=by,
         figures=figures,
         twin=twin,
-        advice=advice(figures, paces.get(GATE_RATE, paces.get(GATE_P99))) if verdict == "undecided" else None,
+        advice=advice(figures, paces.get(GATE_RATE, paces.get(GATE_P99)), run.plan.budget_s)
+        if verdict == "undecided"
+        else None,
         level=gate.level,
         tolerance=margin_share(gate.cost_margin),
         run=run.path.resolve().name,

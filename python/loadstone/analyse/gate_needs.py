@@ -25,6 +25,10 @@ ONCE_WARM_UP_S, ONCE_OTHER_S = 20.0, 3.0
 """What each version is warmed up where it is started once, and what passes besides."""
 SLOW_S = 2.0
 """What both starts take at least where starting once is worth it: quick ones may as well stay in the interval."""
+WARMER_S = 60.0
+"""How long each is to be warmed up where they still got faster after the usual time."""
+_MOVES = ("cost_moving", "verdict_still_rising", "verdict_still_moving")
+"""Why a figure is open that more rounds of the same decide no sooner."""
 CLEARLY = 0.7
 """Of the time that a longer budget takes: what takes less is worth giving up the interval of starts for."""
 
@@ -86,29 +90,42 @@ def _pace_of(group: GroupDesign, trials: Sequence[TrialRecord]) -> Pace | None:
     return Pace(rounds.upto(len(blocks)), _looks(group), block_s / rounds.of(blocks[0]), None, rounds.slice_s)
 
 
-def with_needs(figure: GateFigure, pace: Pace | None, elapsed_s: float) -> GateFigure:
-    """An open figure with how many starts or rounds would probably decide it, and the budget for them."""
-    if figure.verdict != "undecided" or pace is None:
+def with_needs(figure: GateFigure, pace: Pace | None, elapsed_s: float, budget_s: float) -> GateFigure:
+    """An open figure with how many starts or rounds would probably decide it, and the budget for them.
+
+    Without them where it is not time that lacks: it still moved, or something else keeps it open and time was there.
+    """
+    if figure.verdict != "undecided" or pace is None or _moves(figure):
         return figure
     look = pace.next_look(_units(figure, pace))
     if look is None:
         return figure
     needed_s = elapsed_s + (look - pace.units) * pace.unit_s
+    if needed_s <= budget_s and figure.why is not None:
+        return figure
+    needed_s = max(needed_s, budget_s + pace.unit_s)
     return figure.model_copy(update={"needed": look, "needed_s": round(needed_s, 1)})
 
 
-def advice(figures: Sequence[GateFigure], pace: Pace | None) -> Message | None:
+def _moves(figure: GateFigure) -> bool:
+    """Whether it is open because those that were started once were not warm yet."""
+    return figure.why is not None and figure.why.kind in _MOVES
+
+
+def advice(figures: Sequence[GateFigure], pace: Pace | None, budget_s: float) -> Message | None:
     """What helps most where the gate is open; None where nothing is known of that."""
     open_ = [one for one in deciding(figures) if one.verdict == "undecided"]
+    if any(map(_moves, open_)):
+        return message("gate_advice_warm", warm_up_s=WARMER_S, budget_s=budget_s + 2 * (WARMER_S - ONCE_WARM_UP_S))
     if not open_ or pace is None:
         return None
     nearest = min(open_, key=lambda one: math.inf if one.needed_s is None else one.needed_s)
     once_s = min(filter(None, (_once_s(one, pace) for one in open_)), default=None)
-    budget_s = nearest.needed_s
-    starts = {"starts": pace.units, "start_s": pace.start_s, "needed": nearest.needed, "budget_s": budget_s}
-    if once_s is not None and (budget_s is None or once_s < CLEARLY * budget_s):
+    longer_s = nearest.needed_s
+    starts = {"starts": pace.units, "start_s": pace.start_s, "needed": nearest.needed, "budget_s": longer_s}
+    if once_s is not None and (longer_s is None or once_s < CLEARLY * longer_s):
         return message("gate_advice_once", once_s=once_s, **starts)
-    if budget_s is not None:
+    if longer_s is not None:
         each = "round" if nearest.unit_of_units == "round" else "start"
         return message(
             "gate_advice_budget",
@@ -116,7 +133,7 @@ def advice(figures: Sequence[GateFigure], pace: Pace | None) -> Message | None:
             needed=nearest.needed,
             unit=each,
             unit_s=pace.unit_s,
-            budget_s=budget_s,
+            budget_s=longer_s,
         )
     visible = min((one.visible for one in open_ if one.visible is not None), default=None)
     return None if visible is None else message("gate_advice_noise", visible=visible)

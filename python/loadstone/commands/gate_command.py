@@ -88,7 +88,8 @@ def gate_http(
 ) -> None:
     """Is the new version of a service slower than the old one?
 
-    Both run at once and are loaded in turns. Status 0: same or faster; 1: slower; 3: invalid; 4: not decidable here.
+    Both run at once and are loaded in turns. Status 0: same or faster; 1: slower; 2: bad input; 3: invalid; 4: not
+    decidable here.
     """
     from loadstone.commands.ad_hoc_run import carry_out
     from loadstone.commands.gate_experiment import http_gate
@@ -139,7 +140,8 @@ def gate_redis(
 ) -> None:
     """Is a Redis, by its version or its settings, or a client library slower than another one?
 
-    Both run at once and are loaded in turns. Status 0: same or faster; 1: slower; 3: invalid; 4: not decidable here.
+    Both run at once and are loaded in turns. Status 0: same or faster; 1: slower; 2: bad input; 3: invalid; 4: not
+    decidable here.
     """
     from loadstone.commands.ad_hoc_run import carry_out
     from loadstone.commands.gate_clients import build, client_gate, is_client, require_clients

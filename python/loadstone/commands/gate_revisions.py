@@ -17,6 +17,8 @@ from loadstone import terminal
 from loadstone.commands.gate_options import Versions
 from loadstone.errors import UserError
 from loadstone.language import said
+from loadstone.record.folder import make_root
+from loadstone.runs import RUNS
 from loadstone.secrecy.known_secrets import hide
 
 AS_IT_STANDS = "."
@@ -191,9 +193,9 @@ def _build(command: str, folder: Path, name: str, log: Path) -> None:
 
 def _kept(log: Path) -> Path:
     """The log where it outlives the gate."""
-    kept = Path.cwd() / "runs" / f"gate-build-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.log"
+    kept = Path.cwd() / RUNS / f"gate-build-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.log"
     try:
-        kept.parent.mkdir(exist_ok=True)
+        make_root(kept.parent)
         kept.write_text(hide(log.read_text(errors="replace")))
     except OSError:
         return log

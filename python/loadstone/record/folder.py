@@ -264,7 +264,8 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
     for number in range(1, 1000):
         path = out_root / (stem if number == 1 else f"{stem}-{number}")
         try:
-            path.mkdir(mode=0o700, parents=True)
+            make_root(out_root)
+            path.mkdir(mode=0o700)
         except FileExistsError:
             continue
         except OSError as error:
@@ -277,6 +278,15 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
             ) from None
         return path
     raise LoadstoneError(said("{out_root}: holds a thousand runs of this second", out_root=out_root))
+
+
+def make_root(path: Path) -> None:
+    """Makes the folder of runs, if there is none, so that git leaves it alone: `git status` of a user's tree is as it
+    was. Raises OSError."""
+    if path.exists():
+        return
+    path.mkdir(parents=True, exist_ok=True)
+    (path / ".gitignore").write_text("*\n")
 
 
 def _yaml(record: Mapping[str, Any]) -> bytes:

@@ -53,19 +53,20 @@ def verdict_text(figure: GateFigure) -> str:
 def _open(figure: GateFigure) -> str:
     if figure.needed is None or figure.needed_s is None:
         return _why_open(figure)
-    needs = {"units": figure.units, "needed": figure.needed, "budget": budget_text(figure.needed_s)}
+    needs = {"needed": figure.needed, "budget": budget_text(figure.needed_s)}
     if figure.unit_of_units == "round":
-        more = _("{units} of about {needed} rounds, for which --budget {budget} suffices", **needs)
+        more = _("about {needed} rounds decide it: --budget {budget}", **needs)
     else:
-        more = _("{units} of about {needed} starts, for which --budget {budget} suffices", **needs)
+        more = _("about {needed} starts decide it: --budget {budget}", **needs)
     return f"{_why_open(figure)}; {more}"
 
 
 def _why_open(figure: GateFigure) -> str:
-    if figure.why is not None:
-        return _("open: {why}", why=fmt.sentence(figure.why))
+    why = "" if figure.why is None else fmt.sentence(figure.why).rstrip(".")
     if figure.slower is None:
-        return _("open: too few rounds for an interval")
+        return _("open: {why}", why=why) if why else _("open: too few rounds for an interval")
+    if why:
+        return _("open: {by}: {why}", by=signed(figure), why=why)
     if figure.visible is None:
         return _("open: {by}", by=signed(figure))
     return _("open: {by}; {visible} % would have been seen", by=signed(figure), visible=percent(figure.visible))

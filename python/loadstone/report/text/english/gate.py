@@ -120,6 +120,15 @@ def _advice_budget(units: int, needed: int, unit: str, unit_s: float, budget_s: 
     )
 
 
+def _advice_warm(warm_up_s: float, budget_s: float) -> str:
+    return _(
+        "Helps most: --warm-up {warm_up} --budget {budget}. What was started once still got faster while it was "
+        "measured.",
+        warm_up=budget_text(warm_up_s),
+        budget=budget_text(budget_s),
+    )
+
+
 def _advice_noise(visible: float) -> str:
     return _(
         "No budget decides it here: what both do varies too much. A quieter machine helps, or --tolerance "
@@ -138,6 +147,7 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_nothing": "INVALID: nothing was measured",
     "gate_advice_once": _advice_once,
     "gate_advice_budget": _advice_budget,
+    "gate_advice_warm": _advice_warm,
     "gate_advice_noise": _advice_noise,
     "gate_answer": "{head} against {base}: {verdict}",
     "gate_heading": "The gate's figures",
