@@ -38,8 +38,8 @@ AREAS = {
 HEAD = """\
 # Faults
 
-For users who ask what loadstone does when something breaks, and for contributors. Each case links to the test that
-provokes it; `make docs` writes this page from the tests. What makes a trial invalid stands in [checks.md](checks.md).
+For users who ask what loadstone does when something breaks. Each case links to the test that provokes it. What makes
+a trial invalid stands in [checks.md](checks.md).
 """
 RUST_LINE = r"///\s*Fault(?: \((?P<area>\w+)\))?: (?P<text>.+)"
 RUST = re.compile(RUST_LINE + r"\n(?P<between>(?:\s*(?:///|//|#\[).*\n)*)\s*fn (?P<name>\w+)")
