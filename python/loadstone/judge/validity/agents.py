@@ -8,9 +8,7 @@ from loadstone.judge.validity.check import Finding, Limit, Measured, Unknown, ch
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.message import Message, message
 
-BEGINNING = Limit(
-    1, 5, "%", "J: for so much of a measured window not every agent made load, and the rate may be wrong by it"
-)
+BEGINNING = Limit(1, 5, "%", "J: for so much of a measured window not every agent made load")
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ SAMPLES = Limit(
     100,
     0,
     "operations",
-    "J: P99.9 needs 100 operations beyond it, and each quantile has its own number",
+    "J: each quantile needs 100 operations beyond it",
     beyond="unknown; invalid without a correct reply",
 )
 

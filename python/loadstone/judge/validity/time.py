@@ -12,12 +12,12 @@ from loadstone.record.histogram import quantiles_of_summary
 from loadstone.record.trial import Quantiles
 
 CLOCK = Limit(2.5, 5, "%", "S: half of the 5 % margin; a step as large as the margin can hide a difference")
-SCHEDULE_SENT = Limit(1, 1, "%", "J: if not, the server cannot keep up, and the measured rate is not the requested one")
+SCHEDULE_SENT = Limit(1, 1, "%", "J: else the measured rate is not the requested one")
 SCHEDULE_LAG = Limit(
     10,
     inf,
     "%",
-    "J: a late generator lengthens response times, so the bound is printed beside them",
+    "J: a late generator lengthens response times; the bound is printed",
 )
 LIBRARY_LAG = Limit(50, inf, "%", "J: of a library's P50; more of it is waiting to be sent than for the server")
 BEHIND_S = 0.1
