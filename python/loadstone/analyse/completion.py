@@ -72,7 +72,12 @@ def needed_budget_s(run: Run) -> float:
 
 
 def elapsed_s(run: Run) -> float:
-    """From the first trial's start to the last one's end, attempts that do not count included; pauses as well."""
+    """From the first trial's start to the last one's end, attempts that do not count included; pauses as well.
+
+    Of a gate what its last look says: starts and warm-ups are in its budget, and may be most of it.
+    """
+    if run.experiment.gate is not None and run.looks:
+        return max(look.elapsed_s for look in run.looks)
     trials = [*run.trials, *run.superseded, *run.shorter]
     if not trials:
         return 0.0
