@@ -122,6 +122,7 @@ def test_files_that_options_put_into_the_load() -> None:
     words = ["http", "http://h/", "--body", "@a", "--body=@b", "-D", "c", "-Dd", "--body-file=e", "--body", "text"]
     assert files_sent(words) == ["a", "b", "c", "d", "e"]
     assert files_sent(["redis", "--commands", "f", "-n", "10"]) == ["f"]
+    assert files_sent(["http", "http://h/", "--request-file=f", "--request-file", "g"]) == ["f", "g"]
 
 
 @pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")

@@ -36,7 +36,7 @@ WRITES = ("--json-out-file", "--hdr-file-prefix")
 """Options that name files to write. A folder, which may be another's, does not say where something is written."""
 FLEET = ("--fleet", "--lost-agent")
 """Nor does it say to which machines is logged in, and that they are sent passwords."""
-_SENDS_FILE = ("-D", "--body-file", "--commands")
+_SENDS_FILE = ("-D", "--body-file", "--commands", "--request-file")
 """Options that name a file whose text becomes a part of the load; so does `--body @FILE`."""
 
 

@@ -52,10 +52,17 @@ def test_what_is_given_stands_in_the_experiment() -> None:
 
 
 def test_a_service_is_requested_by_its_own_path_or_by_several() -> None:
-    assert http_target("http://me:secret@host:8080/a/b?c=1", ()).paths == ("/a/b?c=1",)
-    below = http_target("http://host:8080/api/", ("/x", "/y/{number}"))
-    assert (below.base, below.paths) == ("http://host:8080/api", ("/x", "/y/{number}"))
-    work = HttpWork(("/x", "/y/{number}"), "POST", ("X-Token: ${env:HOME}",), "{}", None, "200,201", "ok", 9)
+    assert http_target("http://me:secret@host:8080/a/b?c=1").path == "/a/b?c=1"
+    assert http_target("http://host:8080/api/", below=True).base == "http://host:8080/api"
+    work = HttpWork(
+        paths=("/x", "/y/{number}"),
+        method="POST",
+        headers=("X-Token: ${env:HOME}",),
+        text="{}",
+        expect="200,201",
+        expect_text="ok",
+        numbers=9,
+    )
     experiment = http_experiment("http://host:8080/api/", work, SearchOptions())
     requests = [one.requests[0] for one in experiment.workload.operations]
     assert [one["path"] for one in requests] == ["/x", "/y/{number}"]

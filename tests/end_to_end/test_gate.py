@@ -43,7 +43,9 @@ def service(lab: Lab) -> Path:
 
 def test_a_version_that_costs_twice_as_much_is_red(lab: Lab, service: Path) -> None:
     base, head = (f"{sys.executable} {service} {{port}} {rounds}" for rounds in (50, 400))
-    done = lab.loadstone("gate", "--base", base, "--head", head, "--budget", "90s", "--level", "0.05", "--out", "runs")
+    (lab.folder / "two.http").write_text("# @weight 3\nGET /a\n###\nGET /b?c=d\n")
+    load = ("--request-file", "two.http", "--budget", "90s", "--level", "0.05", "--out", "runs")
+    done = lab.loadstone("gate", "--base", base, "--head", head, *load)
     assert "Traceback" not in done.err
     assert done.status == 1, done.out + done.err
     assert "50 against" in done.out or "400 against" in done.out
@@ -51,6 +53,9 @@ def test_a_version_that_costs_twice_as_much_is_red(lab: Lab, service: Path) -> N
     (folder,) = (lab.folder / "runs").iterdir()
     result = json.loads((folder / "gate.json").read_text())
     assert (result["verdict"], result["status"], result["level"]) == ("slower", 1, 0.05)
+    drives = [json.loads(line)["facts"]["drive"] for line in (folder / "trials.jsonl").open()]
+    sent = [sum(one["commands"][name]["sent"] for one in drives if one) for name in ("GET /a", "GET /b?c=d")]
+    assert 2 < sent[0] / sent[1] < 4
     cpu = next(one for one in result["figures"] if one["name"] == "cpu")
     assert cpu["slower_low"] > cpu["tolerance"]
     assert result["message"]["text"] in done.out

@@ -6,7 +6,9 @@ import io
 import json
 import re
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,64 @@ def test_latency_at_a_rate_is_on_the_line_of_its_row(here: Path) -> None:
     assert done.returncode in DONE, done.stderr
     at_rate = r"^get: .* requests per second.*, at 1000 per second: (p50=\d+\.\d{3} |INVALID: )"
     assert re.search(at_rate, done.stdout), done.stdout
+
+
+class Shop(BaseHTTPRequestHandler):
+    """Answers what its file of requests sends, and anything else with 400."""
+
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # a reply in one piece
+
+    def do_GET(self) -> None:
+        number = self.path.removeprefix("/shop/items/")
+        self._answer(200 if number.isdecimal() and self.headers["Accept"] == "application/json" else 400)
+
+    def do_POST(self) -> None:
+        item = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        right = self.headers["X-Token"] == "t0ken" and re.fullmatch("[a-z]{8}", item["name"]) and item["of"] == {"a": 1}
+        self._answer(201 if right else 400)
+
+    def _answer(self, status: int) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def shop() -> Iterator[str]:
+    """Its URL."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/shop"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_file_of_requests_is_sent_by_its_weights(shop: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "t0ken")
+    here.mkdir()
+    (here / "item.json").write_text('{"name": "{random 8 lowercase}", "of": {"a": 1}}')
+    (here / "shop.http").write_text(
+        "# @weight 4\nGET http://localhost:1/items/{{$randomInt 1 100}}\nAccept: application/json\n\n"
+        "### add\n# @expect 201\nPOST /items\nX-Token: ${env:SHOP_TOKEN}\n\n< item.json\n"
+    )
+    done = loadstone(
+        "http", shop, "--request-file", "shop.http", "-n", "1000", "-c", "4", "--out", "kept", folder=here
+    )  # fmt: skip
+    assert done.returncode in DONE, done.stderr
+    (trial,) = trials_of(here)
+    assert not trial["counts"]["errors"], "each was what the service expects"
+    sent = {name: one["sent"] for name, one in trial["facts"]["drive"]["commands"].items()}
+    assert 3 < sent["GET /items/{uniform 1..99}"] / sent["POST /items"] < 5
+    assert set(trial["facts"]["drive"]["operations"]) == {"get", "add"}
+    (run,) = (here / "kept").iterdir()
+    assert not [path for path in run.rglob("*") if path.is_file() and b"t0ken" in path.read_bytes()]
 
 
 def test_two_servers_get_a_verdict(user_redis: Callable[..., UserRedis], here: Path) -> None:

@@ -94,12 +94,14 @@ def gate_http(
     from loadstone.commands.ad_hoc_run import carry_out
     from loadstone.commands.gate_experiment import http_gate
     from loadstone.commands.gate_services import services
+    from loadstone.commands.http_requests import requested
 
     output.check()  # before anything is built
+    requests = requested(work)
     with services(versions) as (base, head):
         once = versions.start_once
         of_gate = load_of(load, gate, slice_=ONCE_SLICE if once else SLICE, budget=ONCE_BUDGET if once else BUDGET)
-        ad_hoc = http_gate(base, head, work, of_gate, gate, restarts=_restarts(versions))
+        ad_hoc = http_gate(base, head, requests, of_gate, gate, restarts=_restarts(versions))
         with by_options():
             # The commands are the user's own words, and what a build took is no part of the budget.
             carry_out(ad_hoc, replace(run, trust=True, began_s=time.monotonic()), output)

@@ -4,10 +4,8 @@ from loadstone.commands.ad_hoc import AdHoc, GateAsked, Target
 from loadstone.commands.gate_options import LEVEL, TOLERANCE, TOLERANCE_MEMORY, TOLERANCE_P99, GateOptions
 from loadstone.commands.gate_services import BASE, HEAD, Subject
 from loadstone.commands.http_experiment import COLUMNS
-from loadstone.commands.http_options import HttpWork
+from loadstone.commands.http_requests import HttpRequests
 from loadstone.commands.load import Load
-from loadstone.commands.operations import LoadRow, http_operations
-from loadstone.commands.targets import http_target
 
 
 def asked(base: str, head: str, gate: GateOptions, *, restarts: bool = False) -> GateAsked:
@@ -25,20 +23,18 @@ def asked(base: str, head: str, gate: GateOptions, *, restarts: bool = False) ->
     )
 
 
-def http_gate(base: Subject, head: Subject, work: HttpWork, load: Load, gate: GateOptions, *, restarts: bool) -> AdHoc:
+def http_gate(
+    base: Subject, head: Subject, requests: HttpRequests, load: Load, gate: GateOptions, *, restarts: bool
+) -> AdHoc:
     """Two versions of a service under the same requests. Raises UserError that names the option."""
-    paths = work.paths or ("/",)
-    if base.url:
-        paths = http_target(base.url, work.paths, "--base-url").paths
-    row = LoadRow(f"{work.method} {', '.join(path.partition('?')[0] for path in paths)}"[:80], ())
-    rows = tuple(LoadRow(row.name, tuple(http_operations(paths, work))) for _ in (base, head))
+    row = requests.of(base.url, "--base-url")[1] if base.url else requests.row
     return AdHoc(
         command="gate",
         question=f"Is {head.name} slower than {base.name} under {row.name}?",
         load=load,
         targets=(Target(BASE, BASE, base.settings), Target(HEAD, HEAD, head.settings)),
-        rows=rows[:1],
-        workload={"protocol": "http1", "pipeline_depth": 1, "keys": {"count": work.numbers}},
+        rows=(row,),
+        workload={"protocol": "http1", "pipeline_depth": 1, "keys": {"count": requests.numbers}},
         columns=COLUMNS,
         gate=asked(base.name, head.name, gate, restarts=restarts),
     )

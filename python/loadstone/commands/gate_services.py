@@ -121,7 +121,7 @@ def _at_url(url: str, option: str) -> Subject:
     from loadstone.secrecy.references import learn_options
 
     learn_options((url,))
-    target = http_target(url, ("/",), option)
+    target = http_target(url, option, below=True)
     return Subject(address(url), {"url": target.base}, url)
 
 

@@ -14,7 +14,8 @@ from loadstone.options import LOAD, MEASURES, RESULTS, Option, Output, RunOption
 
 _REFUSED = {
     **dict.fromkeys(
-        ("-s", "--script"), said("a script of wrk or k6 is not read; requests are options here: --path, --body")
+        ("-s", "--script"),
+        said("a script of wrk or k6 is not read; requests are options here: --path, --body; or a --request-file"),
     ),
     **dict.fromkeys(("-T",), said("write --timeout TIME (wrk), or -H 'Content-Type: ...' (hey)")),
     **dict.fromkeys(("-A",), said("write {instead}", instead="-H 'Accept: ...'")),

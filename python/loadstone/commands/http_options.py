@@ -1,5 +1,6 @@
 """What `loadstone http` and `loadstone saturate http` request: their options."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,6 +8,8 @@ from typing import Annotated, Literal
 from loadstone.errors import UserError
 from loadstone.language import marked, said
 from loadstone.options import REQUESTS, Option, whole
+
+_STATUS = re.compile(r"[2-5](?:[0-9]{2}|xx)")
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,15 @@ class HttpWork:
             panel=REQUESTS,
         ),
     ] = ()
+    request_file: Annotated[
+        Path | None,
+        Option(
+            "--request-file",
+            metavar="FILE",
+            help="Several requests with their weights, as .http files of IntelliJ and VS Code have them.",
+            panel=REQUESTS,
+        ),
+    ] = None
     method: Annotated[
         Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
         Option("--method", ("-m",), help="Of all requests.", panel=REQUESTS, case_sensitive=False),
@@ -66,3 +78,19 @@ class HttpWork:
         if self.text is not None and self.body_file is not None:
             raise UserError(said("--body, -D: leave one of them out"))
         return self.text if self.body_file is None else f"@{self.body_file}"
+
+
+def statuses(option: str, text: str) -> int | str | list[int | str]:
+    """What is correct: `200`, `2xx`, `200,404`. Raises UserError, which begins with the option."""
+    written = [part.strip() for part in text.split(",")]
+    wrong = next((part for part in written if not _STATUS.fullmatch(part)), None)
+    if wrong is not None or (len(written) > 1 and any(part.endswith("xx") for part in written)):
+        raise UserError(
+            said(
+                "{option} {text}: no status of HTTP; write for example 200, 2xx, or 200,404",
+                option=option,
+                text=text,
+            )
+        )
+    status: list[int | str] = [int(part) if part.isdecimal() else part for part in written]
+    return status[0] if len(status) == 1 else status

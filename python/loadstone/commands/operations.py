@@ -1,23 +1,17 @@
-"""What is sent: operations of Redis by a short name or in full, requests over HTTP, and the rows made of them."""
+"""What is sent: operations by a short name or in full, and the rows made of them."""
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from loadstone.commands.http_options import HttpWork
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.plan.drive_plan import PAYLOAD_MAX_BYTES
-from loadstone.plan.workload_text import literal_braces
 from loadstone.spec.problems import listed, nearest
 from loadstone.spec.units import BYTES, parse
 
 Fields = dict[str, Any]
-BODY_MAX_BYTES = 1_000_000
-_STATUS = re.compile(r"[2-5](?:[0-9]{2}|xx)")
 _NAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -97,16 +91,16 @@ def redis_row(command: str, load: str | None) -> LoadRow:
                 known=listed(KNOWN),
             )
         )
-    name = _name_of(text.split()[0])
+    name = name_of(text.split()[0])
     before = None if load is None else operation("load", load, "any")
     modules = ("json",) if any(each.upper().startswith("JSON.") for each in (text, load or "")) else ()
     return LoadRow(name, (operation(name, text, "any"),), before, modules)
 
 
-def _name_of(word: str) -> str:
-    """A word as the name of an operation, which begins with a letter."""
-    name = _NAME.sub("-", word.lower()).strip("-")[:40]
-    return name if name[:1].isalpha() else f"command-{name}".rstrip("-")
+def name_of(text: str, otherwise: str = "command") -> str:
+    """A text as the name of an operation, which begins with a letter."""
+    name = _NAME.sub("-", text.lower()).strip("-")[:40]
+    return name if name[:1].isalpha() else f"{otherwise}-{name}".rstrip("-")
 
 
 def size_bytes(option: str, text: str) -> int:
@@ -125,54 +119,3 @@ def size_bytes(option: str, text: str) -> int:
             )
         )
     return size
-
-
-def http_operations(paths: Sequence[str], work: HttpWork) -> list[Fields]:
-    """An operation a path, all equally often. Raises UserError for an option that cannot be read."""
-    headers = dict(map(_header, work.headers))
-    common: Fields = {"method": work.method.upper(), "headers": headers, "expect": _expected(work.expect)}
-    if work.expect_text is not None:
-        common["expect"]["contains"] = work.expect_text
-    if work.body is not None:
-        common["body"] = literal_braces(_body(work.body))
-    names = [f"{work.method.lower()}{f'-{number}' if len(paths) > 1 else ''}" for number in range(1, len(paths) + 1)]
-    return [{"name": name, "requests": [{**common, "path": path}]} for name, path in zip(names, paths, strict=True)]
-
-
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise UserError(said("--header {name}: write 'NAME: VALUE'; secrets as ${{env:NAME}}", name=shlex.quote(name)))
-    return name.strip(), value.strip()
-
-
-def _expected(text: str) -> Fields:
-    """`200`, `2xx`, `200,404`."""
-    written = [part.strip() for part in text.split(",")]
-    wrong = next((part for part in written if not _STATUS.fullmatch(part)), None)
-    if wrong is not None or (len(written) > 1 and any(part.endswith("xx") for part in written)):
-        raise UserError(said("--expect {text}: no status of HTTP; write for example 200, 2xx, or 200,404", text=text))
-    status = [int(part) if part.isdecimal() else part for part in written]
-    return {"status": status[0] if len(status) == 1 else status}
-
-
-def _body(text: str) -> str:
-    """The text, or with an `@` before it that of a file. Raises UserError where that cannot be read."""
-    if not text.startswith("@"):
-        return text
-    try:
-        with Path(text[1:]).open("rb") as file:
-            body = file.read(BODY_MAX_BYTES + 1)
-        if len(body) > BODY_MAX_BYTES:
-            raise UserError(said("--body {text}: more than 1 MB; use a smaller file", text=text))
-        return body.decode()
-    except OSError as error:
-        raise UserError(
-            said(
-                "--body {text}: cannot be read ({strerror}); write the text, or @FILE",
-                text=text,
-                strerror=error.strerror,
-            )
-        ) from None
-    except UnicodeDecodeError:
-        raise UserError(said("--body {text}: not text in UTF-8; use a text file", text=text)) from None

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 from loadstone.commands.ad_hoc import FACTOR, GIVEN
 from loadstone.commands.http_options import HttpWork
-from loadstone.commands.operations import Fields, LoadRow, http_operations, redis_row, size_bytes
+from loadstone.commands.http_requests import requested
+from loadstone.commands.operations import Fields, LoadRow, redis_row, size_bytes
 from loadstone.commands.redis_options import Login
 from loadstone.commands.saturate_options import OneCommand, SearchOptions
-from loadstone.commands.targets import SERVER, SUBJECT, at, http_target, redis_server
+from loadstone.commands.targets import SERVER, SUBJECT, at, redis_server
 from loadstone.errors import UserError
 from loadstone.language import authored, said
 from loadstone.options import given
@@ -19,6 +20,8 @@ from loadstone.spec.experiment import Experiment
 from loadstone.spec.loading import resolve
 from loadstone.spec.problems import Source
 from loadstone.spec.yaml_text import Path
+
+NAMES_SHOWN = 4
 
 
 def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, login: Login = Login()) -> Experiment:
@@ -49,25 +52,25 @@ def redis_experiment(url: str | None, work: OneCommand, search: SearchOptions, l
 def http_experiment(url: str, work: HttpWork, search: SearchOptions) -> Experiment:
     """Where an HTTP service of the user's saturates. Raises UserError."""
     learn_options((url,))
-    target = http_target(url, work.paths)
-    operations = http_operations(target.paths, work)
+    base, row = requested(work).of(url)
     workload: Fields = {
         "target": SUBJECT,
         "protocol": "http1",
         "keys": {"count": work.numbers},
-        "operations": operations,
+        "operations": list(row.operations),
     }
-    first = operations[0]["requests"][0]
+    first = row.operations[0]["requests"][0]
     under = f"{first['method']} {first['path']}"
-    if len(operations) > 1:
+    if len(row.operations) > 1:
         under = authored("{request} and other requests", request=under)
-    data = _experiment("saturate-http", authored("the service {at}", at=at(target.base)), under, search, workload)
-    return _resolved({**data, "servers": {}, "subjects": {SUBJECT: {"url": target.base}}}, search)
+    data = _experiment("saturate-http", authored("the service {at}", at=at(base)), under, search, workload)
+    return _resolved({**data, "servers": {}, "subjects": {SUBJECT: {"url": base}}}, search)
 
 
 def _experiment(name: str, what: str, under: str, search: SearchOptions, workload: Fields) -> Fields:
     """What both have in common. The one condition is named by its operation."""
-    level = "+".join(operation["name"] for operation in workload["operations"] if operation.get("weight", 1))
+    names = [operation["name"] for operation in workload["operations"] if operation.get("weight", 1)]
+    level = "+".join([*names[:NAMES_SHOWN], *(["..."] if len(names) > NAMES_SHOWN else [])])
     question = authored(
         "Where does {what} saturate under {under}, and which part is the limit?", what=what, under=under
     )

@@ -1,7 +1,6 @@
 """Where the load goes: servers and services by URL, as options give them. No password is shown."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -167,17 +166,18 @@ def _with_read_from(url: _Url, chosen: str) -> _Url:
 
 @dataclass(frozen=True)
 class HttpTarget:
-    """Where a service listens, and the paths that are requested of it."""
+    """Where a service listens, and the path that is requested of it."""
 
     base: str
-    """Scheme, login, host and port, without a path."""
-    paths: tuple[str, ...]
+    """Scheme, login, host and port; with the path below which the requested ones stand."""
+    path: str
+    """The URL's own; empty where others stand below it."""
 
 
-def http_target(url: str, paths: Sequence[str], option: str = "URL") -> HttpTarget:
-    """The URL's own path, or those of `--path`, which then stand below it. Raises UserError; shows no password.
+def http_target(url: str, option: str = "URL", *, below: bool = False) -> HttpTarget:
+    """The URL taken apart. Raises UserError; shows no password.
 
-    `option`: where the URL stands.
+    `option`: where the URL stands; `below`: whether other paths are requested, which stand below its own.
     """
     if "://" not in url:
         shown = "HOST:PORT" if "@" in url else url
@@ -207,21 +207,17 @@ def http_target(url: str, paths: Sequence[str], option: str = "URL") -> HttpTarg
             )
         )
     base = f"{scheme}://{parts.netloc}"
-    if not paths:
-        own = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
-        return HttpTarget(base, (own,))
+    if not below:
+        return HttpTarget(base, f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}")
     if parts.query:
         raise UserError(
             said(
-                "{option}: '?{query}' has no meaning with --path; write it into --path",
+                "{option}: '?{query}' has no meaning before other paths; write it into these",
                 option=option,
                 query=parts.query,
             )
         )
-    wrong = next((path for path in paths if not path.startswith("/")), None)
-    if wrong is not None:
-        raise UserError(said("--path '{wrong}': must begin with '/'; write for example /{wrong}", wrong=wrong))
-    return HttpTarget(f"{base}{parts.path.rstrip('/')}", tuple(paths))
+    return HttpTarget(f"{base}{parts.path.rstrip('/')}", "")
 
 
 _UNREAD = "the URL given"

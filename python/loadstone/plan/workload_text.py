@@ -18,6 +18,7 @@ from loadstone.plan.protocols import for_requests
 from loadstone.plan.recording import RecordedLoad
 from loadstone.plan.substitute import FieldError, FieldPath, Mode
 from loadstone.plan.units import read_units
+from loadstone.secrecy.text import REFERENCE as SECRET_REFERENCE
 from loadstone.spec.levels import level_text
 
 _LENGTHS = ("ramp_up_s", "warm_up_s", "measure_s", "measure_max_s")
@@ -25,6 +26,7 @@ _POOL = ("connections", "min_idle", "max_idle")
 REPEAT_MAX = 100_000
 _ARGUMENT = re.compile(r"(?:\{[^{}]*\}|\S)+")
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_IN_BRACES = re.compile(r"(\$\{(?:env|secret):[^{}]*\}|\{[^{}]*\})")
 _BOTH = "key|document|id|version|field|body|field_json|value|seq"
 _DRAWN = "uniform -?[0-9]{1,19}\\.\\.-?[0-9]{1,19}|random [0-9]{1,19} lowercase"
 _KEYS, _NUMBERS = "key[1-9][0-9]{0,4}|keys:[0-9]{1,5}", "number[1-9][0-9]{0,4}|numbers:[0-9]{1,5}"
@@ -211,19 +213,21 @@ def _check_request(request: Mapping[str, Any], path: FieldPath) -> None:
         _placeholders(expected.get(name), (*path, "expect", name), _IN_REPLIES, _REPLY_REMEDY)
 
 
-def literal_braces(text: str) -> str:
-    """The text of a request with braces doubled that belong to no placeholder, as those of JSON; what has `{{` stays.
+def literal_braces(text: str, *, doubled: bool = True) -> str:
+    """The text of a request with braces doubled that belong to no placeholder and no secret, as those of JSON.
 
-    JSON has no `{{`: such a text doubles its braces itself.
+    `doubled`: whether a text with `{{`, which JSON has not, doubles its braces itself, and so stays.
     """
-    if "{{" in text:
+    if doubled and "{{" in text:
         return text
-    parts = re.split(r"(\{[^{}]*\})", text)
-    return "".join(part if _is_placeholder(part) else part.replace("{", "{{").replace("}", "}}") for part in parts)
+    parts = _IN_BRACES.split(text)
+    return "".join(part if _means_something(part) else part.replace("{", "{{").replace("}", "}}") for part in parts)
 
 
-def _is_placeholder(text: str) -> bool:
-    return text[:1] == "{" and text[-1:] == "}" and _IN_REQUESTS.fullmatch(text[1:-1]) is not None
+def _means_something(text: str) -> bool:
+    if text[:1] == "{" and text[-1:] == "}":
+        return _IN_REQUESTS.fullmatch(text[1:-1]) is not None
+    return SECRET_REFERENCE.fullmatch(text) is not None
 
 
 def _repeat(times: Any, path: FieldPath) -> int:
