@@ -38,7 +38,7 @@ def replies(here: Path) -> dict[str, str]:
 
 def report(here: Path) -> tuple[str, str, str]:
     """The terminal's report, made from the folder alone, and its two pages."""
-    (run,) = (here / "kept").iterdir()
+    (run,) = (here / "kept").glob("*/")
     moved = run.rename(here / "elsewhere")
     done = called("report", moved, folder=here)
     assert done.returncode == 0, done.stderr

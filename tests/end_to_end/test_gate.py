@@ -50,7 +50,7 @@ def test_a_version_that_costs_twice_as_much_is_red(lab: Lab, service: Path) -> N
     assert done.status == 1, done.out + done.err
     assert "50 against" in done.out or "400 against" in done.out
     assert "SLOWER by" in done.out.splitlines()[0]
-    (folder,) = (lab.folder / "runs").iterdir()
+    (folder,) = (lab.folder / "runs").glob("*/")
     result = json.loads((folder / "gate.json").read_text())
     assert (result["verdict"], result["status"], result["level"]) == ("slower", 1, 0.05)
     drives = [json.loads(line)["facts"]["drive"] for line in (folder / "trials.jsonl").open()]

@@ -37,7 +37,7 @@ def test_an_embedded_redis_is_searched_and_a_ramp_driven_beside_it(tmp_path: Pat
     steps = found["ramp"]["steps"]
     assert [step["users"] for step in steps] == list(range(1, 9))
     assert all(step["to_s"] - step["from_s"] == pytest.approx(0.5, abs=0.05) for step in steps)
-    (folder,) = (tmp_path / "runs").iterdir()
+    (folder,) = (tmp_path / "runs").glob("*/")
     lines = [json.loads(line) for line in (folder / "intervals.jsonl").read_text().splitlines()]
     ramp = [line for line in lines if line.get("trial", "").endswith("-ramp") and line["phase"] == "measure"]
     ok = sum(line["ok"] for line in ramp)

@@ -20,7 +20,7 @@ def test_the_noise_floor_of_a_condition_is_measured_and_printed(lab: Lab) -> Non
     path = lab.experiment(compared=COMPARED, rounds=IN_ROUNDS)
     done = lab.loadstone("run", path, "--twin", "--only", "workers=1", "--out", "runs")
     assert "Traceback" not in done.err
-    (folder,) = (lab.folder / "runs").iterdir()
+    (folder,) = (lab.folder / "runs").glob("*/")
     (family,) = json.loads((folder / "analysis.json").read_text())["families"]
     (comparison,) = family["comparisons"]
     assert (comparison["primary"]["a"]["name"], comparison["primary"]["b"]["name"]) == ("set", "get")

@@ -147,7 +147,7 @@ def test_a_run_answers_it_in_every_report_and_goes_on(tmp_path: Path) -> None:
         return done.stdout + done.stderr
 
     said = loadstone("run", tmp_path / "cold.yaml", "--quick", "--out", tmp_path / "runs", "--verbose")
-    (run,) = (tmp_path / "runs").iterdir()
+    (run,) = (tmp_path / "runs").glob("*/")
     analysis = json.loads((run / "analysis.json").read_text())
     lines = (run / "trials.jsonl").read_text().splitlines()
     trials = [trial for trial in map(json.loads, lines) if trial["group"] == "cold"]
