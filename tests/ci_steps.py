@@ -92,7 +92,7 @@ def run_gitlab(place: Path, variables: Mapping[str, str], temporary: Path, *, in
     given = {
         name: re.sub(r"\$([A-Z_]+)", lambda found: given.get(found[1], found[0]), text) for name, text in given.items()
     }
-    environment = {**os.environ, "CI_JOB_ID": "1", "TMPDIR": str(temporary), **given}
+    environment = {**os.environ, "TMPDIR": str(temporary), "GATE_PLACE": str(temporary / "loadstone-1"), **given}
     lines = [*([] if installed else job["before_script"]), *job["script"]]
     done = subprocess.run(
         ["sh", "-e", "-c", "\n".join(lines)], cwd=place, env=environment, capture_output=True, text=True, check=False

@@ -16,6 +16,7 @@ STUB = """\
 #!/usr/bin/env python3
 import json, os, sys
 json.dump(sys.argv[1:], open(os.environ["CALLED"], "w"))
+json.dump(dict(os.environ), open(os.environ["CALLED"].replace(".json", ".environment"), "w"))
 status = int(os.environ["STATUS"])
 for option, value in zip(sys.argv, sys.argv[1:]):
     if option == "--result" and status != 2:
@@ -41,7 +42,27 @@ def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "called.json"
 
 
+SHADOW = "open('pwned', 'w')"
+"""Of a module in the checkout that is called as one of Python's."""
 HOSTILE = "$(touch pwned)`touch pwned`; touch pwned #\"'"
+
+
+SHADOWED = ("json.py", "os.py", "venv.py")
+
+
+def checkout(tmp_path: Path) -> Path:
+    """A stranger's, with modules that are called as those of Python, and what a gate leaves."""
+    place = tmp_path / "checkout"
+    place.mkdir()
+    for name in SHADOWED:
+        (place / name).write_text(SHADOW)
+    return place
+
+
+def environment_of(stub: Path) -> dict[str, str]:
+    """The variables that `loadstone` had, and so what it starts."""
+    found: dict[str, str] = json.loads(stub.with_suffix(".environment").read_text())
+    return found
 
 
 @pytest.mark.parametrize(
@@ -53,8 +74,7 @@ def test_the_action_ends_as_the_verdict_says(
     stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, undecided: str, ends: int, verdict: str
 ) -> None:
     monkeypatch.setenv("STATUS", str(status))
-    place = tmp_path / "checkout"
-    place.mkdir()
+    place = checkout(tmp_path)
     inputs = {"base": HOSTILE, "build": "make", "undecided": undecided, "options": f"--path=/a b\n\n{HOSTILE}\r\n"}
     done = run_action(place, inputs, tmp_path, cached=True)
     assert done.status == ends
@@ -65,7 +85,8 @@ def test_the_action_ends_as_the_verdict_says(
         *("gate", f"--base={HOSTILE}", "--head=HEAD", "--budget=60 s", "--tolerance=3 %"),
         *("--build=make", "--path=/a b", HOSTILE),
     ]
-    assert list(place.iterdir()) == []
+    assert {path.name for path in place.iterdir()} == set(SHADOWED)
+    assert not {"BASE", "HEAD", "BUILD", "START", "OPTIONS"} & environment_of(stub).keys()
     assert ("The gate did not run (status 2)" in done.summary) == (status == 2)
     lines = done.said.splitlines()
     stopped = re.fullmatch(r"::stop-commands::([0-9a-f]{32})", lines[0])
@@ -86,7 +107,7 @@ def test_the_action_keys_its_install_by_what_is_installed(tmp_path: Path) -> Non
         assert done.status == 2
         assert "neither pass nor fail" in done.errors
         keys.append(done.outputs["key"]["key"])
-    assert all(re.fullmatch(r"loadstone-Linux-X64-3\.\d+-[0-9a-f]{64}", key) for key in keys)
+    assert all(re.fullmatch(r"loadstone-Linux-X64-[0-9a-f]{64}", key) for key in keys)
     assert keys[0] != keys[1]
 
 
@@ -96,7 +117,7 @@ def test_the_action_takes_no_right_and_pins_what_it_uses() -> None:
     assert "secrets." not in text
     used = [step["uses"] for step in action()["runs"]["steps"] if "uses" in step]
     assert used
-    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", one) for one in used)
+    assert all(re.fullmatch(r"[\w-]+/[\w/-]+@[0-9a-f]{40}", one) for one in used)
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, 3, 4])
@@ -104,8 +125,9 @@ def test_the_template_ends_as_the_verdict_says(
     stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setenv("STATUS", str(status))
-    place = tmp_path / "checkout"
-    place.mkdir()
+    place = checkout(tmp_path)
+    for name in ("gate.md", "gate.xml", "gate.json"):
+        (place / name).write_text("forged")
     variables = {"GATE_BASE": "abc", "GATE_START": HOSTILE, "GATE_OPTIONS": "--path=/a b\n--twin"}
     done = run_gitlab(place, variables, tmp_path, installed=True)
     assert done.status == status
@@ -114,4 +136,12 @@ def test_the_template_ends_as_the_verdict_says(
         *(f"--start={HOSTILE}", "--path=/a b", "--twin"),
     ]
     assert not (place / "pwned").exists()
+    assert done.summary == ("" if status == 2 else "### verdict\n")
+    assert "forged" not in "".join(path.read_text() for path in place.glob("gate.*"))
     assert template()["allow_failure"]["exit_codes"] == [4]
+
+
+def test_what_a_branch_can_write_to_is_not_kept_for_other_jobs() -> None:
+    steps = [step.get("uses", step.get("id", "")).partition("@")[0] for step in action()["runs"]["steps"]]
+    assert steps == ["key", "actions/cache/restore", "install", "actions/cache/save", "gate"]
+    assert template()["cache"] == []
