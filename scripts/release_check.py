@@ -39,6 +39,8 @@ TESTS = (
     "tests/test_init.py",
 )
 """Run against what the wheel installed: they read no file of the clone but their own."""
+MADE = {"loadstone/_engine.abi3.so", "loadstone/built.json"}
+"""What of a wheel is built."""
 BASICS = ("sh", "cat", "env", "rm", "mkdir", "sleep", "uname")
 """What is on PATH where the wheel is installed: no compiler, no Rust, no Git."""
 
@@ -104,9 +106,8 @@ def missing_from(wheel: Path) -> list[str]:
     """Files of the package, and of what stands in it as a link, that a wheel lacks; no test is one of them."""
     with zipfile.ZipFile(wheel) as file:
         held = set(file.namelist())
-    tracked = _run(["git", "ls-files", "python/loadstone", "experiments", "clients", "subjects"], quiet=True)
     wanted = set()
-    for line in tracked.splitlines():
+    for line in _tracked():
         path = Path(line.removeprefix("python/loadstone/"))
         if line.endswith("python/loadstone") or (ROOT / line).is_symlink() or {"test", "tests"} & {*path.parts}:
             continue
@@ -114,6 +115,19 @@ def missing_from(wheel: Path) -> list[str]:
             continue
         wanted.add(f"loadstone/{path}")
     return sorted(wanted - held)
+
+
+def foreign_in(wheel: Path) -> list[str]:
+    """Files of a wheel that git does not know: its patterns take what lies in these folders, as a login of npm's."""
+    with zipfile.ZipFile(wheel) as file:
+        held = {name for name in file.namelist() if not name.split("/")[0].endswith(".dist-info")}
+    return sorted(held - {f"loadstone/{line.removeprefix('python/loadstone/')}" for line in _tracked()} - MADE)
+
+
+def _tracked() -> list[str]:
+    """What git knows of the package, and of what stands in it as a link."""
+    folders = ("python/loadstone", "experiments", "clients", "subjects")
+    return _run(["git", "ls-files", *folders], quiet=True).splitlines()
 
 
 def check(*, quick: bool) -> None:
@@ -137,6 +151,9 @@ def check(*, quick: bool) -> None:
     missing = missing_from(wheel)
     if missing:
         raise NotReady(f"{wheel.name} lacks {', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}")
+    foreign = foreign_in(wheel)
+    if foreign:
+        raise NotReady(f"{wheel.name} holds what git does not know; remove it: {', '.join(foreign[:5])}")
     _say("wheel", f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         _same_from_source(source, wheel, Path(folder))

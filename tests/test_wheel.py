@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,18 @@ def test_no_test_is_in_the_wheel_and_the_source_distribution_has_what_the_wheel_
     assert tests
     assert [path for path in tests if in_wheel(path)] == []
     assert [one["path"] for one in MATURIN["include"] if set(one["format"]) != {"sdist", "wheel"}] == []
+
+
+def test_what_git_does_not_know_is_in_no_wheel(tmp_path: Path) -> None:
+    """Patterns take whatever lies in a folder: a login of npm's, a program that was built there."""
+    check = script("release_check")
+    names = ["loadstone/cli.py", "loadstone/_engine.abi3.so", "loadstone/clients/jedis/pom.xml", "a.dist-info/RECORD"]
+    foreign = ["loadstone/clients/ioredis/.npmrc", "loadstone/subjects/spring/.env"]
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
+        for name in (*names, *foreign):
+            wheel.writestr(name, "")
+    assert check.foreign_in(tmp_path / "a.whl") == foreign
+    assert not in_wheel(ROOT / "clients" / "go-redis" / "driver")
 
 
 def test_versions_agree() -> None:
