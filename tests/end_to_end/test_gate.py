@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from loadstone import __version__
 from tests.end_to_end.conftest import Lab
 
 pytestmark = pytest.mark.timeout(300)
@@ -59,6 +60,7 @@ def test_a_version_that_costs_twice_as_much_is_red(lab: Lab, service: Path) -> N
     cpu = next(one for one in result["figures"] if one["name"] == "cpu")
     assert cpu["slower_low"] > cpu["tolerance"]
     assert result["message"]["text"] in done.out
+    assert result["machine"]["loadstone"] == __version__
     assert not [one for one in psutil.process_iter(["cmdline"]) if str(service) in (one.info["cmdline"] or [])]
 
 

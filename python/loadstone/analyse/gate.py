@@ -6,6 +6,7 @@ from statistics import median
 
 from loadstone.analyse.gate_needs import advice, paces_of, with_needs
 from loadstone.analyse.model import Comparison, Family
+from loadstone.analyse.run_differences import figure_at
 from loadstone.judge.gate import DECIDING, deciding, forbids, standing, status_of, verdict_of
 from loadstone.judge.gate_result import FigureName, GateFigure, GateResult, GateVerdict
 from loadstone.judge.statistics.decision import verdict_of_blocks
@@ -215,12 +216,6 @@ def _by(figure: GateFigure, verdict: str = "slower") -> list[float | None]:
 
 def _machine(environment: Mapping[str, object]) -> dict[str, str]:
     """The few facts that say on what machine it was."""
-    found: dict[str, str] = {}
-    for room, keys in (("machine", ("cpu_model", "cpu_count", "architecture")), ("kernel", ("release",))):
-        facts = environment.get(room)
-        if isinstance(facts, Mapping):
-            found |= {key: str(facts[key]) for key in keys if facts.get(key) is not None}
-    versions = environment.get("loadstone")
-    if isinstance(versions, Mapping) and versions.get("version"):
-        found["loadstone"] = str(versions["version"])
-    return found
+    places = (*(("machine", key) for key in ("cpu_model", "cpu_count", "architecture")), ("kernel", "release"))
+    facts = {key: figure_at(environment, part, key) for part, key in (*places, ("versions", "loadstone"))}
+    return {key: str(fact) for key, fact in facts.items() if fact is not None}
