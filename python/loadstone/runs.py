@@ -73,8 +73,10 @@ def _require_no_slip(path: Path) -> None:
         raise UserError(said("{path}: there is no such folder; did you mean '{latest}'?", path=path, latest=LATEST))
 
 
-def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
+def folder_to_resume(word: str | Path, root: Path = RUNS, option: str = "--resume") -> Path:
     """The same of a run to go on with. Its folder says which commands are run, so only this user may have written it.
+
+    `option`: what an error begins with.
 
     Raises:
         UserError: it is another user's, or every user may write to it.
@@ -85,14 +87,20 @@ def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
     except (OSError, ValueError) as error:  # a path with a NUL in it is no path
         why = error.strerror if isinstance(error, OSError) else said("no file is called so")
         raise UserError(
-            said("--resume {folder}: {why}; `loadstone runs` lists the runs that there are", folder=folder, why=why)
+            said(
+                "{option} {folder}: {why}; `loadstone runs` lists the runs that there are",
+                option=option,
+                folder=folder,
+                why=why,
+            )
         ) from None
-    require_run(folder, "--resume ", [PLAN])
+    require_run(folder, f"{option} ", [PLAN])
     if status.st_uid != os.geteuid():
         raise UserError(
             said(
-                "--resume {folder}: it belongs to the user with the id {st_uid}, and would decide what you run; "
+                "{option} {folder}: it belongs to the user with the id {st_uid}, and would decide what you run; "
                 "go on as that user, or run it again",
+                option=option,
                 folder=folder,
                 st_uid=status.st_uid,
             )
@@ -100,8 +108,9 @@ def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
     if status.st_mode & stat.S_IWOTH:
         raise UserError(
             said(
-                "--resume {folder}: every user may write to it, and it decides what you run; look at it, then: "
+                "{option} {folder}: every user may write to it, and it decides what you run; look at it, then: "
                 "chmod o-w",
+                option=option,
                 folder=folder,
             )
         )

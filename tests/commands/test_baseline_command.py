@@ -101,9 +101,24 @@ def test_what_became_of_a_baseline_is_said(runs: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["[]", '{"format": 1, "baselines": [{"branch": "main", "experiment": "redis", "run": "../../etc"}]}', "{"],
+    [
+        "[]",
+        '{"format": 1, "baselines": [{"branch": "main", "experiment": "redis", "run": "../../etc"}]}',
+        '{"format": 1, "baselines": [{"branch": "main", "experiment": "redis", "run": "x", "set_unix_s": 1e20}]}',
+        "{",
+    ],
 )
 def test_a_file_that_is_none_is_no_way_out_of_the_folder(runs: Path, content: str) -> None:
     (runs / "baselines.json").write_text(content)
-    with pytest.raises(UserError, match=r"baselines.json: "):
-        typed("compare", "--baseline")
+    for words in (("compare", "--baseline"), ("baseline", "show")):
+        with pytest.raises(UserError, match=r"baselines.json: "):
+            typed(*words)
+
+
+def test_a_run_is_a_baseline_by_its_own_name(runs: Path) -> None:
+    typed("baseline", "set", f"runs/{FIRST}/latency/..")
+    assert [one.run for one in read_baselines(runs)] == [FIRST]
+    long = "x" * 201
+    (runs / FIRST).rename(runs / long)
+    with pytest.raises(UserError, match="the name of its run has 201 letters, and 1 to 200 are kept"):
+        typed("baseline", "set", f"runs/{long}")

@@ -69,6 +69,11 @@ def run(root: Path, name: str, **files: object) -> Path:
     return path
 
 
+def test_a_folders_name_is_no_number_beyond_what_an_index_holds(tmp_path: Path) -> None:
+    path = run(tmp_path / "runs", f"20260102T000000Z-tiny-{'9' * 200}")
+    assert found(Index(path.parent, tmp_path / "index")) == [path.name]
+
+
 def test_tags_and_notes_are_kept_in_the_folder(tmp_path: Path) -> None:
     path = run(tmp_path / "runs", "20260102T000000Z-tiny")
     index = Index(path.parent, tmp_path / "index")

@@ -1,6 +1,7 @@
 """Going on with a folder: the same run only."""
 
 import copy
+import json
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -202,6 +203,17 @@ def test_another_machine_or_server_is_refused(
     with pytest.raises(UserError) as raised:
         require_same_run(path, plan, changed(synthetic.ENVIRONMENT, place, value))
     assert difference in str(raised.value)
+
+
+@pytest.mark.parametrize("parts", [[1, {}], "x", {"redis": 1}, {"redis": ["version"]}, 5])
+def test_what_a_strangers_folder_says_of_its_parts_is_a_difference_and_no_defect(
+    synthetic: ModuleType, tmp_path: Path, parts: object
+) -> None:
+    path = synthetic.write_run(tmp_path, until=0)
+    environment = json.loads((path / "environment.json").read_text())
+    (path / "environment.json").write_text(json.dumps({**environment, "servers": parts, "subjects": parts}))
+    with pytest.raises(UserError, match="server redis: software was None and is now redis"):
+        require_same_run(path, summarise_plan(synthetic.make_run_plan()), synthetic.ENVIRONMENT)
 
 
 SUBJECT = {"ours": True, "source": "a" * 16, "cpu limit": "0.5", "jvm_flags": "-Xmx256m"}

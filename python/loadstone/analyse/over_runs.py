@@ -19,6 +19,8 @@ from loadstone.spec.levels import identity
 
 RATIO = "ratio"
 """The metric of a declared comparison: how many times as much B is as A."""
+GATE_KEY = "gate "
+"""With it the key of each figure of a gate begins."""
 GOODPUT, AT_RATE = "goodput_per_s", "response_ns"
 _QUANTILES = ("p50", "p99", "p999")
 _NORMAL = NormalDist()
@@ -112,7 +114,7 @@ def _of_gate(run: Run, gate: GateResult, began_unix_s: float) -> RunFigures:
     surroundings = surroundings_of(run).model_copy(update={"environment": {}})
     places = [
         PlaceFigures(
-            key=f"gate {figure.name} {gate.base}",
+            key=f"{GATE_KEY}{figure.name} {gate.base}",
             label=f"{gate.base}: {figure.name}",
             driven=[],
             figures={RATIO: _at_95(figure.ratio, figure.low, figure.high, figure.interval_level)},

@@ -1,5 +1,6 @@
 """`loadstone baseline`: which run others are compared with (`loadstone compare --baseline`)."""
 
+import os
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -42,15 +43,15 @@ def set_command(
     """
     if not branch or len(branch) > 200 or not branch.isprintable():
         raise UserError(said("--branch {branch}: no name of a branch; write one of at most 200 letters", branch=branch))
-    folder = run_folder(run).absolute()
+    folder = _named(run)
     row = _row(folder)
     if row.why or row.running:
         why = row.why or _("it goes on")
         raise UserError(said("{folder}: cannot be a baseline: {why}", folder=folder, why=why))
-    from loadstone.record.baselines import Baseline, set_baseline
+    from loadstone.record.baselines import named, set_baseline
     from loadstone.record.newest_runs import unmark
 
-    new = Baseline(branch=branch, experiment=row.experiment, run=folder.name, set_unix_s=round(time.time(), 3))
+    new = named(branch, row.experiment, folder, time.time())
     set_baseline(_root_of(folder), new)
     kept = unmark(folder)
     terminal.result(
@@ -103,7 +104,7 @@ def runs_to_compare(given: list[Path] | None, branch: str, *, across: bool) -> l
 
     if given and len(given) != 1:
         raise UserError(said("--baseline: is compared with one run; {number} are given", number=len(given)))
-    folder = run_folder(given[0] if given else LATEST).absolute()
+    folder = _named(given[0] if given else LATEST)
     row = _row(folder)
     root = _root_of(folder)
     found = baseline_of(root, branch, row.experiment)
@@ -145,6 +146,11 @@ def _require_folder(runs: Path) -> None:
         there = False
     if not there and runs != RUNS:
         raise UserError(said("--runs {runs}: there is no such folder; name one", runs=runs))
+
+
+def _named(word: str | Path) -> Path:
+    """The folder of a run by its own name, which `runs/x/latency/..` is not. Raises UserError."""
+    return Path(os.path.abspath(run_folder(word)))  # noqa: PTH100 (resolve() would follow links)
 
 
 def _row(folder: Path) -> "RunRow":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from loadstone.analyse.changes import History, hint_between
-from loadstone.analyse.over_runs import AT_RATE, RATIO
+from loadstone.analyse.over_runs import AT_RATE, GATE_KEY, RATIO
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.options import Results, RunOptions
@@ -139,6 +139,10 @@ def _experiment(asked: Asked, servers: tuple[Sequence[str], Sequence[str]]) -> t
     from loadstone.spec.both_versions import both_versions
     from loadstone.spec.overrides import override
 
+    if asked.key.startswith(GATE_KEY):
+        raise UserError(
+            said("--confirm: a gate measures both versions in turns; carry out the newest again: `loadstone gate`")
+        )
     if asked.metric == RATIO:
         raise UserError(
             said(
@@ -147,7 +151,7 @@ def _experiment(asked: Asked, servers: tuple[Sequence[str], Sequence[str]]) -> t
                 condition=asked.condition,
             )
         )
-    runs = [read_run(folder_to_resume(folder)) for folder in (asked.before, asked.after)]
+    runs = [read_run(folder_to_resume(folder, option="--confirm")) for folder in (asked.before, asked.after)]
     data = [override(run.experiment, servers=of).source.data for run, of in zip(runs, servers, strict=True)]
     condition = next((one.condition for one in runs[1].trials if _key(one.condition) == asked.key), None)
     if condition is None:

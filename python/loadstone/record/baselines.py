@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from loadstone.bounds.beneath import is_file
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.record.lines import FORMAT, dump_document, read_small, write_file
-from loadstone.record.run_files import ARCHIVE, PLAN
+from loadstone.record.run_files import ARCHIVE, LAST_UNIX_S, PLAN
 
 BASELINES = "baselines.json"
 MOST = 1_000
@@ -38,7 +38,26 @@ class Baseline(BaseModel):
     experiment: str = Field(min_length=1, max_length=_NAME_MAX)
     run: Annotated[str, AfterValidator(_one_name)]
     """Name of its folder."""
-    set_unix_s: float = 0.0
+    set_unix_s: float = Field(default=0.0, ge=0.0, le=LAST_UNIX_S)
+
+
+def named(branch: str, experiment: str, folder: Path, set_unix_s: float) -> Baseline:
+    """The run of a folder as a baseline. Raises UserError where it, or its experiment, has no name that can be kept."""
+    names = {"branch": branch, "experiment": experiment, "run": folder.name}
+    try:
+        return Baseline(**names, set_unix_s=round(set_unix_s, 3))
+    except ValidationError as error:
+        field = str(error.errors()[0]["loc"][0])
+        raise UserError(
+            said(
+                "{folder}: cannot be a baseline: the name of its {field} has {length} letters, and 1 to {most} are "
+                "kept; name another run, or call the folder otherwise",
+                folder=folder,
+                field=field,
+                length=len(names[field]),
+                most=_NAME_MAX,
+            )
+        ) from None
 
 
 class _File(BaseModel):

@@ -180,7 +180,7 @@ def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) ->
         elif before != after:
             what = " ".join(keys)
             yield said("{what} was {before} and is now {after}", what=what, before=before, after=after)
-    servers_then, servers_now = then.get("servers", {}), now.get("servers", {})
+    servers_then, servers_now = _parts(then, "servers"), _parts(now, "servers")
     for name in sorted({*servers_then, *servers_now}):
         for key in ("software", "version", "modules", "settings", "network"):
             before, after = (_value(side, (name, key)) for side in (servers_then, servers_now))
@@ -194,7 +194,7 @@ def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) ->
                 )
         sides = (_value(side, (name,)) or {} for side in (servers_then, servers_now))
         yield from _limit_differences(said("server {name}", name=name), *sides)
-    yield from _subject_differences(then.get("subjects", {}), now.get("subjects", {}))
+    yield from _subject_differences(_parts(then, "subjects"), _parts(now, "subjects"))
 
 
 def _generator(fleet: object) -> str:
@@ -231,6 +231,13 @@ def _subject_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Ite
             if old != new:
                 yield said("subject {name}: {key} was {old} and is now {new}", name=name, key=key, old=old, new=new)
         yield from _limit_differences(said("subject {name}", name=name), before, after)
+
+
+def _parts(environment: Mapping[str, Any], kind: str) -> Mapping[str, Mapping[str, Any]]:
+    """The servers or subjects of an environment, which may be a stranger's: what is none of them is left out."""
+    parts = environment.get(kind)
+    named = parts.items() if isinstance(parts, Mapping) else ()
+    return {name: part for name, part in named if isinstance(part, Mapping)}
 
 
 def _value(record: Mapping[str, Any], keys: tuple[str, ...]) -> Any:

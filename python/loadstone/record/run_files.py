@@ -13,11 +13,13 @@ from loadstone.bounds.beneath import is_file, open_file
 from loadstone.errors import UserError
 from loadstone.language import said
 
-RUN = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d+))?")
+RUN = re.compile(r"(?P<time>\d{8}T\d{6}Z)-.+?(?:-(?P<number>\d{1,9}))?")
 """A folder as it was made, and not renamed: `20261121T230227Z-documents`; of several in one second with a number."""
 
 _YEARS = range(1970, 9999)
 """Of folders that a run made; a local time cannot be told for every other year."""
+LAST_UNIX_S = datetime(_YEARS.stop, 1, 1, tzinfo=UTC).timestamp()
+"""The end of these years."""
 
 EXPERIMENT = "experiment.yaml"
 ENVIRONMENT = "environment.json"
@@ -96,7 +98,7 @@ def age_of(path: Path) -> tuple[float, int]:
         seconds = began.timestamp() if began is not None else (path / PLAN).lstat().st_mtime
     except OSError:  # it vanished
         seconds = 0.0
-    return seconds, int(named["number"] or 1) if named else 1
+    return min(max(seconds, 0.0), LAST_UNIX_S), int(named["number"] or 1) if named else 1
 
 
 def began_at(name: str) -> datetime | None:
