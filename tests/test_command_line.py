@@ -1,7 +1,9 @@
 """What a newcomer types first, and what the command answers: a line that says what to do."""
 
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -97,6 +99,24 @@ def test_an_experiment_that_is_shown_may_be_tried(tmp_path: Path) -> None:
 def test_a_slip_is_answered_by_what_to_write(command: str, error: str, tmp_path: Path) -> None:
     done = loadstone(*command.split(), folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"loadstone: {error}\n")
+
+
+def test_where_a_shells_files_cannot_be_written_it_is_said_what_helps(tmp_path: Path) -> None:
+    program = f"{sys.executable} -m loadstone"
+    done = subprocess.run(
+        ["bash", "-c", f"{program} --install-completion; exit $?"],
+        env={**os.environ, "HOME": "/dev/null"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert re.fullmatch(
+        r"loadstone: --install-completion: /dev/null\S*: [\w ]+; name a home that you may write to by "
+        r"HOME, or print the text by --show-completion, and have your shell read it\n",
+        done.stderr,
+    )
 
 
 @pytest.mark.parametrize(

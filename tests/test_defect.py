@@ -1,9 +1,11 @@
 """A defect of ours: a status of its own, one line, the traceback in a file that no one else may read."""
 
 import re
+import signal
 import stat
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +16,16 @@ from loadstone.secrecy import known_secrets
 
 
 @pytest.fixture(autouse=True)
-def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A temporary folder of its own; no run's folder is known."""
+def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A temporary folder of its own; no run's folder is known. Signals do afterwards what they did before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     monkeypatch.setattr(defect, "_folder", None)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(sys, "argv", ["loadstone", "list"])
     monkeypatch.delenv(defect.SHOW, raising=False)
-    return tmp_path
+    yield tmp_path
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def deep() -> None:

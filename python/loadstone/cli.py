@@ -10,10 +10,12 @@ to load.
 import os
 import shlex
 import shutil
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
@@ -74,6 +76,8 @@ app.add_typer(gate_app, name="gate")
 
 COMPLETING = "_LOADSTONE_COMPLETE"
 """The variable by which a shell asks how a command line may go on."""
+COMPLETION = "--install-completion"
+"""Typer's own option, which writes to the files of the user's shell."""
 MISSING = said("Missing argument '{argument}'", argument="EXPERIMENT|FILE.yaml")
 WORD_MAX, LINE_MAX = 400, 2000
 """Characters of a message: paths and lists of choices are shorter."""
@@ -385,6 +389,7 @@ def main() -> None:
         _print(version_lines())
         return
     defect.report_those_of_threads()
+    _end_in_order()
     try:
         _require_text(sys.argv[1:])
         _choose_language()
@@ -407,6 +412,19 @@ def main() -> None:
         _exit(defect.STATUS, defect.report(error))
     terminal.finish()
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _end_in_order() -> None:
+    """SIGTERM and a closed terminal end a command as Ctrl-C does: what it made goes. What measures has its own way."""
+
+    def end(signum: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 (the signal module's signature)
+        for stream in terminal.on_terminal() if signum == signal.SIGHUP else ():
+            terminal.discard(stream)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # not as under `nohup`
+            signal.signal(number, end)
 
 
 def _choose_language() -> None:
@@ -507,6 +525,14 @@ def _require_text(words: Sequence[str]) -> None:
 def _about_file(error: OSError) -> str:
     """What is wrong with a file, with the option that names it, if one does."""
     name = str(error.filename or "")
+    if COMPLETION in sys.argv:
+        return said(
+            "{option}: {name}: {why}; name a home that you may write to by HOME, or print the text by "
+            "--show-completion, and have your shell read it",
+            option=COMPLETION,
+            name=name,
+            why=error.strerror or error,
+        )
     at = next((at for at, word in enumerate(sys.argv) if at and len(word) > 1 and name.startswith(word)), 0)
     option = sys.argv[at - 1] if at and sys.argv[at - 1].startswith("-") else ""
     if option:

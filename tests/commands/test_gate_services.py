@@ -1,17 +1,27 @@
 """`loadstone gate`: which two versions are meant, by commands, git revisions and URLs."""
 
+import os
+import shlex
+import shutil
+import signal
+import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.calling import called, calling
 from tests.commands.conftest import Said
 
-from loadstone.commands import gate_services
+from loadstone.commands import gate_revisions, gate_services
 from loadstone.commands.gate_options import Versions
+from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.errors import UserError
+from loadstone.machine.process_identity import started
+from loadstone.secrecy.known_secrets import hide
 
 SERVE = "./serve --port {port}"
 
@@ -20,7 +30,7 @@ SERVE = "./serve --port {port}"
 def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Manifests outlive the command, so that its experiment can be looked at."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(gate_services.shutil, "rmtree", lambda *_, **__: None)
+    monkeypatch.setattr(Workspace, "remove", lambda _: None)
 
 
 @pytest.mark.usefixtures("kept")
@@ -75,6 +85,34 @@ def test_a_command_becomes_a_subject_in_the_users_folder(tmp_path: Path, monkeyp
         assert (manifest.run.folder, manifest.run.ready) == (str(tmp_path), "/up")
         assert head.name == "./other"
     assert not folder.exists()
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_password_of_a_command_is_in_no_name(said: Callable[..., Said]) -> None:
+    old, new = (f"./{name} --port {{port}} --db-password hunter-2 --token-file f" for name in ("old", "new"))
+    found = said("gate", "--base", old, "--head", new)
+    gate = found.experiment.gate
+    assert gate is not None
+    assert (gate.base, gate.head) == tuple(text.replace("hunter-2", "***") for text in (old, new))
+    assert "hunter" not in hide(found.experiment.question)
+
+
+@pytest.mark.parametrize("odd", ["\U0001f600", "\x85\u2028\ufeff", "yes", "1:2", "# {x", "'\"\\", "a\tb\nc", "\u202e"])
+def test_words_and_folders_reach_a_service_as_they_were_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str
+) -> None:
+    folder = tmp_path / odd
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    quoted = shlex.quote(odd)
+    with gate_services.services(Versions(base=f"A={quoted} ./serve {quoted.replace('{', '')}", head="./other")) as (
+        base,
+        _,
+    ):
+        manifest, _folder = read_manifest(Path(base.settings["manifest"]))
+    assert shlex.split(manifest.run.command) == ["./serve", odd.replace("{", "")]
+    assert manifest.environment["A"] == odd
+    assert manifest.run.folder == str(folder)
 
 
 @pytest.mark.parametrize(
@@ -201,3 +239,131 @@ def test_a_build_that_fails_shows_its_last_lines_and_leaves_nothing(repository: 
     log = Path(str(error.value).rpartition("its log is ")[2])
     assert "main.c:1: error: no" in log.read_text()
     assert len(git(repository, "worktree", "list").splitlines()) == 1
+
+
+def test_what_a_job_leaves_about_is_no_change(repository: Path) -> None:
+    (repository / "cache").mkdir()
+    (repository / "cache" / "x").write_text("")
+    with gate_services.services(revisions("HEAD~1", "HEAD", "true")):
+        pass
+    with gate_services.services(revisions("HEAD~1", ".", "true")) as (_, head):
+        assert (folder_of(head).parent / "cache" / "x").exists()
+
+
+def test_a_folder_that_became_a_link_is_copied_as_a_link(repository: Path) -> None:
+    (repository / "lib").mkdir()
+    (repository / "lib" / "one").write_text("1")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "lib")
+    elsewhere = repository.parent / "elsewhere"
+    (repository / "lib").rename(elsewhere)
+    (repository / "lib").symlink_to("../elsewhere")
+    with gate_services.services(revisions("HEAD~1", ".", "true")) as (base, head):
+        assert folder_of(base).is_dir()
+        tree = folder_of(head).parent
+        assert (tree / "lib").is_symlink()
+        assert not (tree.parent / "elsewhere").exists(), "written through the link"
+
+
+def test_worktrees_that_are_missing_now_stay_the_users(repository: Path) -> None:
+    """As one on a disk that is not mounted; that of a gate that was killed is forgotten."""
+    unmounted, killed = repository.parent / "unmounted", repository.parent / "loadstone-gate-0" / "base-tree"
+    for place in (unmounted, killed):
+        git(repository, "worktree", "add", "-q", "--detach", str(place))
+    shutil.rmtree(unmounted)
+    shutil.rmtree(killed.parent)
+    with gate_services.services(revisions("HEAD~1", "HEAD", "true")):
+        pass
+    known = git(repository, "worktree", "list", "--porcelain")
+    assert str(unmounted) in known
+    assert str(killed) not in known
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody adopts what a process leaves")
+def test_what_a_build_leaves_running_ends_with_it(repository: Path) -> None:
+    del repository
+    with gate_services.services(revisions("HEAD~1", "HEAD", "setsid sleep 600 & echo $! > built")) as sides:
+        pids = [int((folder_of(side) / "built").read_text()) for side in sides]
+        assert [pid for pid in pids if started(pid) is not None] == []
+
+
+def test_what_is_built_may_be_read_by_whom_the_user_lets(repository: Path) -> None:
+    del repository
+    before = os.umask(0o022)
+    try:
+        with gate_services.services(revisions("HEAD~1", "HEAD", "echo > built")) as (base, _):
+            assert stat.S_IMODE((folder_of(base) / "built").stat().st_mode) == 0o644
+    finally:
+        os.umask(before)
+
+
+def test_no_secret_of_the_job_is_in_the_line_or_the_log_of_a_build(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del repository
+    monkeypatch.setenv("DEPLOY_TOKEN", "s3cretOfTheJob9")
+    with (
+        pytest.raises(UserError) as error,
+        gate_services.services(revisions("HEAD~1", "HEAD", "echo got $DEPLOY_TOKEN; exit 1")),
+    ):
+        pass
+    log = Path(str(error.value).rpartition("its log is ")[2])
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    for text in (str(error.value), log.read_text()):
+        assert "s3cret" not in text
+        assert "got ${env:DEPLOY_TOKEN}" in text
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_gate_that_is_ended_while_it_builds_leaves_nothing(repository: Path, number: int, tmp_path: Path) -> None:
+    """After SIGKILL what was built ends at once, and the next gate removes the folder and the tree."""
+    made = tmp_path / "made"
+    made.mkdir()
+    words = ("gate", "--base", "HEAD~1", "--head", "HEAD", "--start", SERVE, "--build")
+    build = f"echo $$ > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; sleep 600"
+    with calling(*words, build, folder=repository, environment={"TMPDIR": str(made)}) as gate:
+        await_true((tmp_path / "pid").exists)
+        gate.send_signal(number)
+        assert gate.wait(30) == (-number if number == signal.SIGKILL else 130)
+    pid = int((tmp_path / "pid").read_text())
+    await_true(lambda: started(pid) is None)
+    if number == signal.SIGKILL:
+        called(*words, "false", folder=repository, environment={"TMPDIR": str(made)})
+    assert [path.name for path in made.iterdir()] == []
+    assert len(git(repository, "worktree", "list").splitlines()) == 1
+
+
+def await_true(holds: Callable[[], bool], within_s: float = 30.0) -> None:
+    until = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a folder away")
+def test_a_clone_of_another_user_is_named_with_what_helps(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    for path in (repository, repository / ".git"):
+        os.chown(path, 65534, 65534)
+    with (
+        pytest.raises(UserError, match=r"dubious ownership .* git config --global --add safe\.directory") as error,
+        gate_services.services(revisions("HEAD~1", "HEAD")),
+    ):
+        pass
+    assert "\n" not in str(error.value)
+
+
+def test_a_git_that_waits_for_something_is_named_as_that(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for a login: it gets no terminal, and an end."""
+    asking = repository.parent / "asking"
+    git(repository, "config", "filter.asks.smudge", f"echo $$ > {asking}; sleep 600")
+    (repository / ".gitattributes").write_text("* filter=asks\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "filtered")
+    monkeypatch.setattr(gate_revisions, "GIT_LONGEST_S", 0.5)
+    with (
+        pytest.raises(UserError, match=r"git worktree: not done within 0.5 s; run it yourself"),
+        gate_services.services(revisions("HEAD~1", "HEAD")),
+    ):
+        pass
+    await_true(lambda: started(int(asking.read_text())) is None)

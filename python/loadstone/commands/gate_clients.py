@@ -1,14 +1,13 @@
 """Two versions of a client library of a gate: what `--base jedis=7.1.0` or `--head redis-py,mode=asyncio` means."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from loadstone import terminal
 from loadstone.commands.ad_hoc import AdHoc, Target
 from loadstone.commands.gate_experiment import asked as gate_asked
+from loadstone.commands.gate_folder import gate_folder
 from loadstone.commands.gate_options import GateOptions
 from loadstone.commands.gate_redis import one_kind_of_request, server_of
 from loadstone.commands.gate_services import BASE, HEAD
@@ -109,11 +108,12 @@ def build(ad_hoc: AdHoc) -> None:
             told.add(about(step))
             terminal.remark(step)
 
-    for option, target in zip(("--base", "--head"), ad_hoc.targets, strict=True):
-        with tempfile.TemporaryDirectory(prefix="loadstone-gate-") as folder, by_option(option, target.driver):
-            chosen = chosen_driver(target.driver)
-            require_programs(chosen.manifest.name, chosen.manifest, "driver")
-            client_driver(chosen, DeployContext(work_root=Path(folder), progress=tell))
+    with gate_folder() as folder:
+        for option, target in zip(("--base", "--head"), ad_hoc.targets, strict=True):
+            with by_option(option, target.driver):
+                chosen = chosen_driver(target.driver)
+                require_programs(chosen.manifest.name, chosen.manifest, "driver")
+                client_driver(chosen, DeployContext(work_root=folder, progress=tell))
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass, replace
 
 from loadstone import registry
@@ -13,6 +12,7 @@ from loadstone.commands.gate_services import BASE, HEAD
 from loadstone.commands.operations import Fields
 from loadstone.commands.redis_experiment import RedisAsked, redis_ad_hoc
 from loadstone.commands.targets import address, redis_server
+from loadstone.deploy.installed import output_of
 from loadstone.errors import UserError
 from loadstone.language import said
 
@@ -86,11 +86,7 @@ def _of_version(word: str, version: str) -> Fields:
 
 def _is(program: str, version: str) -> bool:
     """Whether a program says that it is of this version, `8.2` of 8.2.3, too."""
-    try:
-        told = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=5, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    found = _VERSION.search(told)
+    found = _VERSION.search(output_of(program, "--version") or "")
     return found is not None and f"{found[1]}.".startswith(f"{version}.")
 
 

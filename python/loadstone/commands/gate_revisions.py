@@ -7,25 +7,34 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
+from pathlib import Path, PurePosixPath
 
 from loadstone import terminal
 from loadstone.commands.gate_options import Versions
+from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, workspace_of
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.record.folder import make_root
 from loadstone.runs import RUNS
 from loadstone.secrecy.known_secrets import hide
+from loadstone.secrecy.references import variables
 
-AS_IT_STANDS = "."
-BUILD_LONGEST_S, GIT_LONGEST_S = 900.0, 120.0
+AS_IT_STANDS, TREE = ".", "-tree"
+BUILD_LONGEST_S, BUILD_POLL_S, GIT_LONGEST_S = 900.0, 0.05, 600.0
 LINES, LINES_BYTES = 6, 4_000
+GIT_LINES = 4
+"""Of what git prints where it refuses: a clone of another user's takes so many to say."""
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
 """No program of the repository's runs for what is only looked at."""
+
+_REMOVE = ("worktree", "remove", "--force", "--force")
+"""Twice: one that was interrupted while it was made is locked."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,7 @@ def revisions(versions: Versions, folder: Path) -> Iterator[tuple[Revision, Revi
     with ExitStack() as held:
         built = []
         for side, name, commit in zip(("base", "head"), names, commits, strict=True):
-            place = folder / f"{side}-tree"
+            place = folder / f"{side}{TREE}"
             held.enter_context(_tree(top, place, commit))
             at = place / below
             if not at.is_dir():
@@ -57,7 +66,7 @@ def revisions(versions: Versions, folder: Path) -> Iterator[tuple[Revision, Revi
                     said("{name}: has no folder {below}; begin in one that both have", name=name, below=below)
                 )
             if versions.build is not None:
-                _build(versions.build, at, name, folder / f"{side}-build.log")
+                _build(versions.build, at, name, folder, side)
             built.append(Revision(_shown(name, commit), at))
         yield built[0], built[1]
 
@@ -86,7 +95,7 @@ def _require_meant(top: Path, names: Sequence[str], commits: Sequence[str | None
             )
         )
     here = _git(top, "rev-parse", "HEAD").strip()
-    changed = _git(top, "status", "--porcelain").splitlines()
+    changed = _git(top, "status", "--porcelain", "--untracked-files=no").splitlines()  # what jobs leave is no change
     if here in commits and None not in commits and changed:
         name = names[commits.index(here)]
         raise UserError(
@@ -129,13 +138,14 @@ def _tree(top: Path, place: Path, commit: str | None) -> Iterator[None]:
         _copy(top, place)
         yield
         return
+    _forget_killed(top, place.parent)
     try:
         _git(top, "worktree", "add", "--detach", "--quiet", str(place), commit)
         yield
     finally:
         shutil.rmtree(place, ignore_errors=True)
         with _ignoring():
-            _git(top, "worktree", "prune")
+            _git(top, *_REMOVE, str(place))
 
 
 @contextmanager
@@ -146,38 +156,76 @@ def _ignoring() -> Iterator[None]:
         terminal.remark(str(error))
 
 
+def _forget_killed(top: Path, folder: Path) -> None:
+    """Have git forget the trees of gates that were killed; those of others that are missing now stay known to it.
+
+    `folder`: that of this gate.
+    """
+    named = folder.name.rpartition("-")[0]
+    for line in _git(top, "worktree", "list", "--porcelain").splitlines():
+        tree = Path(line.removeprefix("worktree "))
+        ours = line.startswith("worktree ") and tree.name.endswith(TREE) and tree.parent.name.startswith(named)
+        if ours and not tree.parent.exists():
+            with _ignoring():
+                _git(top, *_REMOVE, str(tree))
+
+
 def _copy(top: Path, place: Path) -> None:
-    """What git would take of the tree as it stands: nothing that it ignores."""
-    for name in _git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
-        source = top / name
-        if name and (source.is_file() or source.is_symlink()):
-            target = place / name
+    """What git would take of the tree as it stands: nothing that it ignores. Raises UserError."""
+
+    @cache
+    def is_own(folder: PurePosixPath) -> bool:
+        """Whether no link leads to it: what lies behind one is none of this tree."""
+        return folder == PurePosixPath() or (not (top / folder).is_symlink() and is_own(folder.parent))
+
+    listed = _git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    for name in dict.fromkeys(filter(None, listed.split("\0"))):
+        source, target = top / name, place / name
+        if not (is_own(PurePosixPath(name).parent) and (source.is_file() or source.is_symlink())):
+            continue
+        try:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target, follow_symlinks=False)
+        except OSError as error:
+            raise UserError(
+                said(
+                    "the tree as it stands: {name} cannot be copied to {place} ({error}); allow it to be read, free "
+                    "some room, or set TMPDIR",
+                    name=hide(name),
+                    place=place,
+                    error=error.strerror,
+                )
+            ) from None
 
 
-def _build(command: str, folder: Path, name: str, log: Path) -> None:
-    """Run the user's build in a shell, with a process group of its own. Raises UserError, with its last lines."""
+def _build(command: str, at: Path, name: str, folder: Path, side: str) -> None:
+    """Run the user's build in a shell, under a guard: all that it started ends with it. Raises UserError."""
     terminal.remark(said("building {name}", name=name))
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            ["sh", "-c", command],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-        try:
-            status = process.wait(BUILD_LONGEST_S)
-        except subprocess.TimeoutExpired:
-            status = None
-        finally:
-            _end(process)
-    if status == 0:
+    log = folder / f"{side}-build.log"
+    mask = os.umask(0o077)
+    os.umask(mask)
+    process = GuardedProcess(
+        ["sh", "-c", f"umask {mask:03o}; {command}"],  # the guard has one that shuts others out
+        workspace_of("--build", "build", folder),
+        log,
+        surroundings=Surroundings(folder=at, inherited=os.environ.keys() - variables()),
+    )
+    try:
+        process.start()
+        until = time.monotonic() + BUILD_LONGEST_S
+        while process.alive() and time.monotonic() < until:
+            time.sleep(BUILD_POLL_S)
+        ended = not process.alive()
+    except OSError as error:
+        raise UserError(
+            said("--build: {name} cannot be built ({error}); free some room", name=name, error=error)
+        ) from None
+    finally:
+        process.close()
+    if ended and process.exit_status == 0:
         return
     kept = _kept(log)
-    if status is None:
+    if not ended:
         raise UserError(
             said(
                 "--build: {name} is not built within {within:g} s; its log is {log}",
@@ -192,55 +240,56 @@ def _build(command: str, folder: Path, name: str, log: Path) -> None:
 
 
 def _kept(log: Path) -> Path:
-    """The log where it outlives the gate."""
-    kept = Path.cwd() / RUNS / f"gate-build-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.log"
-    try:
-        make_root(kept.parent)
-        kept.write_text(hide(log.read_text(errors="replace")))
-    except OSError:
-        return log
-    return kept
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End its whole group."""
-    for number, wait_s in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0)):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            return
-        until = time.monotonic() + wait_s
-        while time.monotonic() < until:
-            process.poll()
-            try:
-                os.killpg(process.pid, 0)
-            except ProcessLookupError:
-                return
-            time.sleep(0.05)
+    """The log where it outlives the gate, for its owner's eyes only."""
+    text = hide(log.read_text(errors="replace")).encode()
+    for folder in (Path.cwd() / RUNS, Path(tempfile.gettempdir())):
+        with suppress(OSError):
+            make_root(folder)
+            number, name = tempfile.mkstemp(prefix=f"gate-{log.stem}-", suffix=".log", dir=folder)
+            with os.fdopen(number, "wb") as file:
+                file.write(text)
+            return Path(name)
+    return log
 
 
 def _last_lines(log: Path) -> str:
-    lines = [line.strip() for line in log.read_text(errors="replace")[-LINES_BYTES:].splitlines() if line.strip()]
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - LINES_BYTES))
+        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
     return hide(" | ".join(lines[-LINES:]) or said("it prints nothing"))[-600:]
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """What git prints. Raises UserError with its last line."""
+    """What git prints. It has no terminal to ask at, and ends with all that it started. Raises UserError."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        done = subprocess.run(
+        with subprocess.Popen(
             ["git", *_QUIET, *arguments],
             cwd=folder,
             env={**environment, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            timeout=GIT_LONGEST_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+            start_new_session=True,
+        ) as process:
+            try:
+                printed, problems = process.communicate(timeout=GIT_LONGEST_S)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+    except subprocess.TimeoutExpired:
+        raise UserError(
+            said(
+                "git {command}: not done within {within:g} s; run it yourself to see what it waits for",
+                command=arguments[0],
+                within=GIT_LONGEST_S,
+            )
+        ) from None
+    except OSError as error:
         raise UserError(said("git {command}: {error}; install git", command=arguments[0], error=error)) from None
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()] or [f"status {done.returncode}"]
-        raise UserError(said("git {command}: {line}", command=arguments[0], line=hide(lines[-1])))
-    return done.stdout
+    if process.returncode:
+        lines = [line.strip() for line in problems.splitlines() if line.strip()] or [f"status {process.returncode}"]
+        raise UserError(said("git {command}: {line}", command=arguments[0], line=hide(" ".join(lines[-GIT_LINES:]))))
+    return printed

@@ -1,30 +1,29 @@
 """The two versions of a service that a gate starts: by a command each, or of two git revisions; or that run already."""
 
-import json
 import re
 import shlex
-import shutil
-import signal
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
+from loadstone.commands.gate_folder import gate_folder
 from loadstone.commands.gate_options import READY_WITHIN_S, Versions
 from loadstone.commands.gate_revisions import revisions
 from loadstone.commands.operations import Fields
 from loadstone.deploy.subjects.manifest import FILE, OF_SHELL, PLACES
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.secrecy.known_secrets import hide
+from loadstone.secrecy.known_secrets import hide, learn
+from loadstone.secrecy.secret_names import is_secret
+from loadstone.spec.yaml_text import in_one_line
 
 BASE, HEAD = "base", "head"
 NAME_MAX = 60
 WARM_UP_S = 20.0
 """Of what is started once: a JVM on one CPU compiles for so long. What starts again for each block is warmed up by a
 slice."""
-_TEMPORARY = "loadstone-gate-"
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -57,9 +56,7 @@ def services(versions: Versions) -> Iterator[tuple[Subject, Subject]]:
     if versions.base_url is not None and versions.head_url is not None:
         yield _at_url(versions.base_url, "--base-url"), _at_url(versions.head_url, "--head-url")
         return
-    folder = Path(tempfile.mkdtemp(prefix=_TEMPORARY))
-    terminated = signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was made goes then, too
-    try:
+    with gate_folder() as folder:
         if versions.start is not None:
             with revisions(versions, folder) as (base, head):
                 start = versions.start
@@ -73,9 +70,6 @@ def services(versions: Versions) -> Iterator[tuple[Subject, Subject]]:
             _started(versions, Service(_shown(command, commands), command, Path.cwd()), side, folder)
             for command, side in zip(commands, (BASE, HEAD), strict=True)
         )
-    finally:
-        signal.signal(signal.SIGTERM, terminated)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def require_versions(versions: Versions) -> None:
@@ -176,13 +170,14 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
     }
     place = folder / side
     place.mkdir()
-    (place / FILE).write_text(json.dumps(manifest, indent=1))
+    (place / FILE).write_text(in_one_line(manifest), encoding="utf-8")
     return Subject(service.name, {"manifest": str(place)})
 
 
 def _words(command: str, option: str) -> list[str]:
+    """The words of a command; what stands behind `--password` is hidden from now on: names go to pull requests."""
     try:
-        return shlex.split(command)
+        words = shlex.split(command)
     except ValueError as error:
         raise UserError(
             said(
@@ -192,3 +187,7 @@ def _words(command: str, option: str) -> list[str]:
                 error=str(error).lower(),
             )
         ) from None
+    for name, value in pairwise(words):
+        if name.startswith("-") and is_secret(name) and not value.startswith("-"):
+            learn(value)
+    return words
