@@ -179,6 +179,17 @@ def test_a_killed_agent_is_known_at_once_with_how() -> None:
         assert [member.name for member in fleet.members] == ["agent-1", "agent-2"]
 
 
+def test_what_a_killed_agent_made_goes_with_the_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that is killed because it is slow to end."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with local_fleet(1) as fleet:
+        assert len(list(tmp_path.iterdir())) == 2, "a folder for the scheduler, and one for the agent"
+        os.kill(fleet.identities["agent-1"].pid, signal.SIGKILL)
+        await_true(fleet.lost, "lost", 5)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_who_calls_a_killed_agent_gets_it_back() -> None:
     with local_fleet(1) as fleet:
         first = fleet.identities["agent-1"].pid

@@ -57,8 +57,10 @@ class Launched:
         self._lock = threading.Lock()
         reads, self._orders = os.pipe()
         self._answers, writes = os.pipe()
-        around = Surroundings(standard_input=reads, standard_output=writes)
         workspace = Workspace("fleet")
+        # What the part makes lies within, and goes with it: a part that is slow to end is killed before it tidies up.
+        within = {"TMPDIR": str(workspace.path)}
+        around = Surroundings(environment=within, standard_input=reads, standard_output=writes)
         self._process = GuardedProcess(command, workspace, workspace.path / "log", surroundings=around)
         try:
             self._process.start()
