@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/syscall").exists(), reason="the system does not say what threads wait for"),
     pytest.mark.alone,
 ]
+PATIENCE_S = 60.0
 LOCKED = """
 import sys, threading, time
 lock, going = threading.Lock(), threading.Event()
@@ -71,7 +72,7 @@ def go_on(child: subprocess.Popen[bytes]) -> None:
 def seen(observed: Waits, seconds: float = 2.0) -> dict[str, float]:
     """What was seen from now on; a look that took a millisecond of CPU is followed by a rest of a third of a second."""
     observed.figures()
-    end_s = time.monotonic() + 20
+    end_s = time.monotonic() + PATIENCE_S
     time.sleep(seconds)
     while not (figures := observed.figures()) and time.monotonic() < end_s:
         time.sleep(0.05)
@@ -103,8 +104,10 @@ def test_a_thread_in_an_fsync_waits_for_the_disk(tmp_path: Path) -> None:
         observed = Waits(lambda: (child.pid,))
         assert seen(observed, 0.5)["disk_wait_share"] == 0
         go_on(child)
-        found = seen(observed)
-    assert found["disk_wait_share"] > 0, "on a busy machine it waits longer for a CPU"
+        end_s = time.monotonic() + PATIENCE_S
+        while (found := seen(observed, 0.5))["disk_wait_share"] == 0 and time.monotonic() < end_s:
+            pass  # on a busy machine it waits longer for a CPU, and few looks may miss it
+    assert found["disk_wait_share"] > 0
     assert found["lock_wait_share"] == 0
 
 
@@ -112,16 +115,14 @@ def test_it_ends_with_the_process_or_when_nobody_asks(monkeypatch: pytest.Monkey
     with running(LOCKED.replace("GO", "")) as child:
         observed = Waits(lambda: (child.pid,))
         assert seen(observed, 0.3)
-    time.sleep(waits.LISTED_S + 2)
+    await_no_look()
     observed.figures()
-    time.sleep(0.2)
     assert observed.figures() == {}
     monkeypatch.setattr(waits, "FORGOTTEN_S", 0.1)
     with running(LOCKED.replace("GO", "")) as child:
         forgotten = Waits(lambda: (child.pid,))
-        time.sleep(3)  # a look that was slow is followed by a long rest
+        await_no_look()
         forgotten.figures()
-        time.sleep(0.2)
         assert forgotten.figures() == {}
     assert Waits(lambda: (child.pid,)).figures() == {}, "it is gone"
 
@@ -141,7 +142,7 @@ def test_of_many_threads_few_files_are_kept_and_all_are_seen() -> None:
         assert open_files() - before <= waits.HELD_MAX + len(parts), "each look may have one more open at this moment"
         go_on(child)
         time.sleep(0.5)
-        assert seen(parts[0], 3.0)["lock_waiters"] > waits.HELD_MAX
+        assert seen(parts[0], 1.0)["lock_waiters"] > waits.HELD_MAX
         parts.clear()
         gc.collect()
         assert_no_file_is_left(before)
@@ -175,10 +176,15 @@ def test_they_end_with_the_sampling_of_a_block_without_a_collection() -> None:
 
 def assert_no_file_is_left(before: int) -> None:
     """A look that goes on keeps what it looks for until it is done."""
-    end_s = time.monotonic() + 30
-    while time.monotonic() < end_s and (open_files() > before or looking()):
-        time.sleep(0.05)
+    await_no_look()
     assert open_files() <= before
+
+
+def await_no_look() -> None:
+    """Where its CPU was taken a look seems to have taken long, and so rests long."""
+    end_s = time.monotonic() + PATIENCE_S
+    while looking() and time.monotonic() < end_s:
+        time.sleep(0.02)
     assert not looking()
 
 

@@ -57,9 +57,11 @@ class Waits:
         self._futex, self._disk = _CALLS.get(platform.machine(), (-1, frozenset[int]()))
         self._list()
         self._idle, _ = self._threads()
-        weakref.finalize(self, _forget, self._files).atexit = False
+        asked_for = threading.Lock()
+        asked_for.acquire()
+        weakref.finalize(self, _let_go, self._files, asked_for).atexit = False
         if self._files and self._futex >= 0:
-            threading.Thread(target=_go_on, args=(weakref.ref(self),), name="waits", daemon=True).start()
+            threading.Thread(target=_go_on, args=(weakref.ref(self), asked_for), name="waits", daemon=True).start()
         else:
             _forget(self._files)
 
@@ -135,11 +137,16 @@ class Waits:
                     self._files[pid, thread] = _held(file)
 
 
-def _go_on(seen: "weakref.ref[Waits]") -> None:
-    """What the thread does: it keeps nobody, so that files and thread go with whoever asked."""
+def _go_on(seen: "weakref.ref[Waits]", asked_for: threading.Lock) -> None:
+    """What the thread does: it keeps nobody, so that files and thread go with whoever asked, however long it rests."""
     while (waits := seen()) is not None and (rest_s := waits.look()) is not None:
         del waits
-        time.sleep(rest_s)
+        asked_for.acquire(timeout=rest_s)
+
+
+def _let_go(files: dict[tuple[int, str], int | None], asked_for: threading.Lock) -> None:
+    _forget(files)
+    asked_for.release()
 
 
 def _opened(pid: int, thread: str) -> int:
