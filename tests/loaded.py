@@ -13,9 +13,11 @@ import pkgutil
 import selectors
 import signal
 import socket
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 MESSAGE_BYTES = 200_000
@@ -84,8 +86,55 @@ def _take(files: list[int]) -> None:
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
 
 
-def become(call: Call) -> None:
+def start_pens() -> bytes:
+    """Start what draws (`pens.py`); where it is to be asked. It ends with this process."""
+    ends, _kept = os.pipe()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("")
+        listener.listen(64)
+        listener.set_inheritable(True)
+        command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("pens.py")), str(listener.fileno())]
+        os.posix_spawn(sys.executable, command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, ends, 0)])
+        os.close(ends)
+        return bytes(listener.getsockname())
+
+
+class Shared:
+    """The program that draws, as `pen.py` has a process of its own."""
+
+    returncode = 0
+
+    def __init__(self, place: bytes) -> None:
+        self._way = socket.socket(socket.AF_UNIX)
+        self._way.connect(place)
+        self.stdin, self.stdout = self._way.makefile("wb"), self._way.makefile("rb")
+
+    def kill(self) -> None:
+        """Nothing more is asked of it."""
+        self._way.close()
+
+    def wait(self, _within_s: float = 0.0) -> int:
+        """It goes on for others."""
+        return self.returncode
+
+
+def share(drawing: Shared) -> None:
+    """Where this process would start what draws, it asks this one; another one is its own."""
+    from loadstone.report.charts.pen import _Pen
+
+    own = _Pen._started
+
+    def started(pen: _Pen) -> "subprocess.Popen[bytes]":
+        if not pen._starts:
+            pen._starts, pen._process = 1, drawing  # type: ignore[assignment]
+        return own(pen)
+
+    _Pen._started = started  # type: ignore[method-assign]
+
+
+def become(call: Call, pens: bytes) -> None:
     """What this process has of its beginning is from now on as of one that Python has just started."""
+    share(Shared(pens))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(call.folder)
     os.environ.clear()
@@ -104,13 +153,15 @@ def _writer(number: int) -> IO[str]:
 def main() -> None:
     """Load, say so, and then be asked until nobody can ask any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asks
+    os.set_inheritable(int(sys.argv[1]), False)
     load()
+    pens = start_pens()
     control = socket.socket(fileno=int(sys.argv[1]))
     control.send(b"loaded")
     call = next_call(control)
     if call is not None:
         control.detach()  # its number may be another file's
-        become(call)
+        become(call, pens)
         importlib.import_module("loadstone.cli").main()
 
 

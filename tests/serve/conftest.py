@@ -4,8 +4,6 @@ import os
 import re
 import select
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,6 +14,7 @@ import httpx
 import pytest
 from selenium import webdriver
 from tests.browsers import chromium
+from tests.calling import Running, calling
 
 PATIENCE_S = 30.0
 ADDRESS = re.compile(rb"(https?://[^/\s]+)/\S*\?open=(\S+)")
@@ -30,7 +29,7 @@ class Pages:
     token: str
     client: httpx.Client
     """One that has shown the token; it is of this server's own pages."""
-    process: subprocess.Popen[bytes]
+    process: Running
     runs: Path
     experiments: Path
 
@@ -51,15 +50,9 @@ def serving(
     runs, experiments = runs or folder / "runs", folder / "experiments"
     for one in (runs, experiments):
         one.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "loadstone", "serve", "--port", "0", "--runs", str(runs)]
+    places = ("--runs", runs, "--experiments", experiments)
     errors = os.open(folder / "serve.err", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    process = subprocess.Popen(
-        [*command, "--experiments", str(experiments), *words],
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        cwd=folder,
-        env={**os.environ, **(variables or {})},
-    )
+    process = calling("serve", "--port", "0", *places, *words, folder=folder, environment=variables, stderr=errors)
     os.close(errors)
     try:
         base, token = _printed(process, folder / "serve.err")
@@ -73,7 +66,7 @@ def serving(
         process.stdout.close()
 
 
-def _printed(process: "subprocess.Popen[bytes]", errors: Path) -> tuple[str, str]:
+def _printed(process: Running, errors: Path) -> tuple[str, str]:
     """The address and the token that the server printed."""
     assert process.stdout is not None
     text, end = b"", time.monotonic() + PATIENCE_S
