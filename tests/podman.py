@@ -284,12 +284,20 @@ def image_elsewhere(podman: Podman) -> Iterator[str]:
 
 
 @pytest.fixture
-def podman_found(podman: Podman, monkeypatch: pytest.MonkeyPatch) -> Iterator[Podman]:
+def podman_found(podman: Podman) -> Iterator[Podman]:
     """The tests' Podman as the engine that loadstone finds. Nothing that a test makes may be left in it."""
-    monkeypatch.setenv("DOCKER_HOST", podman.url)
-    before = podman.ours()
-    yield podman
-    assert podman.ours() == before
+    with found_by(podman):
+        yield podman
+
+
+@contextlib.contextmanager
+def found_by(podman: Podman) -> Iterator[None]:
+    """Have loadstone find it meanwhile, and nothing be left in it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", podman.url)
+        before = podman.ours()
+        yield
+        assert podman.ours() == before
 
 
 class _Registry(http.server.BaseHTTPRequestHandler):

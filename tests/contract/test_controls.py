@@ -1,13 +1,12 @@
 """All controls answer the same questions (`deploy/control.py`), and change nothing by being queried."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from loadstone import registry
 from loadstone.deploy.control import Control, KeyStore, Refusal, TableStore
-from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.provider import DeployContext, Server
 from loadstone.errors import ServerGone, ServerRefused, UserError
 from loadstone.software.mariadb.local import find as find_mariadb
 from loadstone.software.memcached.control import MemcachedControl
@@ -50,8 +49,8 @@ FILL = {"redis": fill_redis, "memcached": fill_memcached}
 """How a software without tables is given keys."""
 
 
-@pytest.fixture(params=list(registry.SOFTWARE))
-def control(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Control]:
+@pytest.fixture(scope="module", params=list(registry.SOFTWARE))
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     if request.param == "mariadb" and find_mariadb("mariadbd") is None:
         pytest.skip("no MariaDB: scripts/apt installs it where it can")
     if request.param == "postgresql" and find_postgresql("initdb") is None:
@@ -59,10 +58,25 @@ def control(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Control]
     if request.param == "memcached" and find_memcached() is None:
         pytest.skip("no memcached: scripts/apt installs it where it can")
     server = registry.server("store", {"kind": registry.SOFTWARE[request.param].kinds[0]})
-    server.start(DeployContext(work_root=tmp_path))
+    server.start(DeployContext(work_root=tmp_path_factory.mktemp("store")))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def control(server: Server) -> Iterator[Control]:
     with server.control() as control:
         yield control
-    server.stop()
+
+
+@pytest.fixture(scope="module")
+def counts(server: Server) -> dict[str, int]:
+    """What counts what is stored in the server from now on."""
+    with server.control() as control:
+        if not isinstance(control, TableStore):
+            return FILL[control.software](control)
+        control.run_script("CREATE TABLE post (id INT, note TEXT);\nINSERT INTO post VALUES (1, 'x'), (2, 'y');")
+    return {"SELECT COUNT(*) FROM post": 2, " select sum(id) from post ": 3, "SELECT id FROM post LIMIT 1": 1}
 
 
 def setting(control: Control) -> str:
@@ -76,12 +90,8 @@ def test_settings_are_reported_under_the_names_that_they_are_requested_by(contro
     assert reported[name] in ("no", "1", "on")
 
 
-def test_what_is_stored_is_counted(control: Control) -> None:
-    if isinstance(control, TableStore):
-        control.run_script("CREATE TABLE post (id INT, note TEXT);\nINSERT INTO post VALUES (1, 'x'), (2, 'y');")
-        counts = {"SELECT COUNT(*) FROM post": 2, " select sum(id) from post ": 3, "SELECT id FROM post LIMIT 1": 1}
-    else:
-        counts = FILL[control.software](control)
+def test_what_is_stored_is_counted(control: Control, counts: dict[str, int]) -> None:
+    if isinstance(control, KeyStore):
         assert control.keys() == 4
     for text, number in counts.items():
         assert control.count(text) == number
@@ -100,13 +110,12 @@ def test_what_is_stored_is_counted(control: Control) -> None:
         ("LLEN loadstone:text", "SELECT NULL"),
     ],
 )
-def test_what_is_no_count_is_refused(control: Control, redis_text: str, sql: str) -> None:
+def test_what_is_no_count_is_refused(control: Control, counts: dict[str, int], redis_text: str, sql: str) -> None:
     text = {"table": sql, "commands": redis_text}[registry.SOFTWARE[control.software].rows]
-    if not isinstance(control, TableStore):
-        FILL[control.software](control)
     with pytest.raises(UserError, match=r"^count '") as refused:
         control.count(text)
     assert "\n" not in str(refused.value)
+    assert {counted: control.count(counted) for counted in counts} == counts, "it changed nothing"
 
 
 def test_a_server_that_is_gone_is_no_wrong_count(control: Control) -> None:

@@ -1,5 +1,6 @@
 """Every driver keeps the seam's promises (`drive/driver.py`): the real one on a real server, and the tests' fake."""
 
+import contextlib
 import itertools
 import threading
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from loadstone.conduct.drivers import client_driver
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.native import NativeDriver
-from loadstone.drive.outcome import Interval
+from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Closed, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
@@ -49,14 +50,20 @@ class Lab:
 
 @pytest.fixture(params=DRIVERS)
 def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
-    context = DeployContext(work_root=tmp_path)
-    if request.param == "fake":
+    with lab_of(request.param, tmp_path) as lab:
+        yield lab
+
+
+@contextlib.contextmanager
+def lab_of(name: str, folder: Path) -> Iterator[Lab]:
+    context = DeployContext(work_root=folder)
+    if name == "fake":
         store = FakeServer("redis")
         yield Lab(FakeDriver([store]), store, store.start(context))
         store.stop()
     else:
         server = registry.server("redis", {"kind": "embedded"})
-        yield Lab(driver_of(request.param, context), server, server.start(context))
+        yield Lab(driver_of(name, context), server, server.start(context))
         server.stop()
 
 
@@ -65,9 +72,27 @@ def driver_of(name: str, context: DeployContext) -> Driver:
     return NativeDriver() if name == "native" else client_driver(chosen_driver(name), context).driver
 
 
-def test_every_interval_is_passed_on_in_its_order_and_they_add_up(lab: Lab) -> None:
+@dataclass
+class Driven:
+    """What became of a plan, which was driven to its end."""
+
+    record: DriveRecord
+    intervals: list[Interval]
+    executed: int
+    """The SETs that the server counted."""
+
+
+@pytest.fixture(scope="module", params=DRIVERS)
+def driven(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Driven:
     taken: list[Interval] = []
-    record = drive_alone(lab.driver, lab.plan(), taken.append)
+    with lab_of(request.param, tmp_path_factory.mktemp("driven")) as lab, lab.server.control() as control:
+        before = control.commandstats().get("set", 0)  # type: ignore[union-attr]
+        record = drive_alone(lab.driver, lab.plan(), taken.append)
+        return Driven(record, taken, control.commandstats()["set"] - before)  # type: ignore[union-attr]
+
+
+def test_every_interval_is_passed_on_in_its_order_and_they_add_up(driven: Driven) -> None:
+    taken, record = driven.intervals, driven.record
     assert [one.index for one in taken] == list(range(len(taken)))
     phases = [phase for phase, _ in itertools.groupby(one.phase for one in taken)]
     assert phases[:2] == ["warm_up", "measure"]
@@ -77,8 +102,8 @@ def test_every_interval_is_passed_on_in_its_order_and_they_add_up(lab: Lab) -> N
     assert sum(one.operations["set"].ok for one in taken if "set" in one.operations) == record.total.ok > 0
 
 
-def test_what_was_offered_is_followed_to_its_end(lab: Lab) -> None:
-    record = drive_alone(lab.driver, lab.plan())
+def test_what_was_offered_is_followed_to_its_end(driven: Driven) -> None:
+    record = driven.record
     for counts in (record.total, record.operations["set"].counts):
         assert counts.offered == counts.sent + counts.dropped + counts.unsent
         assert counts.sent == counts.ok + sum(counts.errors.values()) + counts.timeouts + counts.in_flight
@@ -88,6 +113,10 @@ def test_what_was_offered_is_followed_to_its_end(lab: Lab) -> None:
     assert measure.end_s - measure.start_s == pytest.approx(record.measure_s, abs=0.05)
 
 
+def test_what_the_server_counted_is_what_was_sent(driven: Driven) -> None:
+    assert driven.executed == driven.record.commands["SET"].replied
+
+
 def test_a_key_space_that_is_taken_once_is_taken_to_its_last_key(lab: Lab) -> None:
     record = drive_alone(lab.driver, lab.plan(60.0, distribution="exactly_once"))
     assert record.total.ok == 50
@@ -95,13 +124,6 @@ def test_a_key_space_that_is_taken_once_is_taken_to_its_last_key(lab: Lab) -> No
         assert control.keys() == 50  # type: ignore[union-attr]
         control.remove_numbered("loadstone:driven:", 50)  # type: ignore[union-attr]
         assert control.keys() == 0  # type: ignore[union-attr]
-
-
-def test_what_the_server_counted_is_what_was_sent(lab: Lab) -> None:
-    with lab.server.control() as control:
-        before = control.commandstats().get("set", 0)  # type: ignore[union-attr]
-        record = drive_alone(lab.driver, lab.plan())
-        assert control.commandstats()["set"] - before == record.commands["SET"].replied  # type: ignore[union-attr]
 
 
 def test_where_no_one_listens_it_fails_in_one_line(lab: Lab) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from loadstone import registry
 from loadstone.deploy.control import KeyStore, TableStore
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis import packages
+
+from ..podman import found_by
 
 TABLES = [kind for software in registry.with_tables() for kind in software.kinds]
 """Kinds of databases with tables."""
@@ -52,39 +56,73 @@ def has_modules(kind: str) -> bool:
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[DeployContext]:
-    root = tmp_path / "work"
+    with empty_again(tmp_path / "work") as context:
+        yield context
+
+
+@contextlib.contextmanager
+def empty_again(root: Path) -> Iterator[DeployContext]:
     root.mkdir()
     yield DeployContext(work_root=root)
     assert list(root.iterdir()) == []
 
 
-@pytest.fixture
-def settings(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    """Settings of each kind, as an experiment has them."""
-    common = {"kind": kind, **OWN_KEYS.get(kind, {})} | (MODULES if has_modules(kind) else {})
-    if kind == "container":
-        request.getfixturevalue("podman_found")
-    if kind == "process":
-        yield common | {"binary": str(packages.need_server())}
-    elif registry.is_users(common):
-        software = registry.software_of(common)
-        started = next(one for one in software.kinds if one != kind)
-        given = {"kind": started} | (MODULES if has_modules(started) else {})
-        theirs = registry.server("theirs", given)
-        endpoint = theirs.start(DeployContext(work_root=tmp_path))
-        scheme = software.schemes[0]
-        yield common | {"url": f"{scheme}://{endpoint.username or ''}:{endpoint.password}@{endpoint.label}"}
+@pytest.fixture(scope="module")
+def theirs(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Endpoint] | None]:
+    """A server of the user's and where it listens, if the kind is one; it outlives all tests."""
+    if not registry.is_users({"kind": kind}):
+        yield None
+        return
+    started = next(one for one in registry.software_of({"kind": kind}).kinds if one != kind)
+    theirs = registry.server("theirs", {"kind": started} | (MODULES if has_modules(started) else {}))
+    with empty_again(tmp_path_factory.mktemp("theirs") / "work") as context:
+        yield theirs, theirs.start(context)
         assert theirs.alive(), "a server that is not ours was ended"
         theirs.stop()
-    else:
-        yield common
+
+
+@pytest.fixture(scope="module")
+def settings(
+    kind: str, theirs: tuple[Server, Endpoint] | None, request: pytest.FixtureRequest
+) -> Iterator[dict[str, Any]]:
+    """Settings of each kind, as an experiment has them."""
+    found = {"kind": kind, **OWN_KEYS.get(kind, {})} | (MODULES if has_modules(kind) else {})
+    if kind == "process":
+        found |= {"binary": str(packages.need_server())}
+    if theirs is not None:
+        _, endpoint = theirs
+        scheme = registry.software_of(found).schemes[0]
+        found |= {"url": f"{scheme}://{endpoint.username or ''}:{endpoint.password}@{endpoint.label}"}
+    with found_by(request.getfixturevalue("podman")) if kind == "container" else contextlib.nullcontext():
+        yield found
 
 
 @pytest.fixture
-def server(settings: dict[str, Any], context: DeployContext) -> Iterator[Server]:  # noqa: ARG001 (ends after it)
+def server(
+    settings: dict[str, Any],
+    theirs: tuple[Server, Endpoint] | None,
+    context: DeployContext,  # noqa: ARG001 (ends after it)
+) -> Iterator[Server]:
     server = registry.server("store", settings)
     yield server
     server.stop()
+    assert theirs is None or theirs[0].alive(), "a server that is not ours was ended"
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that was started and stays as it is."""
+
+    server: Server
+    endpoint: Endpoint
+
+
+@pytest.fixture(scope="module")
+def running(settings: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    server = registry.server("store", settings)
+    with empty_again(tmp_path_factory.mktemp("running") / "work") as context:
+        yield Running(server, server.start(context))
+        server.stop()
 
 
 def answers(server: Server) -> bool:
@@ -96,12 +134,12 @@ def answers(server: Server) -> bool:
     return True
 
 
-pytestmark = pytest.mark.parametrize("kind", list(registry.SERVERS))
+pytestmark = pytest.mark.parametrize("kind", list(registry.SERVERS), scope="module")
 
 
-def test_a_started_server_serves_and_says_what_it_is(server: Server, kind: str, context: DeployContext) -> None:
-    endpoint = server.start(context)
-    assert endpoint.port
+def test_a_started_server_serves_and_says_what_it_is(running: Running, kind: str) -> None:
+    server = running.server
+    assert running.endpoint.port
     assert answers(server)
     assert server.alive()
     assert server.facts.version
@@ -113,8 +151,8 @@ def test_a_started_server_serves_and_says_what_it_is(server: Server, kind: str, 
         assert server.facts.modules["ReJSON"]
 
 
-def test_parts_are_named_after_the_server(server: Server, kind: str, context: DeployContext) -> None:
-    server.start(context)
+def test_parts_are_named_after_the_server(running: Running, kind: str) -> None:
+    server = running.server
     assert server.name == "store"
     assert server.pids
     assert all(part == "store" or part.startswith("store-") for part in server.pids)
@@ -122,40 +160,31 @@ def test_parts_are_named_after_the_server(server: Server, kind: str, context: De
         assert server.pids["store"] == server.facts.process_id
 
 
-def test_only_what_is_ours_is_stopped(server: Server, context: DeployContext) -> None:
-    server.start(context)
-    server.stop()
-    server.stop()
-    assert answers(server) is not server.ours
-
-
-def test_it_may_be_started_again_after_a_stop(server: Server, context: DeployContext) -> None:
-    server.start(context)
-    server.stop()
-    server.start(context)
-    assert answers(server)
-
-
-def test_a_restart_serves_again(server: Server, context: DeployContext) -> None:
-    server.start(context)
-    server.restart()
-    assert answers(server)
-    assert server.alive()
-
-
-def test_nothing_of_ours_stays_in_it(server: Server, context: DeployContext) -> None:
-    server.start(context)
-    with server.control() as control:
+def test_nothing_of_ours_stays_in_it(running: Running) -> None:
+    with running.server.control() as control:
         assert isinstance(control, TableStore | KeyStore)
         assert (control.tables() if isinstance(control, TableStore) else control.keys()) in ([], 0)
 
 
-def test_a_password_is_never_shown(server: Server, settings: dict[str, Any], context: DeployContext) -> None:
-    endpoint = server.start(context)
+def test_a_password_is_never_shown(running: Running, settings: dict[str, Any]) -> None:
+    endpoint, server = running.endpoint, running.server
     assert endpoint.password
     shown = [repr(endpoint), repr(server.facts), repr(server.settings_read_back), endpoint.label]
     shown.append(repr(registry.server_union().validate_python(settings)))
     assert endpoint.password not in " ".join(shown)
+
+
+def test_it_is_restarted_and_stopped_and_started_again(server: Server, context: DeployContext) -> None:
+    """Only what is ours is stopped."""
+    server.start(context)
+    server.restart()
+    assert answers(server)
+    assert server.alive()
+    server.stop()
+    server.stop()
+    assert answers(server) is not server.ours
+    server.start(context)
+    assert answers(server)
 
 
 def test_settings_cannot_be_changed(settings: dict[str, Any], kind: str) -> None:
