@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.servers import UserRedis
 
-from loadstone.drive.outcome import DriveRecord
+from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.plan.drive_plan import Closed, Documents, Keys, Phases, Plan, Pool
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.operations import Command, Operation
@@ -73,3 +73,13 @@ def calls(store: UserRedis, command: str) -> int:
     """How often a server executed a command."""
     with store.client() as client:
         return int(client.info("commandstats").get(f"cmdstat_{command}", {"calls": 0})["calls"])
+
+
+def connections_of(store: UserRedis, found: list[int]) -> Callable[[Interval], None]:
+    """What notes at each interval how many connections of a driver a Redis has."""
+
+    def note(_: Interval) -> None:
+        with store.client() as client:
+            found.append(len([one for one in client.client_list() if one["name"] == "loadstone"]))
+
+    return note

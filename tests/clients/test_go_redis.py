@@ -22,7 +22,7 @@ def go(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_go_finds_nothing_to_mend() -> None:
-    vetted = go("vet", "./...")
+    vetted = go("vet", "-trimpath", "./...")  # as it is built: else Go compiles its own library a second time
     assert (vetted.returncode, vetted.stderr) == (0, "")
     if shutil.which("gofmt"):  # Go from PyPI comes without it
         formatted = subprocess.run(["gofmt", "-l", "."], cwd=FOLDER, capture_output=True, text=True, check=True)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.clients.loads import PREFIX, Drive, calls, plan, require_all_correct
+from tests.clients.loads import PREFIX, Drive, calls, connections_of, plan, require_all_correct
 from tests.servers import Certificates, UserRedis
 
 from loadstone.conduct.chosen_drivers import chosen_driver
-from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Closed, Open, Pool
 from loadstone.plan.endpoints import Endpoint, Tls
@@ -34,37 +34,25 @@ def test_a_manifest_names_the_version_that_the_build_pins(name: str) -> None:
 @pytest.mark.parametrize("protocol", ["resp2", "resp3"])
 @pytest.mark.parametrize("word", ALL)
 def test_what_is_written_is_read_and_counted(drive: Drive, store: UserRedis, word: str, protocol: str) -> None:
-    record = drive(word, plan(store.port, protocol=protocol))
+    """Over as many connections as the pool has; where they are shared, over one."""
+    seen: list[int] = []
+    record = drive(word, plan(store.port, protocol=protocol), connections_of(store, seen))
     require_all_correct(record)
+    expected = 1 if word == "lettuce:shared=on" else 3
+    assert max(seen) == expected
+    assert (record.connections.planned, record.connections.open_at_end) == (3, expected)
     assert record.read_back.checked > 0
     assert record.commands["HSET"].sent == record.commands["HSET"].replied == calls(store, "hset")
     assert record.commands["HGETALL"].replied == calls(store, "hgetall")
 
 
-@pytest.mark.parametrize(
-    ("word", "pool", "expected"),
-    [
-        ("jedis", Pool(connections=3), 3),
-        ("lettuce", Pool(connections=3), 3),
-        ("lettuce", Pool(connections=1), 1),
-        ("lettuce:shared=on", Pool(connections=3), 1),
-        ("lettuce:shared=off", Pool(connections=1), 1),
-        ("jedis", Pool(connections=1), 1),
-    ],
-)
-def test_there_are_as_many_connections_as_the_pool_has(
-    drive: Drive, store: UserRedis, word: str, pool: Pool, expected: int
-) -> None:
+@pytest.mark.parametrize("word", ["jedis", "lettuce", "lettuce:shared=off"])
+def test_there_is_one_connection_where_the_pool_has_one(drive: Drive, store: UserRedis, word: str) -> None:
     seen: list[int] = []
-
-    def count(_: Interval) -> None:
-        with store.client() as client:
-            seen.append(len([one for one in client.client_list() if one["name"] == "loadstone"]))
-
-    record = drive(word, plan(store.port, pool=pool), count)
+    record = drive(word, plan(store.port, pool=Pool(connections=1)), connections_of(store, seen))
     require_all_correct(record)
-    assert max(seen) == expected
-    assert (record.connections.planned, record.connections.open_at_end) == (pool.connections, expected)
+    assert max(seen) == 1
+    assert (record.connections.planned, record.connections.open_at_end) == (1, 1)
 
 
 @pytest.mark.parametrize("word", BOTH)

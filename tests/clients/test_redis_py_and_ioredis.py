@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.clients.loads import PREFIX, Drive, calls, plan, require_all_correct, words
+from tests.clients.loads import PREFIX, Drive, calls, connections_of, plan, require_all_correct, words
 from tests.servers import Certificates, UserRedis
 
-from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Closed, Keys, Phases, Pool
 from loadstone.plan.endpoints import Endpoint, Tls
@@ -57,8 +57,11 @@ def test_the_own_tests_of_ioredis_driver(tmp_path: Path) -> None:
 @pytest.mark.parametrize("protocol", ["resp2", "resp3"])
 @pytest.mark.parametrize("word", ALL)
 def test_what_is_written_is_read_and_counted(drive: Drive, store: UserRedis, word: str, protocol: str) -> None:
-    record = drive(word, plan(store.port, protocol=protocol))
+    """And there are never more connections than the pool has."""
+    opened: list[int] = []
+    record = drive(word, plan(store.port, protocol=protocol), connections_of(store, opened))
     require_all_correct(record)
+    assert max(opened) == record.connections.open_at_end == 3
     assert record.read_back.checked > 0
     assert record.commands["HSET"].sent == record.commands["HSET"].replied == calls(store, "hset")
     assert record.commands["HGETALL"].replied == calls(store, "hgetall")
@@ -66,15 +69,10 @@ def test_what_is_written_is_read_and_counted(drive: Drive, store: UserRedis, wor
     assert record.program.reports_pool_wait == (word != "ioredis")
 
 
-@pytest.mark.parametrize("word", [*ALL, *words("ioredis:auto_pipelining=on")])
-def test_there_are_never_more_connections_than_the_pool_has(drive: Drive, store: UserRedis, word: str) -> None:
+@NODE
+def test_nor_where_commands_are_gathered(drive: Drive, store: UserRedis) -> None:
     opened: list[int] = []
-
-    def count(_: Interval) -> None:
-        with store.client() as client:
-            opened.append(len([one for one in client.client_list() if one["name"] == "loadstone"]))
-
-    record = drive(word, plan(store.port), count)
+    record = drive("ioredis:auto_pipelining=on", plan(store.port), connections_of(store, opened))
     require_all_correct(record)
     assert max(opened) == record.connections.open_at_end == 3
 
