@@ -19,7 +19,7 @@ from loadstone.report.text.sentences import text
 from loadstone.software.redis.local import EmbeddedSettings, LocalRedis
 from tests.calling import Running, calling
 
-PATIENCE_S = 180.0
+PATIENCE_S, CLEAN_S = 180.0, 60.0
 
 MANY_CONNECTIONS = 16
 MANY = f"pool: {{connections: 4}} => pool: {{connections: {MANY_CONNECTIONS}}}"
@@ -174,14 +174,19 @@ class Lab:
             assert time.monotonic() < deadline, "waited too long"
             time.sleep(0.02)
 
-    def nothing_left(self) -> bool:
-        """Whether no process works in our temporary folder, and the folder is empty."""
-        if any(self.temporary.iterdir()):
-            return False
-        for process in psutil.process_iter(["cmdline"]):
-            if str(self.temporary) in " ".join(process.info["cmdline"] or []):
-                return False
-        return True
+    def left(self) -> list[str]:
+        """What is in our temporary folder, and the processes that work there."""
+        lines = (" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+        return [str(path) for path in self.temporary.iterdir()] + [
+            line for line in lines if str(self.temporary) in line
+        ]
+
+    def until_nothing_is_left(self) -> None:
+        """Wait until it is clean; fails with what is there."""
+        deadline = time.monotonic() + CLEAN_S
+        while left := self.left():
+            assert time.monotonic() < deadline, left
+            time.sleep(0.02)
 
 
 @contextlib.contextmanager
@@ -193,7 +198,7 @@ def lab_in(folder: Path) -> Iterator[Lab]:
         if command.process.poll() is None:
             command.process.kill()
             command.process.communicate()
-    lab.until(lab.nothing_left)
+    lab.until_nothing_is_left()
 
 
 @pytest.fixture

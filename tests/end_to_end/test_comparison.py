@@ -54,7 +54,7 @@ def test_a_comparison_survives_a_kill_and_ends_with_a_verdict(lab: Lab) -> None:
     lab.until(lambda: lab.runs() and len(blocks(lab)) >= 3)
     command.signal(signal.SIGKILL)
     command.wait()
-    lab.until(lab.nothing_left)
+    lab.until_nothing_is_left()
     before = lab.lines()
     assert looks(lab) == []
     done = lab.loadstone("run", path, *ONLY, "--blocks", "8", "--resume", lab.run())

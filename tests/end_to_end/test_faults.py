@@ -64,7 +64,7 @@ def test_a_killed_loadstone_leaves_no_server_and_resume_finishes(lab: Lab) -> No
     lab.until(lambda: lab.runs() and len(lab.trials()) >= 2)
     command.signal(signal.SIGKILL)
     command.wait()
-    lab.until(lab.nothing_left)
+    lab.until_nothing_is_left()
     before = lab.lines()
     assert 2 <= len(before) < 6
     done = lab.loadstone("run", path, "--resume", lab.run())

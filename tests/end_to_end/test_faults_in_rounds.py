@@ -64,7 +64,7 @@ def test_ctrl_c_leaves_no_key_and_resume_measures_all_rows_again(lab: Lab, users
     """Rows that take turns end together, so one that was interrupted is not among those that were finished."""
     _, url = users_redis
     server = ("--server", f"redis={url}")
-    path = rows_in_turns(lab)
+    path = rows_in_turns(lab, measure="1 s")
     command = lab.begin("run", path, *server)
     with redis.Redis.from_url(url) as client:
         lab.until(lambda: client.info("clients")["connected_clients"] >= MANY_CONNECTIONS)
@@ -81,12 +81,12 @@ def test_ctrl_c_leaves_no_key_and_resume_measures_all_rows_again(lab: Lab, users
 
 
 def test_a_killed_loadstone_leaves_no_server_and_resume_finishes(lab: Lab) -> None:
-    path = rows_in_turns(lab)
+    path = rows_in_turns(lab, measure="1 s")
     command = lab.begin("run", path)
     lab.until(command.under_load)
     command.signal(signal.SIGKILL)
     command.wait()
-    lab.until(lab.nothing_left)
+    lab.until_nothing_is_left()
     done = lab.loadstone("run", path, "--resume", lab.run())
     assert done.status in (0, 3), done.err
     assert len(of_the_table(lab)) == ROWS

@@ -149,7 +149,7 @@ def test_agents_make_no_load_once_the_command_is_killed(lab: Lab, plain_redis: t
     area="fleet",
 )
 def test_an_agent_whose_worker_stands_still_is_lost(lab: Lab) -> None:
-    path = lab.experiment(measure="8 s", change=MANY)
+    path = lab.experiment(measure="5 s", change=MANY)
     command = lab.begin("run", path, *SETS)
     driving(lab, command)
     with standing_still(worker_of(processes(command, ENGINE)[0])):

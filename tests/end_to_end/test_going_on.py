@@ -27,7 +27,7 @@ def test_resume_needs_no_more_than_the_folder(lab: Lab) -> None:
 
 
 def test_resume_finishes_what_was_begun(lab: Lab) -> None:
-    path = lab.experiment(measure="2 s")
+    path = lab.experiment(measure="1 s")
     command = lab.begin("run", path, *ONLY, "--blocks", "2")
     lab.until(lambda: lab.runs() and lab.lines())
     command.signal(signal.SIGKILL)

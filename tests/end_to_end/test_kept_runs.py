@@ -2,12 +2,13 @@
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.calling import called
+from tests.end_to_end.conftest import EXPERIMENT
 from tests.end_to_end.test_load_commands import DONE, loadstone
 
 SHORT = ("redis", "-t", "get", "-c", "4", "-n", "500")
@@ -35,20 +36,15 @@ def test_what_just_ran_has_a_report(here: Path) -> None:
     assert len(csv.stdout.splitlines()) == 2
     oldest, _, newest = names(here)
     assert csv.stderr.splitlines()[-1].startswith(f"kept: runs/{newest} ")
-    command = ["-m", "loadstone", "report", "latest"]
-    report = run(command, here)
+    report = called("report", "latest", folder=here)
     assert report.returncode == 0, report.stderr
     assert report.stderr.startswith(f"Written to runs/{newest}: ")
     assert (here / "runs" / newest / "report.html").is_file()
-    listed = run(["-m", "loadstone", "runs"], here).stdout.splitlines()
+    listed = called("runs", folder=here).stdout.splitlines()
     assert [line.split()[0] for line in listed] == sorted(names(here), reverse=True)
-    compared = run(["-m", "loadstone", "compare", f"runs/{oldest}", f"runs/{newest}"], here)
+    compared = called("compare", f"runs/{oldest}", f"runs/{newest}", folder=here)
     assert "is not a run" not in compared.stderr
     assert compared.returncode in DONE, compared.stderr
-
-
-def run(words: list[str], here: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *words], cwd=here, capture_output=True, text=True, check=False, timeout=100)
 
 
 @pytest.mark.fault("ad hoc runs accumulate")
@@ -82,12 +78,10 @@ def test_none_is_kept_where_none_is_wanted(here: Path) -> None:
 
 
 def test_a_run_of_an_experiment_is_not_one_of_them(here: Path) -> None:
-    done = run(["-m", "loadstone", "redis", "--help"], Path.cwd())
-    assert "--no-keep" in done.stdout
+    assert "--no-keep" in called("redis", "--help").stdout
     here.mkdir()
-    assert run(["-m", "loadstone", "init", "x.yaml"], here).returncode == 0
-    words = ["run", "x.yaml", "--quick", "--budget", "15s", "--share-machine", "--quiet"]
-    made = run(["-m", "loadstone", *words], here)
+    (here / "x.yaml").write_text(EXPERIMENT.replace("MEASURE", "300 ms"))
+    made = loadstone("run", "x.yaml", "--only", "operation=set", "--only", "workers=1", "--quiet", folder=here)
     assert made.returncode in DONE, made.stderr
     (name,) = names(here)
     assert not (here / "runs" / name / "kept.json").exists()

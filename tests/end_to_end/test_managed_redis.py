@@ -17,6 +17,7 @@ from tests.end_to_end.conftest import Command, Done, Lab
 pytestmark = pytest.mark.timeout(600)
 MEASURED = (0, 3)
 """The run went through: on a crowded machine trials may be invalid."""
+ONLY = ("--only", "workers=1")
 USER, PASSWORD = "tenant-Qz71x", "Vf8'k@/wL2#pX9"
 
 
@@ -81,7 +82,7 @@ def arguments(command: Command) -> bytes:
 )
 @pytest.mark.parametrize("link", ["none", "1 ms"])
 def test_neither_user_nor_password_is_in_what_a_run_leaves(lab: Lab, managed: Managed, link: str) -> None:
-    command = lab.begin("run", "--trust", experiment(lab, link), "--verbose", MANAGED_REDIS=managed.url())
+    command = lab.begin("run", "--trust", experiment(lab, link), *ONLY, "--verbose", MANAGED_REDIS=managed.url())
     observed: set[bytes] = set()
 
     def ended() -> bool:
@@ -122,6 +123,6 @@ def test_nor_in_what_it_says_where_the_server_refuses(lab: Lab, managed: Managed
 def test_a_name_and_a_password_in_variables_of_their_own(lab: Lab, managed: Managed) -> None:
     kind = f'kind: url, modules: [json], url: "redis://${{env:R_USER}}:${{env:R_PASSWORD}}@127.0.0.1:{managed.port}/0"'
     path = lab.experiment(at=f"redis: {{kind: embedded, modules: [json]}} => redis: {{{kind}, link: 0 ms}}")
-    done = lab.loadstone("run", "--trust", path, R_USER=USER, R_PASSWORD=PASSWORD)
+    done = lab.loadstone("run", "--trust", path, *ONLY, R_USER=USER, R_PASSWORD=PASSWORD)
     assert done.status in MEASURED, done.err
     assert left(lab, done) == []

@@ -116,7 +116,7 @@ def test_an_application_stands_still_in_the_slices_of_another(lab: Lab) -> None:
     lab.until(both_did)
     done = command.wait()
     assert "Traceback" not in done.err
-    lab.until(lab.nothing_left)
+    lab.until_nothing_is_left()
     found = blocks(lab, "behaviours")
     assert set(found) == {0, 1}
     for trials in found.values():
@@ -137,4 +137,4 @@ def test_nothing_that_stands_still_for_another_outlives_the_run(lab: Lab, number
     lab.until(lambda: lab.runs() != [] and blocks(lab, "behaviours") != {} and standing_still(command) != set())
     command.signal(number)
     command.wait()
-    lab.until(lab.nothing_left)
+    lab.until_nothing_is_left()

@@ -102,35 +102,25 @@ def test_what_is_stored_is_what_was_answered_and_replicas_get_the_same(lab: Lab)
     assert environment["subjects"]["app"]["ours"] is True
 
 
-def test_an_application_that_dies_spoils_its_own_trials_and_says_why(lab: Lab) -> None:
-    done = lab.loadstone("run", "--trust", experiment(lab, behaviours="[right, dies]"))
+def test_an_application_that_goes_wrong_spoils_its_own_trials_and_says_why(lab: Lab) -> None:
+    done = lab.loadstone("run", "--trust", experiment(lab, behaviours="[right, dies, garbage, failing, forgets]"))
     trials = {trial["condition"]["behaviour"]: trial for trial in lab.trials()}
     assert done.status == 3, done.err
+    assert "Traceback" not in done.err
     reason = " ".join(reason_of(check) for check in trials["dies"]["checks"])
     assert trials["dies"]["verdict"] == "invalid"
     assert "app" in reason
     assert "out of luck" in reason
-    assert stored(trials["right"])["answered"] > 0
-    assert "Traceback" not in done.err
-
-
-@pytest.mark.parametrize(("behaviour", "kind"), [("garbage", "malformed_reply"), ("failing", "status_5xx")])
-def test_replies_that_are_all_wrong_make_the_trial_invalid(lab: Lab, behaviour: str, kind: str) -> None:
-    done = lab.loadstone("run", "--trust", experiment(lab, behaviours=f"[{behaviour}]"))
-    (trial,) = lab.trials()
-    assert trial["verdict"] == "invalid"
-    assert trial["counts"]["ok"] == 0
-    assert set(trial["counts"]["errors"]) == {kind}
-    assert done.status == 3
-    assert "Traceback" not in done.err
-
-
-def test_an_application_that_forgets_is_found_out(lab: Lab) -> None:
-    lab.loadstone("run", "--trust", experiment(lab, behaviours="[forgets]"))
-    (trial,) = lab.trials()
-    counted = stored(trial)
+    for behaviour, kind in (("garbage", "malformed_reply"), ("failing", "status_5xx")):
+        assert trials[behaviour]["verdict"] == "invalid"
+        assert trials[behaviour]["counts"]["ok"] == 0
+        assert set(trials[behaviour]["counts"]["errors"]) == {kind}
+    counted = stored(trials["forgets"])
     assert counted["after"] - counted["before"] < counted["answered"]
-    assert check_of(trial, "stored_rows")["verdict"] == "invalid"
+    assert check_of(trials["forgets"], "stored_rows")["verdict"] == "invalid"
+    counted = stored(trials["right"])
+    assert counted["after"] - counted["before"] == counted["answered"] > 0
+    assert check_of(trials["right"], "stored_rows")["verdict"] == "valid"
 
 
 def test_an_application_that_is_never_ready_is_one_line(lab: Lab) -> None:
@@ -181,7 +171,7 @@ def answers(url: str) -> bool:
 def test_live_figures_for_prometheus(lab: Lab) -> None:
     port = free_port()
     command = lab.begin(
-        "run", "--trust", experiment(lab), "--set", "workload.phases.measure_s=6", "--prometheus", str(port)
+        "run", "--trust", experiment(lab), "--set", "workload.phases.measure_s=3", "--prometheus", str(port)
     )
 
     def page() -> str:

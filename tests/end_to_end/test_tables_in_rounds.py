@@ -1,11 +1,15 @@
 """Rows of tables that take turns on a real Redis, as a user runs them."""
 
 import json
+import os
+import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
-from tests.end_to_end.conftest import Lab, check_of
+from tests.end_to_end.conftest import PATIENCE_S, Lab, check_of, lab_in
 
 pytestmark = [
     pytest.mark.timeout(600),
@@ -36,12 +40,50 @@ design: {table_blocks: 1, at_rate: never}
 """
 
 
-def test_every_row_has_its_slices_and_counts_what_the_server_counted(lab: Lab) -> None:
-    path = lab.folder / "rows.yaml"
-    path.write_text(ROWS)
-    done = lab.loadstone("run", path, "--json")
-    assert "Traceback" not in done.err
-    trials = lab.trials()
+CALLS = 7
+"""From `cli.run` to the engine, both counted."""
+SPY = """
+import json, sys, traceback
+from pathlib import Path
+import loadstone
+from loadstone import _engine
+from loadstone.cli import main
+from loadstone.drive import native
+
+root, rounds = Path(loadstone.__file__).parent, _engine.Rounds
+
+def begun(*arguments):
+    stack = [f"{one.filename}:{one.name}" for one in traceback.extract_stack() if one.filename.startswith(str(root))]
+    print("calls", json.dumps([one.removeprefix(f"{root}/") for one in stack]), file=sys.stderr)
+    return rounds(*arguments)
+
+_engine.Rounds = begun
+main()
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run that ended, and what it wrote to stdout and stderr."""
+
+    lab: Lab
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+    with lab_in(tmp_path_factory.mktemp("rows")) as lab:
+        (lab.folder / "rows.yaml").write_text(ROWS)
+        command = [sys.executable, "-c", SPY, "run", "rows.yaml", "--json"]
+        here = {"cwd": lab.folder, "env": {**os.environ, "TMPDIR": str(lab.temporary)}}
+        done = subprocess.run(command, **here, capture_output=True, text=True, check=False, timeout=PATIENCE_S)  # type: ignore[call-overload]
+        yield Ran(lab, done.stdout, done.stderr)
+
+
+def test_every_row_has_its_slices_and_counts_what_the_server_counted(ran: Ran) -> None:
+    assert "Traceback" not in ran.err
+    trials = ran.lab.trials()
     assert len(trials) == 8
     assert len({trial["started_unix_ns"] for trial in trials}) == 1, "they took turns"
     for trial in trials:
@@ -50,5 +92,15 @@ def test_every_row_has_its_slices_and_counts_what_the_server_counted(lab: Lab) -
         assert len(slices) >= 8
         assert check_of(trial, "server_counter")["verdict"] == "valid", "with what the other rows did, exactly"
         assert check_of(trial, "conservation")["verdict"] == "valid"
-    rows = json.loads(done.out)["tables"][0]["rows"]
+    rows = json.loads(ran.out)["tables"][0]["rows"]
     assert all(row["goodput_interval"] is not None for row in rows if row["goodput_per_s"] is not None)
+
+
+def test_it_is_few_calls_from_the_command_line_to_the_engine(ran: Ran) -> None:
+    """Few enough to read them in one go."""
+    spied = [line for line in ran.err.splitlines() if line.startswith("calls ")]
+    assert spied, ran.err
+    calls = json.loads(spied[0].removeprefix("calls "))
+    way = calls[calls.index("cli.py:run") :]
+    assert way[-1] == "drive/native.py:drive"
+    assert len(way) <= CALLS, " -> ".join(way)

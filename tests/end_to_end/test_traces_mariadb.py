@@ -80,7 +80,7 @@ def kill(lab: Lab, mariadb: Endpoint, *arguments: str | Path) -> None:
     lab.until(lambda: any(path.stat().st_size for path in lab.folder.glob("runs/*/intervals.jsonl")))
     command.signal(signal.SIGKILL)
     command.wait()
-    lab.until(lab.nothing_left)
+    lab.until_nothing_is_left()
     assert query(mariadb, "SELECT COUNT(*) FROM loadstone_lab.post")[0][0] == 500
 
 
@@ -106,7 +106,7 @@ def test_after_kill_9(lab: Lab, mariadb: Endpoint) -> None:
     lab.until(lambda: '"attempt":2' in (run / "intervals.jsonl").read_text())
     command.signal(signal.SIGKILL)
     command.wait()
-    lab.until(lab.nothing_left)
+    lab.until_nothing_is_left()
     done = lab.loadstone("clean", "--server", url)
     assert done.status == 0, done.out
     assert "database loadstone_lab: removed" in done.out
