@@ -1,8 +1,9 @@
 """What the tests of several folders share: modules that stand beside them, and a small experiment."""
 
+import gc
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -59,6 +60,18 @@ LONG_FIRST = (
     "tests/software/",
 )
 """Where tests take long, the longest first: begun in this order, so that no process is left with one at the end."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: no collection of garbage looks through it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from loadstone.record.facts import TrialFacts
@@ -99,21 +101,29 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imports_of(path: Path) -> set[str]:
+def nodes_of(path: Path, *words: str) -> Iterator[ast.AST]:
+    """What a file consists of; nothing where none of these words is in it, which takes no time."""
+    text = path.read_text()
+    return ast.walk(ast.parse(text)) if any(word in text for word in words) else iter(())
+
+
+@cache
+def imports_of(path: Path) -> frozenset[str]:
     """Modules of the package that a file imports, without the leading `loadstone.`."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path, "loadstone"):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return {name.removeprefix("loadstone.") for name in found if name.startswith("loadstone.")}
+    return frozenset(name.removeprefix("loadstone.") for name in found if name.startswith("loadstone."))
 
 
-def named_imports_of(path: Path) -> list[str]:
+@cache
+def named_imports_of(path: Path) -> tuple[str, ...]:
     """Patterns of the modules of the package that a file imports by name, as `import_module(f"loadstone.{x}.room")`."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path, "import_module", "__import__"):
         called = node.func if isinstance(node, ast.Call) else None
         name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
         if not isinstance(node, ast.Call) or name not in ("import_module", "__import__"):
@@ -121,7 +131,7 @@ def named_imports_of(path: Path) -> list[str]:
         parts = node.args[0].values if isinstance(node.args[0], ast.JoinedStr) else node.args[:1]
         texts = [re.escape(str(one.value)) if isinstance(one, ast.Constant) else r"[\w.]+" for one in parts]
         found.append("".join(texts).removeprefix(re.escape("loadstone.")))
-    return found
+    return tuple(found)
 
 
 def is_data(imported: str, types: set[str]) -> bool:
@@ -184,12 +194,12 @@ def test_the_engine_is_imported_in_four_files() -> None:
 
 
 def test_one_file_knows_of_dask() -> None:
-    users = set()
+    users, theirs = set(), {"dask", "distributed", "tornado"}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes_of(path, *theirs):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            if {name.split(".")[0] for name in names} & {"dask", "distributed", "tornado"}:
+            if {name.split(".")[0] for name in names} & theirs:
                 users.add(name_of(path))
     assert users == {"fleet.dask_library"}
 
@@ -245,7 +255,7 @@ def test_facts_are_validated_in_record_alone_and_nobody_digs_in_them() -> None:
 def untyped_facts(path: Path, text: str | None = None) -> list[str]:
     """Where a file subscripts or asks `x.facts` by a key, or makes `TrialFacts` of a mapping outside of `record/`."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text() if text is None else text)):
+    for node in nodes_of(path, "facts", "TrialFacts") if text is None else ast.walk(ast.parse(text)):
         match node:
             case (
                 ast.Subscript(value=ast.Attribute(attr="facts"))
