@@ -48,6 +48,12 @@ def main() -> None:
             kept = [os.urandom(1) * 10_000_000 for _ in range(30)]
             time.sleep(600)
             print(len(kept))
+        case "holds":  # so many bytes, for a moment
+            kept = [os.urandom(1) * int(sys.argv[2])]
+            say(example("ready"))
+            time.sleep(0.3)
+            del kept
+            say(example("record"))
         case "leaves":  # a process in a session of its own
             child = subprocess.Popen(["sleep", "600"], start_new_session=True)
             Path(sys.argv[2]).write_text(str(child.pid))

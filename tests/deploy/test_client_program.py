@@ -110,6 +110,15 @@ def test_one_that_takes_all_memory_is_ended_and_named(
         drive_alone(driver(tmp_path, context, "swells"), SHARE)
 
 
+def test_the_most_memory_that_it_held_is_recorded(tmp_path: Path, context: DeployContext) -> None:
+    """Although it gave it back before its record."""
+    held = [drive_alone(driver(tmp_path, context, "holds", size), SHARE) for size in ("1", "100_000_000")]
+    little, much = (record.program.peak_memory_bytes for record in held if record.program is not None)
+    assert little is not None
+    assert much is not None
+    assert 1_000_000 < little < much - 90_000_000
+
+
 @pytest.mark.fault("a driver hangs, dies, leaves processes or floods its log")
 def test_what_it_started_ends_with_it(tmp_path: Path, context: DeployContext) -> None:
     record = drive_alone(driver(tmp_path, context, "leaves", str(tmp_path / "pid")), SHARE)

@@ -54,7 +54,7 @@ def test_a_version_that_costs_twice_as_much_is_red(lab: Lab, service: Path) -> N
     (folder,) = (lab.folder / "runs").glob("*/")
     result = json.loads((folder / "gate.json").read_text())
     assert (result["verdict"], result["status"], result["level"]) == ("slower", 1, 0.05)
-    drives = [json.loads(line)["facts"]["drive"] for line in (folder / "trials.jsonl").open()]
+    drives = [json.loads(line)["facts"]["drive"] for line in (folder / "trials.jsonl").read_text().splitlines()]
     sent = [sum(one["commands"][name]["sent"] for one in drives if one) for name in ("GET /a", "GET /b?c=d")]
     assert 2 < sent[0] / sent[1] < 4
     cpu = next(one for one in result["figures"] if one["name"] == "cpu")

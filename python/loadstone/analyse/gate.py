@@ -18,6 +18,7 @@ from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.facts import DRIVER
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.spec.experiment import TWIN, TWIN_LEVELS
 from loadstone.spec.gate_spec import GATE_P99, GATE_RATE, Gate
 from loadstone.spec.units import margin_share
 
@@ -108,9 +109,9 @@ def memory_verdict(run: Run, trials: Sequence[TrialRecord], gate: Gate) -> Verdi
     by_block: dict[tuple[str, int], dict[str, float]] = {}
     for trial in trials:
         side = str(trial.condition.get(TARGET, ""))
-        seen = [one.value for one in run.samples.get(trial.trial, ()) if (one.part, one.metric) == (side, "rss_bytes")]
-        if trial.block != WARM_BLOCK and seen:
-            by_block.setdefault((trial.group, trial.block), {})[side] = max(seen)
+        peak = _peak_bytes(run, trial, side)
+        if trial.block != WARM_BLOCK and trial.condition.get(TWIN) != TWIN_LEVELS[1] and peak is not None:
+            by_block.setdefault((trial.group, trial.block), {})[side] = peak
     both = [peaks for peaks in by_block.values() if {BASE, HEAD} <= peaks.keys() and min(peaks.values()) > 0]
     if not both:
         return None
@@ -127,6 +128,15 @@ def memory_verdict(run: Run, trials: Sequence[TrialRecord], gate: Gate) -> Verdi
         side.model_copy(update={"typical": median(peaks)}) for side, peaks in ((found.a, of_base), (found.b, of_head))
     )
     return found.model_copy(update={"a": a, "b": b})
+
+
+def _peak_bytes(run: Run, trial: TrialRecord, side: str) -> float | None:
+    """The most resident memory in a trial: of the program with a client library, or of the part that is compared."""
+    drive = trial.facts.drive
+    if drive is not None and drive.program is not None:
+        return drive.program.peak_memory_bytes
+    seen = (one.value for one in run.samples.get(trial.trial, ()) if (one.part, one.metric) == (side, "rss_bytes"))
+    return max(seen, default=None)
 
 
 def _cost(comparison: Comparison) -> Verdict | None:

@@ -427,6 +427,8 @@ class ProgramRecord(Part):
     options: dict[str, str] = {}
     reports_pool_wait: bool
     """Whether the library reports how long an operation waits for its connection."""
+    peak_memory_bytes: int | None = None
+    """The most resident memory of its processes, from its start on; None as written before that was observed."""
 
 
 class ErrorExample(Part):

@@ -1,6 +1,7 @@
-"""The CPU time of a driver's processes, read from outside again and again, and interpolated in between.
+"""The CPU time and the memory of a driver's processes, read from outside again and again.
 
-Read from the kernel's clock of each process, so to the nanosecond; processes that ended keep what they had at last.
+CPU time is interpolated in between. It is read from the kernel's clock of each process, so to the nanosecond; processes
+that ended keep what they had at last.
 """
 
 import bisect
@@ -15,7 +16,7 @@ LOOK_AGAIN_S = 1.0
 
 
 class CpuOfProgram:
-    """A context: the CPU time of all below a guard, from the beginning to the end, without the guard's own.
+    """A context: CPU time and memory of all below a guard, from the beginning to the end, without the guard's own.
 
     A process that leaves its parent, to go on by itself, is below the guard still.
     """
@@ -29,6 +30,10 @@ class CpuOfProgram:
         self._looked_s = float("-inf")
         self._times_ns: list[int] = []
         self._cpu_ns: list[int] = []
+        self.memory_bytes = 0
+        """What they took of the machine's memory when they were last looked at."""
+        self.peak_memory_bytes = 0
+        """The most of it until now; one that began within the last second is left out."""
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._follow, name="cpu-of-driver", daemon=True)
@@ -55,12 +60,8 @@ class CpuOfProgram:
                 self._spent_ns |= {pid: ns for pid, ns in read.items() if ns is not None and ns >= self._spent_ns[pid]}
             self._times_ns.append(steady_clock.unix_ns())
             self._cpu_ns.append(self._ended_ns + sum(self._spent_ns.values()))
-
-    def memory_bytes(self) -> int:
-        """What the processes take of the machine's memory now; one that began within the last second is left out."""
-        with self._lock:
-            pids = tuple(self._spent_ns)
-        return sum(map(process_table.resident_bytes, pids))
+            self.memory_bytes = sum(map(process_table.resident_bytes, self._spent_ns))
+            self.peak_memory_bytes = max(self.peak_memory_bytes, self.memory_bytes)
 
     def between_s(self, start_unix_ns: int, end_unix_ns: int) -> float:
         """CPU seconds between two instants."""

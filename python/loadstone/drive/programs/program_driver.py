@@ -146,7 +146,7 @@ class ProgramDriver:
             on_interval(interval)
 
     def _require_bounded(self, cpu: CpuOfProgram) -> None:
-        installed, taken = memory.installed_bytes(), cpu.memory_bytes()
+        installed, taken = memory.installed_bytes(), cpu.memory_bytes
         most = (installed or 0) * MEMORY_SHARE
         if 0 < most < taken:
             shares = f"{taken / 1e9:.3g} GB of memory, and {most / 1e9:.3g} GB are the most"

@@ -131,6 +131,7 @@ class Translation:
                 runtime=ready.runtime,
                 options=self._options,
                 reports_pool_wait=waits is not None,
+                peak_memory_bytes=self._cpu.peak_memory_bytes or None,
             ),
         )
 
