@@ -64,7 +64,7 @@ class World:
 
     @property
     def folders(self) -> list[Path]:
-        return sorted(self.out.glob("*")) if self.out.exists() else []
+        return sorted(self.out.glob("[!.]*")) if self.out.exists() else []
 
 
 @pytest.fixture

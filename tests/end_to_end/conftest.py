@@ -150,7 +150,7 @@ class Lab:
         return folder
 
     def runs(self) -> list[Path]:
-        return sorted((self.folder / "runs").glob("*")) if (self.folder / "runs").exists() else []
+        return sorted((self.folder / "runs").glob("[!.]*")) if (self.folder / "runs").exists() else []
 
     def run(self) -> Path:
         """The only run's folder."""

@@ -45,7 +45,7 @@ def driving(lab: Lab, command: Command) -> None:
 
 
 def trials_of(folder: Path) -> list[dict[str, Any]]:
-    (run,) = folder.iterdir()
+    (run,) = folder.glob("[!.]*")
     return [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines() if '"trial"' in line]
 
 

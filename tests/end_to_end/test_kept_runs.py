@@ -20,7 +20,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def names(here: Path) -> list[str]:
-    return sorted(path.name for path in (here / "runs").iterdir())
+    return sorted(path.name for path in (here / "runs").glob("[!.]*"))
 
 
 def test_what_just_ran_has_a_report(here: Path) -> None:

@@ -64,7 +64,7 @@ def beside(tmp_path: Path) -> Iterator[Beside]:
 
 
 def trials_of(folder: Path) -> list[dict[str, Any]]:
-    (run,) = folder.iterdir()
+    (run,) = folder.glob("[!.]*")
     return [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines() if '"trial"' in line]
 
 

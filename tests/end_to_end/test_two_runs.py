@@ -34,7 +34,7 @@ def test_a_second_run_names_the_first_or_says_that_it_was_beside_it(lab: Lab) ->
     shared = lab.loadstone("run", lab.experiment(), *ONE, "--share-machine", "--out", "beside")
     assert shared.status in (0, 3), shared.err
     assert "another run measures on this machine at the same time" in shared.err
-    (beside,) = (lab.folder / "beside").iterdir()
+    (beside,) = (lab.folder / "beside").glob("[!.]*")
     noted = json.loads((beside / "environment.json").read_text())["other_runs"]
     assert noted == [{"run": running.name, "process": first.process.pid}]
     assert running.name in (beside / "report.md").read_text()
@@ -43,7 +43,7 @@ def test_a_second_run_names_the_first_or_says_that_it_was_beside_it(lab: Lab) ->
     assert first.wait().status == 130
     alone = lab.loadstone("run", lab.experiment(), *ONE, "--out", "alone")
     assert alone.status in (0, 3), alone.err
-    (folder,) = (lab.folder / "alone").iterdir()
+    (folder,) = (lab.folder / "alone").glob("[!.]*")
     assert json.loads((folder / "environment.json").read_text())["other_runs"] == []
 
 

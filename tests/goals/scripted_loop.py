@@ -56,6 +56,7 @@ class Outcome:
     exact: bool = True
     lost: bool = False
     answered: bool = False
+    over: bool = False
     costs: list[Verdict | None] = field(default_factory=list)
 
 
@@ -253,11 +254,11 @@ class Bench:
         return None
 
     def looks(self) -> list[tuple[str, int, str]]:
-        (path,) = self.root.glob("*")
+        (path,) = self.root.glob("[!.]*")
         return [(look.group, look.blocks, look.reason) for look in read_looks(path)[0]]
 
     def recorded(self) -> Any:
-        (path,) = self.root.glob("*")
+        (path,) = self.root.glob("[!.]*")
         return read_run(path)
 
     def blocks(self, group: str) -> list[int]:

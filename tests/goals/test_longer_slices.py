@@ -23,7 +23,7 @@ STAGES = (in_rounds(1), in_rounds(2), WHOLE)
 
 
 def stages(bench: Bench) -> list[tuple[int, str]]:
-    return [(look.stage, look.reason) for look in read_looks(next(bench.root.glob("*")))[0]]
+    return [(look.stage, look.reason) for look in read_looks(next(bench.root.glob("[!.]*")))[0]]
 
 
 def test_a_look_that_finds_it_gives_no_verdict_and_the_group_begins_again_with_longer_slices(bench: Bench) -> None:
@@ -35,7 +35,7 @@ def test_a_look_that_finds_it_gives_no_verdict_and_the_group_begins_again_with_l
     assert bench.ran == [f"{stage}-{trial}" for stage in ("storage", "storage.400ms") for trial in trials]
     said = "storage: slices of 400 ms from now on: what a condition did reached into the next slice by 4 %"
     assert said in bench.said
-    look = read_looks(next(bench.root.glob("*")))[0][0]
+    look = read_looks(next(bench.root.glob("[!.]*")))[0][0]
     assert (look.carried, look.stop, look.verdicts[0].check) == (CARRIED.carried, True, "carry_over")
 
 

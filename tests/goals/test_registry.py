@@ -33,7 +33,7 @@ def test_what_is_recorded_is_not_measured_again_by_a_new_session(bench: Bench, m
     bench.judge.decides, bench.others_take_s = {"storage": 12}, 1.0
     plan = bench.plan(table(), compared())
     assert bench.run(plan) is None
-    (path,) = bench.root.glob("*")
+    (path,) = bench.root.glob("[!.]*")
     recorded = History(read_trials(path)[0], read_looks(path)[0], read_crashes(path)[0])
     assert len(recorded.trials) == 6 + 2 * 13
     assert len(recorded.looks) == 3
