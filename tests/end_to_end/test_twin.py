@@ -13,7 +13,7 @@ COMPARED = (
     "tables:\n => comparisons:\n  - {name: kinds, question: Which is faster?, between: operation,"
     " levels: [set, get]}\ntables:\n"
 )
-IN_ROUNDS = "rounds: never} => rounds: auto, budget: 40 s}"
+IN_ROUNDS = "rounds: never} => rounds: auto, budget: 25 s}"
 
 
 def test_the_noise_floor_of_a_condition_is_measured_and_printed(lab: Lab) -> None:
