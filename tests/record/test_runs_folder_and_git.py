@@ -3,7 +3,9 @@
 import subprocess
 from pathlib import Path
 
-from loadstone.record.folder import new_directory
+import pytest
+
+from loadstone.record.folder import make_root, new_directory, remove_root
 
 
 def status(tree: Path) -> str:
@@ -21,3 +23,15 @@ def test_a_folder_of_the_users_own_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     new_directory(tmp_path / "mine", "gate")
     assert not (tmp_path / "mine" / ".gitignore").exists()
+
+
+def test_what_is_made_so_goes_and_what_is_the_users_stays(tmp_path: Path) -> None:
+    made, theirs = tmp_path / "made", tmp_path / "theirs"
+    make_root(made)
+    remove_root(made)
+    assert not made.exists()
+    theirs.mkdir()
+    (theirs / ".gitignore").write_text("*.log\n")
+    with pytest.raises((OSError, ValueError)):
+        remove_root(theirs)
+    assert (theirs / ".gitignore").read_text() == "*.log\n"

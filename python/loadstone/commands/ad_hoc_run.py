@@ -212,6 +212,8 @@ def _remove(folder: Path) -> None:
         terminal.remark(_("something is left on a server; remove it by: loadstone clean {folder}", folder=folder))
         return
     shutil.rmtree(folder, ignore_errors=True)
-    with contextlib.suppress(OSError):  # it holds other runs, or is not ours
+    from loadstone.record.folder import remove_root
+
+    with contextlib.suppress(OSError, ValueError):  # it holds other runs, or is not ours
         if folder.parent == RUNS or folder.parent.name.startswith(_TEMPORARY):
-            folder.parent.rmdir()
+            remove_root(folder.parent)

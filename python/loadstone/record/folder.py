@@ -21,6 +21,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from loadstone.bounds.beneath import make_folder
+from loadstone.bounds.files import read_own_bytes
 from loadstone.drive.outcome import Interval
 from loadstone.errors import LoadstoneError, NoPlace, UserError
 from loadstone.language import said
@@ -280,13 +281,24 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
     raise LoadstoneError(said("{out_root}: holds a thousand runs of this second", out_root=out_root))
 
 
+_OF_GIT, _ALL = ".gitignore", "*\n"
+
+
 def make_root(path: Path) -> None:
     """Makes the folder of runs, if there is none, so that git leaves it alone: `git status` of a user's tree is as it
     was. Raises OSError."""
     if path.exists():
         return
     path.mkdir(parents=True, exist_ok=True)
-    (path / ".gitignore").write_text("*\n")
+    (path / _OF_GIT).write_text(_ALL)
+
+
+def remove_root(path: Path) -> None:
+    """Removes such a folder that holds no run any more. Raises OSError where it holds something else."""
+    of_git = path / _OF_GIT
+    if [one.name for one in path.iterdir()] == [_OF_GIT] and read_own_bytes(of_git, len(_ALL)) == _ALL.encode():
+        of_git.unlink()
+    path.rmdir()
 
 
 def _yaml(record: Mapping[str, Any]) -> bytes:
