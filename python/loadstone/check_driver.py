@@ -59,7 +59,7 @@ def check_driver(
     if place not in built_in():
         require_trust_in_driver(Path(place), trust=trust)
     chosen = chosen_driver(meant)
-    require_programs(chosen.manifest.name, chosen.manifest, "driver")
+    require_programs(chosen.called, chosen.manifest)
     outcomes = Counter[str]()
     with tempfile.TemporaryDirectory(prefix="loadstone-check-") as work:
         folder = Path(work)

@@ -9,7 +9,7 @@
 | 130 | `Interrupted` |
 """
 
-from loadstone.language import Said
+from loadstone.language import Said, said
 from loadstone.secrecy.known_secrets import hide
 
 
@@ -27,6 +27,16 @@ class UserError(LoadstoneError):
     """Bad input: names the field, the value and the remedy."""
 
     exit_status = 2
+
+
+class SubjectFailed(UserError):
+    """An application that loadstone starts does not come up."""
+
+    def __init__(self, subject: str, problem: str) -> None:
+        """`subject`: its name; `problem`: what is wrong with it, without the name."""
+        super().__init__(said("subject {name}: {problem}", name=subject, problem=problem))
+        self.subject = subject
+        self.problem = problem
 
 
 class NoPlace(UserError):

@@ -1,7 +1,5 @@
 """Two versions of a client library of a gate: what `--base jedis=7.1.0` or `--head redis-py,mode=asyncio` means."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from loadstone import terminal
@@ -110,23 +108,9 @@ def build(ad_hoc: AdHoc) -> None:
 
     with gate_folder() as folder:
         for option, target in zip(("--base", "--head"), ad_hoc.targets, strict=True):
-            with by_option(option, target.driver):
-                chosen = chosen_driver(target.driver)
-                require_programs(chosen.manifest.name, chosen.manifest, "driver")
-                client_driver(chosen, DeployContext(work_root=folder, progress=tell))
-
-
-@contextmanager
-def by_option(option: str, driver: str) -> Iterator[None]:
-    """Errors of a driver begin with the option that names it."""
-    word = DriverWord.of(driver)
-    version = dict(word.options).get(VERSION, "")
-    shown = f"{option} {word.place}={version}:" if version else f"{option} {word.place}:"
-    try:
-        yield
-    except UserError as error:
-        text = str(error)
-        for begins in (f"driver {word.place}:{VERSION}={version}:", f"driver {word.place}:"):
-            if text.startswith(begins):
-                raise UserError(f"{shown}{text.removeprefix(begins)}") from None
-        raise
+            word = DriverWord.of(target.driver)
+            version = dict(word.options).get(VERSION)
+            called = f"{option} {word.place}={version}" if version else f"{option} {word.place}"
+            chosen = chosen_driver(target.driver, called)
+            require_programs(called, chosen.manifest)
+            client_driver(chosen, DeployContext(work_root=folder, progress=tell))

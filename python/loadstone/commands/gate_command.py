@@ -1,6 +1,5 @@
 """`loadstone gate`: is the new version slower than the old one? For CI: a line, and an exit status for each answer."""
 
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from loadstone.commands.gate_output import GateOutput
 from loadstone.commands.http_options import HttpWork
 from loadstone.commands.load import Load, rate_per_s
 from loadstone.commands.redis_options import Address, KeySpace, Login, Receivers, Recording, RedisWork
-from loadstone.errors import UserError
+from loadstone.errors import SubjectFailed, UserError
 from loadstone.language import said
 from loadstone.options import MEASURES, PARTS, Option, RunOptions
 
@@ -29,7 +28,6 @@ BUDGET, ONCE_BUDGET, LONGER_BUDGET = "60 s", "4 min", "5 min"
 CONNECTIONS, REDIS_CONNECTIONS = 16, 50
 USUAL_RATIO = "1:10"
 """SETs to GETs, where no option says what is sent."""
-_OF_SUBJECT = re.compile(r"^subject (base|head)(?:-twin)?: (?:run\.command |run\.ready: )?")
 SLICE, ONCE_SLICE = "100 ms", "400 ms"
 """Of a service; of one that is started once, whose collections and compilations are to fit into a slice."""
 TAKEN = tuple(name for name in MEASURES if name not in ("resume", "fleet", "lost_agent"))
@@ -180,11 +178,11 @@ def by_options() -> Iterator[None]:
     """Errors of the two applications name the options that start them."""
     try:
         yield
-    except UserError as error:
-        named = _OF_SUBJECT.sub(r"--\1: ", str(error))
-        if named == str(error):
-            raise
-        raise UserError(named) from None
+    except SubjectFailed as error:
+        from loadstone.spec.experiment import TWIN
+
+        option = f"--{error.subject.removesuffix(f'-{TWIN}')}"
+        raise UserError(said("{place}: {problem}", place=option, problem=error.problem)) from None
 
 
 def _restarts(versions: Versions) -> bool:

@@ -32,6 +32,8 @@ class ChosenDriver:
     """The value of every option of the manifest."""
     other: OtherVersion | None = None
     """Where another version of the library was asked for; it is the manifest's here, too."""
+    called: str = ""
+    """How messages call it: `driver jedis:version=7.1.0`, or by the option that named it."""
 
     def share(self, plan: Plan) -> Plan:
         """The plan as this driver gets it: with its least warm-up, and without what it may leave out.
@@ -48,8 +50,11 @@ class ChosenDriver:
         return plan.model_copy(update=changed) if changed else plan
 
 
-def chosen_driver(word: str) -> ChosenDriver:
-    """The driver that a resolved word means. Raises UserError: there is no such driver, or option of it."""
+def chosen_driver(word: str, called: str = "") -> ChosenDriver:
+    """The driver that a resolved word means. Raises UserError: there is no such driver, or option of it.
+
+    `called`: how messages call it, e.g. `--head jedis=7.4.1`; empty: as the driver that it is.
+    """
     meant = DriverWord.of(word)
     try:
         path = driver_path(meant.place, Path())
@@ -57,10 +62,11 @@ def chosen_driver(word: str) -> ChosenDriver:
         raise UserError(said("driver: {problem}", problem=problem)) from None
     manifest, folder = read_driver_manifest(path)
     options = {name: values[0] for name, values in manifest.options.items()}
+    usual = f"driver {manifest.name}"
     other: OtherVersion | None = None
     for name, value in meant.options:
         if name == VERSION:
-            other = _other_version(manifest, value)
+            other = _other_version(manifest, value, called or f"{usual}:{VERSION}={value}")
             continue
         if name not in options:
             known = (
@@ -68,8 +74,8 @@ def chosen_driver(word: str) -> ChosenDriver:
             )
             raise UserError(
                 said(
-                    "driver {driver}: '{name}' is no option; {hint}it has: {known}",
-                    driver=manifest.name,
+                    "{driver}: '{name}' is no option; {hint}it has: {known}",
+                    driver=called or usual,
                     name=name,
                     hint=nearest(name, options),
                     known=known,
@@ -79,8 +85,8 @@ def chosen_driver(word: str) -> ChosenDriver:
             values = listed(manifest.options[name])
             raise UserError(
                 said(
-                    "driver {manifest}: {name}: '{value}' is not known; write one of: {values}",
-                    manifest=manifest.name,
+                    "{driver}: {name}: '{value}' is not known; write one of: {values}",
+                    driver=called or usual,
                     name=name,
                     value=value,
                     values=values,
@@ -89,14 +95,14 @@ def chosen_driver(word: str) -> ChosenDriver:
         options[name] = value
     if other is not None:
         manifest = manifest.model_copy(update={"version": other.version})
-    return ChosenDriver(word, manifest, folder, options, other)
+        usual = f"{usual}:{VERSION}={other.version}"
+    return ChosenDriver(word, manifest, folder, options, other, called or usual)
 
 
-def _other_version(manifest: DriverManifest, version: str) -> OtherVersion | None:
+def _other_version(manifest: DriverManifest, version: str, word: str) -> OtherVersion | None:
     """How a version of the library is built; None: it is the one that is built anyway. Raises UserError."""
     if version == manifest.version:
         return None
-    word = f"driver {manifest.name}:{VERSION}={version}"
     if not _VERSION.fullmatch(version):
         raise UserError(said("{word}: no version; write it in full, as {pinned}", word=word, pinned=manifest.version))
     commands = () if manifest.build is None else manifest.build.version_commands
@@ -127,7 +133,7 @@ def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:
         if trial.driver not in chosen:
             chosen[trial.driver] = chosen_driver(trial.driver)
             try:
-                require_programs(chosen[trial.driver].manifest.name, chosen[trial.driver].manifest, "driver")
+                require_programs(chosen[trial.driver].called, chosen[trial.driver].manifest)
             except UserError as problem:
                 lacking[trial.driver] = str(problem)
         require_can(chosen[trial.driver].manifest, trial.plan)

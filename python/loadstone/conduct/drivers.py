@@ -123,7 +123,7 @@ def add_programs(drivers: Drivers, run_plan: RunPlan, context: DeployContext) ->
 def client_driver(chosen: ChosenDriver, context: DeployContext, pids: Guards | None = None) -> ClientDriver:
     """A driver that is a program, built. `pids`: where it is noted what runs. Raises as `add_programs`."""
     manifest = chosen.manifest
-    place = built(manifest, chosen.folder, context, "driver", chosen.other)
+    place = built(manifest, chosen.folder, context, "driver", chosen.other, chosen.called)
 
     def launch(share: Plan) -> GuardedProgram:
         pinned.check_files(pinned.named_files(manifest.run.command, chosen.folder, {"folder": str(chosen.folder)}))

@@ -74,15 +74,15 @@ class Requiring(Protocol):
     def requires(self) -> Mapping[str, str]: ...
 
 
-def require_programs(name: str, manifest: Requiring, kind: Literal["subject", "driver"] = "subject") -> None:
-    """Look for each program of a manifest's `requires`.
+def require_programs(called: str, manifest: Requiring) -> None:
+    """Look for each program of a manifest's `requires`; messages call it `subject shop`, `driver jedis`.
 
     Raises:
         UserError: one is not installed, does not run, or is too old; names the version that is there.
     """
     missing = [program for program in manifest.requires if shutil.which(program) is None]
     for program, oldest in manifest.requires.items():
-        where = f"{kind} {name}: requires.{program}"
+        where = f"{called}: requires.{program}"
         if program in missing:
             problem = said("it is not installed, or not on PATH")
         elif not (version := _version(program)):

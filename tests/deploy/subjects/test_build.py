@@ -100,6 +100,8 @@ def test_a_version_that_is_not_published_is_named(log: str, folder: Path, contex
     assert str(error.value) == (
         "driver app:version=9.9.9: no such version of lib is published; write one that is, as 1.0"
     )
+    with pytest.raises(UserError, match=r"^--head app=9\.9\.9: no such version of lib is published"):
+        built(manifest("cp a.txt b"), folder, context, "driver", other, "--head app=9.9.9")
 
 
 @pytest.mark.parametrize("log", UNREACHED)

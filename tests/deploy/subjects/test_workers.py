@@ -101,14 +101,14 @@ def test_a_number_of_workers_that_is_none_is_refused(
 def test_a_program_that_is_missing_or_too_old_is_named(requires: dict[str, str], said: str) -> None:
     manifest = Manifest.model_validate({"name": "shop", "requires": requires, "run": {"command": "true"}})
     with pytest.raises(UserError) as refused:
-        require_programs("shop", manifest)
+        require_programs("subject shop", manifest)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_a_program_that_is_new_enough_is_no_matter() -> None:
     require_programs(
-        "shop", Manifest.model_validate({"name": "shop", "requires": {"python3": 3.9}, "run": {"command": "x"}})
+        "subject shop", Manifest.model_validate({"name": "shop", "requires": {"python3": 3.9}, "run": {"command": "x"}})
     )
 
 
@@ -118,9 +118,9 @@ def test_a_version_may_be_printed_in_bold(tmp_path: Path, monkeypatch: pytest.Mo
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     manifest = {"name": "shop", "run": {"command": "x"}}
-    require_programs("shop", Manifest.model_validate({**manifest, "requires": {"tool": "3.6"}}))
-    with pytest.raises(UserError, match=r"3\.8\.7 is too old"):
-        require_programs("shop", Manifest.model_validate({**manifest, "requires": {"tool": "3.9"}}))
+    require_programs("subject shop", Manifest.model_validate({**manifest, "requires": {"tool": "3.6"}}))
+    with pytest.raises(UserError, match=r"^subject shop: requires\.tool: 3\.8\.7 is too old"):
+        require_programs("subject shop", Manifest.model_validate({**manifest, "requires": {"tool": "3.9"}}))
 
 
 def test_a_worker_belongs_to_its_subject() -> None:

@@ -127,10 +127,11 @@ def built(
     context: DeployContext,
     kind: Literal["subject", "driver"] = "subject",
     other: OtherVersion | None = None,
+    called: str = "",
 ) -> Path:
     """The folder that holds the build's output, built if it is not yet; `folder` itself without a build.
 
-    `other`: with this version of its library.
+    `other`: with this version of its library; `called`: how messages call it, empty: as what it is.
 
     Raises:
         UserError: it does not build; with the compiler's first error and the log's place.
@@ -144,6 +145,7 @@ def built(
     if other is not None:
         build = build.model_copy(update={"commands": other.commands})
         version, what = f"-{other.version}", f"{what}:version={other.version}"
+    what = called or what
     try:
         digest = source_hash(build, root, tools)
         name = f"{manifest.name}{version}-{digest}"
@@ -155,25 +157,13 @@ def built(
             # The output may have gone since: that of a virtual environment is a link to the machine's Python.
             if not ((place / MARK).exists() and (place / build.output).exists()):
                 _copy(what, manifest.build, root, place)
-                _make(what, build, place, context, other)
+                _make(what, manifest.name, build, place, context, other)
                 if source_hash(build, root, tools) != digest:
                     (place / MARK).unlink()
-                    raise UserError(
-                        said(
-                            "{kind} {manifest}: its sources changed while it was built; run it again",
-                            kind=kind,
-                            manifest=manifest.name,
-                        )
-                    )
+                    raise UserError(said("{what}: its sources changed while it was built; run it again", what=what))
     except OSError as error:
         raise UserError(
-            said(
-                "{kind} {manifest}: it cannot be built ({error}); {error2}",
-                kind=kind,
-                manifest=manifest.name,
-                error=error,
-                error2=_remedy(error, root),
-            )
+            said("{what}: it cannot be built ({error}); {remedy}", what=what, error=error, remedy=_remedy(error, root))
         ) from None
     return place
 
@@ -196,11 +186,11 @@ def _copy(what: str, build: Build, folder: Path, place: Path) -> None:
     pinned.check_digest(pinned_as(folder), source_hash(build, place), f"{what}: its sources")  # of what was copied
 
 
-def _make(what: str, build: Build, place: Path, context: DeployContext, other: OtherVersion | None) -> None:
+def _make(what: str, name: str, build: Build, place: Path, context: DeployContext, other: OtherVersion | None) -> None:
     log = place.with_name(f"{place.name}.log")
     log.unlink(missing_ok=True)
     for command in build.commands:
-        _run(what, shlex.split(command), place, log, build.timeout_s, context, other)
+        _run(what, name, shlex.split(command), place, log, build.timeout_s, context, other)
     if not (place / build.output).exists():
         raise UserError(
             said(
@@ -215,6 +205,7 @@ def _make(what: str, build: Build, place: Path, context: DeployContext, other: O
 
 def _run(
     what: str,
+    name: str,
     command: Sequence[str],
     place: Path,
     log: Path,
@@ -223,7 +214,6 @@ def _run(
     other: OtherVersion | None,
 ) -> None:
     """One command of the build, under a guard: it ends when loadstone does."""
-    name = what.split()[-1].partition(":")[0]
     workspace = workspace_of(what, f"build-{name}", context.work_root)
     around = Surroundings(folder=place, inherited=os.environ.keys() - variables())
     process = GuardedProcess(command, workspace, log, surroundings=around, lease=context.lease)

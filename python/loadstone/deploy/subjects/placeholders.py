@@ -7,7 +7,7 @@ from loadstone import registry
 from loadstone.deploy.provider import ServerFacts
 from loadstone.deploy.subjects.manifest import REFERENCE
 from loadstone.deploy.transport import ca_file_of
-from loadstone.errors import UserError
+from loadstone.errors import SubjectFailed, UserError
 from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.secrecy.references import resolve
@@ -117,9 +117,8 @@ def resolved(
             try:
                 secret = resolve(value)
             except UserError as error:
-                raise UserError(
-                    said("subject {subject}: environment.{name}: {error}", subject=subject, name=name, error=error)
-                ) from None
+                problem = said("{place}: {problem}", place=f"environment.{name}", problem=error)
+                raise SubjectFailed(subject, problem) from None
             values[name] = REFERENCE.sub(lambda found: getattr(servers[found[1]], found[2]), secret)
     return values
 

@@ -22,7 +22,7 @@ from loadstone.deploy.processes.resource_limits import Limited, Limits, Throttli
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import LOOPBACK, DeployContext, silent
 from loadstone.deploy.subjects.manifest import PLACES, WORKERS_MAX, Manifest, Run
-from loadstone.errors import UserError
+from loadstone.errors import SubjectFailed, UserError
 from loadstone.language import said
 from loadstone.machine.local_ports import PORT_TRIES, free_port, listeners
 from loadstone.machine.process_identity import started
@@ -185,7 +185,8 @@ class Replica(OneProcess):
         """Start its process on a free port, with one for each of its workers.
 
         Raises:
-            UserError: its command cannot be run, or there is no room for its folder.
+            SubjectFailed: its command cannot be run.
+            UserError: there is no room for its folder.
         """
         self._limits, self._context = limits, context
         self._endpoint = Endpoint(host=context.listen, port=free_port(context.listen))
@@ -198,13 +199,8 @@ class Replica(OneProcess):
             self._process.start()
         except OSError as error:
             self.close()
-            raise UserError(
-                said(
-                    "subject {name}: run.command cannot be run ({error}); check that the program is installed",
-                    name=self.name,
-                    error=error,
-                )
-            ) from None
+            problem = said("its command cannot be run ({error}); check that the program is installed", error=error)
+            raise SubjectFailed(self.name, problem) from None
         except BaseException:
             self.close()
             raise
@@ -222,7 +218,7 @@ class Replica(OneProcess):
         """Wait until it answers, and each of its workers; on another port where its own was taken.
 
         Raises:
-            UserError: it ends, or is not ready in time; with its last lines.
+            SubjectFailed: it ends, or is not ready in time; with its last lines.
             Interrupted: the user requested a stop; it still runs.
         """
         run = self._manifest.run
@@ -236,38 +232,33 @@ class Replica(OneProcess):
                     self.close()
                     self.launch(self._limits, self._context)
                     continue
-                raise UserError(
+                raise SubjectFailed(
+                    self.name,
                     said(
-                        "subject {name}: it ended while it started, and its last lines are: {last_lines}",
-                        name=self.name,
-                        last_lines=self.last_lines(),
-                    )
+                        "it ended while it started, and its last lines are: {last_lines}", last_lines=self.last_lines()
+                    ),
                 )
             if time.monotonic() > deadline:
-                if run.ready is None:
-                    raise UserError(
-                        said(
-                            "subject {name}: nothing listens at {at} within {ready_within_s:g} s, the port that "
-                            "{{port}} and the variable PORT name; its last lines are: {last_lines}",
-                            name=self.name,
-                            at=self._endpoint.label,
-                            ready_within_s=run.ready_within_s,
-                            last_lines=self.last_lines(),
-                        )
-                    )
-                raise UserError(
-                    said(
-                        "subject {name}: run.ready: {ready} is not ready within {ready_within_s:g} s; its last lines "
-                        "are: {last_lines}",
-                        name=self.name,
-                        ready=run.ready,
-                        ready_within_s=run.ready_within_s,
-                        last_lines=self.last_lines(),
-                    )
-                )
+                raise SubjectFailed(self.name, self._not_ready())
             time.sleep(POLL_S)
         self.workers = workers_at(self._worker_ports)
         return self._endpoint
+
+    def _not_ready(self) -> str:
+        run = self._manifest.run
+        figures = {"ready_within_s": run.ready_within_s, "last_lines": self.last_lines()}
+        if run.ready is None:
+            return said(
+                "nothing listens at {at} within {ready_within_s:g} s, the port that {{port}} and the variable PORT "
+                "name; its last lines are: {last_lines}",
+                at=self._endpoint.label,
+                **figures,
+            )
+        return said(
+            "{ready} is not ready within {ready_within_s:g} s; its last lines are: {last_lines}",
+            ready=run.ready,
+            **figures,
+        )
 
     def last_lines(self) -> str:
         """The end of what it wrote, on one line, without secrets."""
@@ -326,15 +317,8 @@ class Replica(OneProcess):
                     "worker_ports": "the manifest has no run.workers",
                 }
                 why = needs.get(found[1], "it can only be an argument of its own in a command")
-                raise UserError(
-                    said(
-                        "subject {name}: {where}: {found} is not known here: {why}",
-                        name=self.name,
-                        where=where,
-                        found=found[0],
-                        why=why,
-                    )
-                )
+                problem = said("{where}: {found} is not known here: {why}", where=where, found=found[0], why=why)
+                raise SubjectFailed(self.name, problem)
             return places[found[1]]
 
         return PLACE.sub(value, text)

@@ -196,7 +196,7 @@ class LocalSubject:
                     )
                 )
             )
-        require_programs(self.name, self._manifest)
+        require_programs(f"subject {self.name}", self._manifest)
         place = built(self._manifest, self._folder, context)
         pinned.check_files(pinned.named_files(self._manifest.run.command, self._folder, {}))
         several = settings.replicas > 1
