@@ -408,6 +408,8 @@ class RunOptions:
     ] = False
     built: "Experiment | None" = None
     """What the command line itself describes (`loadstone saturate`); None: the experiment of this name."""
+    typed: bool = False
+    """Whether all that is started was typed, for this one time: nothing is asked of it, and no answer is kept."""
     newest_kept: bool = False
     """Whether the run is one of those of which the newest alone are kept, see `record.newest_runs`."""
     of_folder: bool = field(default_factory=are_of_folder)

@@ -175,6 +175,8 @@ def _check_goals(experiment: Experiment) -> None:
 
 def _require_trust(experiment: Experiment, run_plan: RunPlan, options: RunOptions) -> None:
     """Before anything is started or connected to: a stranger's experiment may do what it would. Raises UserError."""
+    if options.typed:
+        return
     from loadstone.conduct.trust import require_trust  # only now: it takes time to load
 
     trust = options.trust or folder_is_trusted()

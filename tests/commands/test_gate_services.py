@@ -50,6 +50,7 @@ def test_what_a_build_takes_is_no_part_of_the_budget(said: Callable[..., Said], 
     build = ("--build", "sleep .2; cp version built", "--start", SERVE)
     found = said("gate", "--base", "HEAD~1", "--head", "HEAD", *build)
     assert found.options.began_s - before > 0.4
+    assert found.options.typed, "nothing is asked about what was typed"
 
 
 def test_at_a_rate_there_is_no_full_speed(said: Callable[..., Said]) -> None:

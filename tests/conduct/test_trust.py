@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.subject import local_subject
 from loadstone.errors import UserError
 from loadstone.options import RunOptions
-from loadstone.prepare import prepare, requested_plan
+from loadstone.prepare import _require_trust, prepare, requested_plan
 from loadstone.runs import files_sent
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
@@ -306,9 +305,8 @@ def test_a_gate_leaves_no_answer_behind(tmp_path: Path, monkeypatch: pytest.Monk
     """Its versions were typed, and what starts them stands in a folder of that one command."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked = RedisAsked(None, Load(), RedisWork(ratio="1:1"), KeySpace(), Receivers(), Recording(), Login(), Address())
-    gate = redis_gate("sh", "/bin/sh", asked, GateOptions())
-    for ad_hoc, kept in ((gate, 0), (replace(gate, gate=None), 1)):
-        experiment = experiment_of(ad_hoc)
-        plan = requested_plan(experiment, RunOptions(experiment="", built=experiment, seed=1))
-        require_trust(experiment, plan, trust=True)
+    experiment = experiment_of(redis_gate("sh", "/bin/sh", asked, GateOptions()))
+    for typed, kept in ((True, 0), (False, 1)):
+        options = RunOptions(built=experiment, seed=1, typed=typed, trust=not typed)
+        _require_trust(experiment, requested_plan(experiment, options), options)
         assert len(list((cache_folder() / FOLDER).glob("*.json"))) == kept

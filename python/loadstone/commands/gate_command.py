@@ -101,8 +101,8 @@ def gate_http(
         of_gate = load_of(load, gate, slice_=ONCE_SLICE if once else SLICE, budget=ONCE_BUDGET if once else BUDGET)
         ad_hoc = http_gate(base, head, requests, of_gate, gate, restarts=_restarts(versions))
         with by_options():
-            # The commands are the user's own words, and what a build took is no part of the budget.
-            carry_out(ad_hoc, replace(run, trust=True, began_s=time.monotonic()), output)
+            # What a build took is no part of the budget.
+            carry_out(ad_hoc, replace(run, typed=True, began_s=time.monotonic()), output)
 
 
 @command(gate_app, "redis")
@@ -170,7 +170,7 @@ def gate_redis(
         terminal.remark(line)
     if of_clients:
         build(ad_hoc)
-    carry_out(ad_hoc, replace(run, trust=True, began_s=time.monotonic()), output)
+    carry_out(ad_hoc, replace(run, typed=True, began_s=time.monotonic()), output)
 
 
 @contextmanager

@@ -69,9 +69,7 @@ def require_trust(
     look = (
         said("the command in the folder's environment.json") if of_folder else said("what `loadstone show` says of it")
     )
-    # Both versions of a gate were typed, and what starts them stands in a folder of that command: it never comes again.
-    kept = experiment.gate is None or bool(experiment.source.digest)
-    _require(experiment.source.label, digest, acts, look, trust=trust, of_folder=of_folder, kept=kept)
+    _require(experiment.source.label, digest, acts, look, trust=trust, of_folder=of_folder)
 
 
 def to_ask(
@@ -123,10 +121,8 @@ def listing(acts: Sequence[Act]) -> Iterator[str]:
             )
 
 
-def _require(
-    label: str, digest: str, acts: Sequence[Act], look: str, *, trust: bool, of_folder: bool, kept: bool = True
-) -> None:
-    """`look`: what the user reads before they trust it; `kept`: whether the answer serves later. Raises UserError."""
+def _require(label: str, digest: str, acts: Sequence[Act], look: str, *, trust: bool, of_folder: bool) -> None:
+    """`look`: what the user reads before they trust it. Raises UserError."""
     asking = [act for act in acts if act.asks]
     if not asking:
         return
@@ -135,8 +131,7 @@ def _require(
     unknown = [act for act in asking if (of_folder or not act.typed) and marks[act] not in known]
     if unknown and not trust:
         _ask(label, unknown, look)
-    if kept:
-        _remember(digest, known | set(marks.values()))
+    _remember(digest, known | set(marks.values()))
 
 
 def _ask(label: str, acts: Sequence[Act], look: str) -> None:
