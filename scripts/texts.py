@@ -69,7 +69,7 @@ def calls() -> list[tuple[Path, ast.Call, str]]:
     """Where the code marks a text: the call and the name of what it calls."""
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name == "language.py" or {"subjects", "clients"} & {*path.relative_to(PACKAGE).parts}:
+        if path.name == "language.py" or path.relative_to(PACKAGE).parts[0] in ("subjects", "clients"):
             continue
         source = path.read_text()
         if "loadstone.language" not in source and "tip(" not in source:
