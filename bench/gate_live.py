@@ -112,7 +112,7 @@ def summary(rows: list[dict[str, object]]) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=Path, default=ROOT / "bench/results/gate-2026-11-26.jsonl")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results/gate-2026-11-27.jsonl")
     parser.add_argument("--gates", type=int, default=20, help="of each version")
     parser.add_argument("--versions", default=",".join(VERSIONS))
     parser.add_argument("--budget", default="60 s")

@@ -217,12 +217,16 @@ def test_an_agent_that_stands_still_answers_no_call_and_later_does() -> None:
         assert fleet.call(fleet.members[1], ping, timeout_s=10)
 
 
+def _schedulers() -> set[psutil.Process]:
+    """Those of all fleets of this process's tests."""
+    return {process for process in psutil.Process().children(recursive=True) if "scheduler" in process.cmdline()}
+
+
 @pytest.mark.fault("a fleet's scheduler is killed", "all agents are lost, and the reason names it", area="fleet")
 def test_without_its_scheduler_all_are_lost() -> None:
+    others = _schedulers()
     with local_fleet(2) as fleet:
-        scheduler = next(
-            process for process in psutil.Process().children(recursive=True) if "scheduler" in process.cmdline()
-        )
+        (scheduler,) = _schedulers() - others
         scheduler.kill()
         await_true(lambda: len(fleet.lost()) == 2, "all lost", 5)
         assert set(fleet.lost().values()) == {"the fleet's scheduler is gone: its process ended (signal 9)"}

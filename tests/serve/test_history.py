@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 import zipfile
 from collections.abc import Iterator
 from html import unescape
@@ -51,9 +52,19 @@ def made(root: Path, name: str) -> Path:
     return root / name
 
 
+def listed(pages: Pages) -> str:
+    """The list, once each run was read: a page waits for that no longer than it may."""
+    until = time.monotonic() + 20
+    while True:
+        text = pages.client.get("/runs").text
+        if all(f'href="/runs/{name}' in text for name in (A, B, "pipeline")):
+            return text
+        assert time.monotonic() < until, text
+        time.sleep(0.1)
+
+
 def test_runs_are_listed_and_found(pages: Pages) -> None:
-    text = pages.client.get("/runs").text
-    assert all(f'href="/runs/{name}' in text for name in (A, B, "pipeline"))
+    text = listed(pages)
     assert SCRIPT not in text
     assert "<script>alert" not in text
     found = pages.client.get("/runs", params={"find": "experiment:pipeline verdict:faster"}).text
