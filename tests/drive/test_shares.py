@@ -202,7 +202,7 @@ def test_agents_that_take_turns_by_a_timetable_measure_at_the_same_time(stores: 
     rounds = RoundsOptions(
         slice_s=0.05,
         settle_s=0.01,
-        orders=((0, 1), (1, 0)) * 5,
+        orders=((0, 1), (1, 0)) * 10,
         timetable=Timetable(pause_s=0.02, edge_s=0.001),
     )
     engines = []
