@@ -98,9 +98,8 @@ def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
 def _refusal(main: Sequence[Comparison]) -> CheckResult | None:
     """What forbids any verdict: what does so to the first comparison, and requests that fail in either."""
     for number, one in enumerate(main):
-        refusal = one.primary.refusal
-        if standing(one.primary) == "invalid" and refusal is not None and (number == 0 or forbids(one.primary)):
-            return refusal
+        if forbids(one.primary) or (number == 0 and standing(one.primary) == "invalid"):
+            return one.primary.refusal
     return None
 
 

@@ -18,11 +18,12 @@ from loadstone.plan.looks import LATER_ROUND_LOOKS
 from loadstone.plan.rounds import BETWEEN_S, EXPECTED_SPREAD
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import TrialRecord
+from loadstone.spec.gate_spec import ONCE_WARM_UP_S
 
 NEAREST = 1 / 3
 """Of the tolerance: a difference nearer to it than that is taken to lie so far from it, or no time would suffice."""
-ONCE_WARM_UP_S, ONCE_OTHER_S = 20.0, 3.0
-"""What each version is warmed up where it is started once, and what passes besides."""
+ONCE_OTHER_S = 3.0
+"""What passes beside the warm-ups and the rounds of versions that are started once."""
 SLOW_S = 2.0
 """What both starts take at least where starting once is worth it: quick ones may as well stay in the interval."""
 WARMER_S = 60.0

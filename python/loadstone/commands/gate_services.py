@@ -17,13 +17,11 @@ from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.secrecy.known_secrets import hide, learn
 from loadstone.secrecy.secret_names import is_secret
+from loadstone.spec.gate_spec import ONCE_WARM_UP_S
 from loadstone.spec.yaml_text import in_one_line
 
 BASE, HEAD = "base", "head"
 NAME_MAX = 60
-WARM_UP_S = 20.0
-"""Of what is started once: a JVM on one CPU compiles for so long. What starts again for each block is warmed up by a
-slice."""
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -166,7 +164,7 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
             "ready_within_s": versions.ready_within_s or READY_WITHIN_S,
         },
         "environment": environment,
-        "warm_up_s": (WARM_UP_S if versions.warm_up_s is None else versions.warm_up_s) if once else 0.0,
+        "warm_up_s": (ONCE_WARM_UP_S if versions.warm_up_s is None else versions.warm_up_s) if once else 0.0,
     }
     place = folder / side
     place.mkdir()

@@ -70,11 +70,7 @@ def _looks_lost(verdict: Verdict) -> bool:
 
 def is_over(primary: Verdict, dearest: Verdict | None) -> bool:
     """Whether nothing else that could be measured changes what a gate says: it is slower, or invalid."""
-    if standing(primary) == "invalid":
-        return forbids(primary)
-    if dearest is not None and is_rate(primary.metric) and standing(dearest) == "slower":
-        return True
-    return standing(primary) == "slower"
+    return forbids(primary) or any(standing(one) == "slower" for one in (primary, dearest) if one is not None)
 
 
 def forbids(primary: Verdict) -> bool:

@@ -8,6 +8,8 @@ from loadstone.spec.spec_part import Margin, SpecPart
 
 GATE_RATE, GATE_P99 = "rate", "p99"
 """What the comparisons of a gate are called."""
+ONCE_WARM_UP_S = 20.0
+"""How long each version is warmed up that is started once: a JVM on one CPU compiles for so long."""
 
 
 class Gate(SpecPart):
