@@ -26,6 +26,7 @@ from loadstone.record.facts import TrialFacts
 from loadstone.record.folder import RunFolder
 from loadstone.record.reading import read_looks, read_run
 from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.spec.gate_spec import Gate
 
 TRIAL_S = 10.0
 BLOCK_S = 2 * TRIAL_S
@@ -57,6 +58,7 @@ class Outcome:
     lost: bool = False
     answered: bool = False
     over: bool = False
+    losing: bool = False
     costs: list[Verdict | None] = field(default_factory=list)
 
 
@@ -69,6 +71,8 @@ class ScriptedJudge:
     """In how many of its stages each group finds that something reaches from one slice into the next."""
     exact: dict[str, int] = field(default_factory=dict)
     """After how many blocks each group is as exact as asked for; others are so at once."""
+    losing: frozenset[str] = frozenset()
+    """The groups of a gate that look like a loss for as long as they are open."""
     verdict: Verdict = FASTER
     costs: dict[str, Verdict] = field(default_factory=dict)
     """What answers the question of each group that is not decided."""
@@ -97,6 +101,7 @@ class ScriptedJudge:
             spread,
             exact=blocks >= self.exact.get(group.name, 0),
             answered=decided or cost is not None,
+            losing=not decided and group.name in self.losing,
             costs=[cost] * len(group.pairs),
         )
 
@@ -203,6 +208,8 @@ class Bench:
     rates: Callable[[PlannedTrial, int], float] | None = None
     counted: list[tuple[int, int]] = field(default_factory=list)
     """How many of all comparisons were shown as decided, as that changed."""
+    gate: Gate | None = None
+    """What the experiment asks of two versions, if it is a gate."""
     others_take_s: float | None = None
     """What comes after tables and comparisons takes so long: a crash. None: nothing comes."""
 
@@ -235,7 +242,7 @@ class Bench:
     def run(self, plan: RunPlan, script: Script = quiet, began_s: float | None = None) -> LoadstoneError | None:
         """Run the plan in the folder, or go on with it; the error that it ended with."""
         template = self.synthetic.make_trial()
-        experiment = self.synthetic.make_experiment()
+        experiment = self.synthetic.make_experiment().model_copy(update={"gate": self.gate})
         with folder_of_run(self.root, experiment, self.synthetic.ENVIRONMENT, plan) as folder:
             conductor = ScriptedConductor(folder, self.clock, template, script, rates=self.rates)
             console = Console(file=self.out, width=200, color_system=None)

@@ -20,7 +20,7 @@ from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundH
 from loadstone.judge.compare.pairs import Pair, block_points, by_cost, published
 from loadstone.judge.compare.sides import differing, place_of
 from loadstone.judge.cost import compare_costs
-from loadstone.judge.gate import is_over, needs_more
+from loadstone.judge.gate import is_over, needs_more, shows_loss
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.decision import doubted
 from loadstone.judge.statistics.effect import forecast
@@ -79,6 +79,8 @@ class LookOutcome:
     """What reached from one slice into the next: then this look gives no verdict, and longer slices are needed."""
     over: bool = False
     """Of a gate: whether it is red or invalid, whatever else there is to measure."""
+    losing: bool = False
+    """Of a gate: whether more blocks would probably show a loss."""
 
 
 def look_at(
@@ -155,6 +157,7 @@ def _of_pairs(
         _is_exact(cost, verdict.blocks, margin_share(within)) for verdict, cost in zip(verdicts, dearest, strict=True)
     )
     settled = [(pair.settings, evidence, verdict) for (pair, evidence, verdict), _, _ in asked]
+    losing = gate is not None and any(shows_loss(evidence, settings) for settings, evidence, _ in settled)
     return LookOutcome(
         verdicts,
         decided,
@@ -162,6 +165,7 @@ def _of_pairs(
         exact=exact,
         forecast=_forecast(settled, group, len(case.blocks.complete)),
         over=over,
+        losing=losing,
     )
 
 

@@ -39,6 +39,9 @@ from loadstone.record.trial import TrialRecord
 _FEWEST_ROUNDS, _FEWEST_MORE_ROUNDS = 2, 8
 """Of a comparison's first block, where the budget has room for no more; and of a later one that the budget cuts short:
 fewer would tell nothing new."""
+_GLANCE_BLOCKS = 5
+"""Of a gate's P99, before rate and CPU have all the time: a loss of many times shows in so few, and no other is worth
+that time."""
 _LEAST_SHARE = 0.05
 """Of the budget: with less left a comparison is not begun."""
 RISING = 1.05
@@ -71,6 +74,10 @@ class Comparison(Goal):
         """Whether the budget goes as far as its next look."""
         self._over = False
         """Of a gate: whether it is red or invalid, so that nothing more is to be known."""
+        self._losing: set[str] = set()
+        """Of a gate: the groups whose newest look makes it likely that more blocks would show a loss."""
+        self._glances = False
+        """Whether this round is a glance at a few blocks of a group."""
 
     def next(self, history: History, time: TimeLeft) -> Step:
         """The next block of the group whose turn it is, or the look that follows its last one."""
@@ -88,7 +95,7 @@ class Comparison(Goal):
                 self._running, self._inexact = self._inexact, []
             if not self._running or (time.turn is Turn.FIRST and not begins):
                 return Done()
-            self._round, self._running = self._of_round()
+            self._round, self._running = self._of_round(history)
         passes = self._round[0]
         block = self._next_block(passes, history, time)
         if block is not None:
@@ -99,14 +106,26 @@ class Comparison(Goal):
             self._round = None
         return self._judged(passes, history, time)
 
-    def _of_round(self) -> tuple[deque[Passes], list[Passes]]:
-        """Those that are measured up to their next looks, and those that wait: of a gate all but the first one, which
-        decides, until that is known or can be known no better."""
+    def _of_round(self, history: History) -> tuple[deque[Passes], list[Passes]]:
+        """Those that are measured up to their next looks, and those that wait."""
+        self._glances = False
         if self._asked.experiment.gate is None:
             return deque(self._running), []
+        chosen = self._of_gate(history)
+        return deque([chosen]), [passes for passes in self._running if passes is not chosen]
+
+    def _of_gate(self, history: History) -> Passes:
+        """Of a gate first the comparison that decides, up to its first look; then a glance at each other one, and more
+        of it where that shows a loss; then the first until it is known or can be known no better; then the others."""
         names = [group.name for group in self._asked.run_plan.groups]
-        running = sorted(self._running, key=lambda passes: names.index(passes.group.name))
-        return deque(running[:1]), running[1:]
+        first, *others = sorted(self._running, key=lambda passes: names.index(passes.group.name))
+        if _look(first.group, history) is None:
+            return first
+        for passes in others:
+            if passes.complete < min(_GLANCE_BLOCKS, passes.group.looks[0]):
+                self._glances = True
+                return passes
+        return next((passes for passes in others if passes.group.name in self._losing), first)
 
     def first_s(self, history: History) -> Sequence[float]:
         """Of each comparison that had no look yet what its first one takes."""
@@ -171,7 +190,7 @@ class Comparison(Goal):
             given_up = passes.give_up_after_pause(time.unix_s())
         if not self._in_time:
             return None
-        target, told = _looks_left(passes.group, history)[0], self._before(passes, given_up, history)
+        target, told = self._target(passes, history), self._before(passes, given_up, history)
         if self._warm_rounds.required(passes):
             again_s = passes.group.seconds([WARM_BLOCK]) if passes.warm else 0.0
             if time.fits(again_s + passes.seconds_to(1), passes.pending(WARM_BLOCK)):
@@ -188,6 +207,11 @@ class Comparison(Goal):
         self._in_time = False
         shortened = self._fitting_rounds(passes, history, time)
         return None if shortened is None else self._block(passes, passes.complete + 1, target, told, shortened)
+
+    def _target(self, passes: Passes, history: History) -> int:
+        """The blocks at which a group is looked at next."""
+        look = _looks_left(passes.group, history)[0]
+        return min(_GLANCE_BLOCKS, look) if self._glances else look
 
     def _block(self, passes: Passes, block: int, target: int, told: Tell, shortened: Rounds | None = None) -> Measure:
         """One block of a group; a warming one counts for whether it must be measured again."""
@@ -262,7 +286,9 @@ class Comparison(Goal):
             group, self._asked.experiment, passes.upto(blocks), budget_s / 60 if budget_s > 0 else None
         )
         self._over = outcome.over
-        reason = _reason(outcome, in_time=self._in_time, last=blocks >= left[-1])
+        (self._losing.add if outcome.losing else self._losing.discard)(group.name)
+        glanced = self._in_time and blocks < group.looks[0] and not outcome.over
+        reason: Reason = "go on" if glanced else _reason(outcome, in_time=self._in_time, last=blocks >= left[-1])
         inexact = reason == "decided" and self._in_time and not outcome.exact and blocks < left[-1]
         if inexact:
             reason = "go on"

@@ -259,6 +259,10 @@ class LookOutcome(Protocol):
     def over(self) -> bool:
         """Of a gate: whether it is red or invalid, whatever else there is to measure."""
 
+    @property
+    def losing(self) -> bool:
+        """Of a gate: whether more blocks would probably show a loss."""
+
 
 class LookAt(Protocol):
     """Judges a group by its blocks so far; see `analyse.comparisons.look_at`."""

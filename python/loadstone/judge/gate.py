@@ -5,11 +5,14 @@ request costs in CPU is the exactest figure on a busy machine, and the rate may 
 one of the two suffices for green. P99 and memory, of which a minute shows less, can make it red, and keep none open.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
 from loadstone.judge.gate_result import FigureName, GateFigure, GateVerdict, Standing
 from loadstone.judge.metrics import is_rate
+from loadstone.judge.statistics.pair_evidence import Evidence
+from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Verdict
 
 SLOWER_STATUS, INVALID_STATUS, UNDECIDED_STATUS = 1, 3, 4
@@ -66,6 +69,16 @@ def _looks_lost(verdict: Verdict) -> bool:
         return False
     loss = (-1 if verdict.larger_is_faster else 1) * verdict.estimate
     return loss > verdict.log_margin or (verdict.kind == "faster" and verdict.winner != "b")
+
+
+def shows_loss(evidence: Evidence, settings: Settings) -> bool:
+    """Whether few blocks make it likely that more of them would show a loss: it lies beyond the margin by twice the
+    standard error.
+    """
+    if evidence.estimate is None or evidence.spread is None:
+        return False
+    loss = (-1 if settings.larger_is_faster else 1) * evidence.estimate
+    return loss - settings.log_margin > 2 * evidence.spread / math.sqrt(evidence.blocks)
 
 
 def is_over(primary: Verdict, dearest: Verdict | None) -> bool:

@@ -176,12 +176,16 @@ def sequential_rounds(
     return Rounds(blocks, slice_s, settle_s, processes=processes)
 
 
-def rounds_of_starts(blocks: int, slice_s: float, *, settle_s: float) -> Rounds:
-    """So many blocks of few rounds, on applications that are started for each of them."""
+def rounds_of_starts(blocks: int, slice_s: float, *, settle_s: float, of_latency: bool = False) -> Rounds:
+    """So many blocks of few rounds, on applications that are started for each of them.
+
+    Latencies are measured in twice as many slices of half the length: a stall spoils fewer of them.
+    """
+    finer = 2 if of_latency else 1
     return Rounds(
-        (ROUNDS_AN_APPLICATION,) * blocks,
-        slice_s,
-        settle_s,
+        (finer * ROUNDS_AN_APPLICATION,) * blocks,
+        slice_s / finer,
+        settle_s / finer,
         warm_up_s=WARM_START_S,
         processes="restarted",
         opening_each_s=OPENING_START_S,

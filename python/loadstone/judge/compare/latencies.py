@@ -10,6 +10,7 @@ from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, buckets_of, latency_blocks
 from loadstone.judge.statistics.rounds.latency_groups import RoundGroup
+from loadstone.judge.statistics.rounds.quiet import quiet_quantile_ns
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import TrialRecord
 
@@ -41,6 +42,11 @@ class Latencies:
         a = [group for block, first in zip(blocks, firsts, strict=True) for group in self._groups(block.a, kind, first)]
         b = [group for block, first in zip(blocks, firsts, strict=True) for group in self._groups(block.b, kind, first)]
         return a, b
+
+    def quiet_ns(self, trial: TrialRecord, kind: LatencyKind, quantile: float) -> float | None:
+        """A quantile of a trial's quieter slices; None where these are too few operations. Raises DriveFailed."""
+        groups = self._groups(trial, kind, 0)
+        return quiet_quantile_ns([one.latencies for one in groups], [one.failed for one in groups], quantile)
 
     def _buckets(self, trial: TrialRecord, kind: LatencyKind) -> Buckets:
         key = (trial.trial, kind)

@@ -9,7 +9,7 @@ from loadstone.errors import DriveFailed
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.pairs import PairBlock
-from loadstone.judge.compare.round_figures import in_rounds, pair_slices
+from loadstone.judge.compare.round_figures import in_rounds, in_slices, pair_slices
 from loadstone.judge.metrics import figure, is_rate, quantile_of, tail_of
 from loadstone.judge.statistics.histograms import LatencyBlocks, quantiles_ns
 from loadstone.judge.statistics.pair_evidence import (
@@ -89,6 +89,10 @@ def _merged(
         return replace(NO_BLOCKS, checks=(enough,))
     groups = None
     try:
+        if settings.of_gate and settings.unit == "block" and all(in_slices(block) for block in blocks):
+            quiet = _of_quiet_slices(tail, blocks, settings, latencies)
+            if quiet is not None:
+                return replace(quiet, checks=(enough, *quiet.checks))
         if settings.unit == "round":
             groups = latencies.rounds(blocks, kind)
             merged = latencies_of_groups(*groups)
@@ -105,7 +109,24 @@ def _merged(
         evidence = round_quantile_evidence(*groups, per_mille / 1000, settings)
     else:
         evidence = quantile_evidence(merged, per_mille / 1000, settings)
-    return replace(evidence, typical=typical, checks=(enough, clock))
+    own = typical if evidence.typical == (None, None) else evidence.typical
+    return replace(evidence, typical=own, checks=(enough, clock))
+
+
+def _of_quiet_slices(
+    tail: tuple[LatencyKind, int], blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies
+) -> Evidence | None:
+    """A quantile of the quieter slices of each block; None where those of one hold too few operations."""
+    kind, quantile = tail[0], tail[1] / 1000
+    sides = [[latencies.quiet_ns(trial, kind, quantile) for trial in (block.a, block.b)] for block in blocks]
+    known = [(a, b) for a, b in sides if a and b and math.isfinite(a) and math.isfinite(b)]
+    if len(known) < len(sides):
+        return None
+    a, b = [pair[0] for pair in known], [pair[1] for pair in known]
+    typical = (median(a), median(b))
+    clock = pair_checks.clock(blocks, typical, settings.margin)
+    evidence = NO_BLOCKS if _forbidden([clock]) else block_evidence(a, b, settings)
+    return replace(evidence, typical=typical, checks=(clock,))
 
 
 def _quantiles(merged: LatencyBlocks, quantile: float) -> Typical:

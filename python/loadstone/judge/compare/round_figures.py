@@ -85,7 +85,12 @@ def _in_common(conditions: Sequence[Mapping[int, Turn]]) -> list[list[Turn]]:
 
 def in_rounds(blocks: Sequence[PairBlock], metric: str) -> bool:
     """Whether both conditions were measured in slices in every block, by which this metric is known."""
-    return metric in _COUNTED and all(slices_of(trial) for block in blocks for trial in (block.a, block.b))
+    return metric in _COUNTED and all(map(in_slices, blocks))
+
+
+def in_slices(block: PairBlock) -> bool:
+    """Whether both of a block's trials were measured in slices."""
+    return all(slices_of(trial) for trial in (block.a, block.b))
 
 
 def row_slices(trials: Sequence[TrialRecord], metric: str) -> tuple[Floats, Floats] | None:

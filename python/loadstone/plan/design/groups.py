@@ -294,7 +294,8 @@ def _rounds_of(design: DesignOfMode, whole: Group, parts: Sequence[Parts]) -> Ro
     slice_s = _shortened(usual_s if design.slice_s is None else design.slice_s, design.length_share, shortest_s)
     settle_s, processes = min(settle_s, slice_s / 4), processes_of(parts)
     if design.restarts and processes != "shared":
-        return rounds_of_starts(whole.looks[-1], slice_s, settle_s=settle_s)
+        of_latency = whole.metric not in RATES
+        return rounds_of_starts(whole.looks[-1], slice_s, settle_s=settle_s, of_latency=of_latency)
     if design.blocks is None:
         early = not application and whole.metric in RATES
         pairs = len(whole.pairs)

@@ -16,6 +16,7 @@ from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS, stall_cou
 from loadstone.judge.statistics.effect import has_outliers, robust_spread
 from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, latency_blocks, quantiles_ns
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence, quantile_evidence
+from loadstone.judge.statistics.rounds.quiet import BEYOND_MIN
 from loadstone.judge.statistics.rounds.round_interval import round_interval, stretched_level
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
@@ -44,8 +45,9 @@ def round_quantile_evidence(
 ) -> Evidence:
     """A quantile (0 < quantile < 1) of latencies in rounds; needs eight groups for an interval.
 
-    Up to the median it is that of the typical group: the ratios of the groups' own quantiles, as blocks have them.
-    Beyond, it is that of all groups merged, which alone hold enough operations (`quantile_evidence`). Rounds are the
+    Up to the median it is that of the typical group: the ratios of the groups' own quantiles, as blocks have them; of
+    a gate beyond it, too, where each group holds enough operations (why: `quiet`). Else it is that of all groups merged
+    (`quantile_evidence`). Rounds are the
     unit of `blocks` and `spread`, and few of them are judged as strictly as `round_interval` does. Raises ValueError as
     `paired_groups` does, and if a side has not a single operation.
     """
@@ -54,9 +56,11 @@ def round_quantile_evidence(
         return NO_BLOCKS
     latencies = _as_blocks(groups_a, groups_b)
     rounds = sum(group.last - group.first + 1 for group in groups_a)
-    log_ratios = _log_ratios(latencies, quantile)
-    if quantile <= MEDIAN and np.isfinite(log_ratios).all():
-        return _of_typical_groups(log_ratios, rounds, settings)
+    a_ns, b_ns = _quantiles_ns(latencies, quantile)
+    by_itself = quantile <= MEDIAN or (settings.of_gate and _hold_enough(latencies, quantile))
+    if by_itself and np.isfinite(a_ns).all() and np.isfinite(b_ns).all():
+        found = _of_typical_groups(np.log(b_ns / a_ns), rounds, settings)
+        return found if quantile <= MEDIAN else replace(found, typical=(float(np.median(a_ns)), float(np.median(b_ns))))
     stretch = settings.stretch(rounds)
     strict = strict_level(rounds, settings) * settings.pairs
     found = quantile_evidence(latencies, quantile, replace(settings, alpha=strict), seed)
@@ -69,12 +73,18 @@ def round_quantile_evidence(
     )
 
 
-def _log_ratios(latencies: LatencyBlocks, quantile: float) -> Floats:
-    """ln(B / A) of each group's own quantile; not finite where it falls among what failed."""
-    a = quantiles_ns(latencies.values_ns, latencies.counts_a, latencies.failed_a, quantile)
-    b = quantiles_ns(latencies.values_ns, latencies.counts_b, latencies.failed_b, quantile)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.log(b / a), dtype=np.float64)
+def _hold_enough(latencies: LatencyBlocks, quantile: float) -> bool:
+    """Whether the typical group of either side has a quantile of its own."""
+    operations = (latencies.counts_a.sum(axis=1), latencies.counts_b.sum(axis=1))
+    return all((1 - quantile) * float(np.median(of_side)) >= BEYOND_MIN for of_side in operations)
+
+
+def _quantiles_ns(latencies: LatencyBlocks, quantile: float) -> tuple[Floats, Floats]:
+    """Each group's own quantile, of A and of B; infinite where it falls among what failed."""
+    return (
+        quantiles_ns(latencies.values_ns, latencies.counts_a, latencies.failed_a, quantile),
+        quantiles_ns(latencies.values_ns, latencies.counts_b, latencies.failed_b, quantile),
+    )
 
 
 def _of_typical_groups(log_ratios: Floats, rounds: int, settings: Settings) -> Evidence:
