@@ -4,8 +4,10 @@ import math
 
 import pytest
 
-from loadstone.judge.gate import is_over, needs_more, standing, status_of, verdict_of
+from loadstone.judge.gate import is_over, needs_more, shows_loss, standing, status_of, verdict_of
 from loadstone.judge.gate_result import FigureName, GateFigure, Standing
+from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, block_evidence
+from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
 from loadstone.message import message
 from loadstone.plan.looks import gate_level, gate_looks
@@ -87,6 +89,19 @@ def test_what_forbids_any_verdict_ends_it_at_once() -> None:
     assert is_over(refused("clock", "goodput_per_s"), None)
     assert not is_over(refused("warm_up", "p99"), None), "the rate may still be known"
     assert not is_over(refused("samples", "goodput_per_s"), None)
+
+
+def test_at_a_glance_a_loss_shows_that_is_large_against_its_spread() -> None:
+    def shows(heads: list[float], *, rate: bool = False) -> bool:
+        settings = Settings(margin=0.1, larger_is_faster=rate)
+        return shows_loss(block_evidence([1.0] * len(heads), heads, settings), settings)
+
+    assert shows([5.0, 6.0, 4.0, 8.0, 5.5])
+    assert not shows([0.2, 0.3, 0.2, 0.25, 0.2]), "it is faster"
+    assert shows([0.2, 0.3, 0.2, 0.25, 0.2], rate=True), "and as a rate it is slower"
+    assert not shows([1.05, 1.06, 1.04, 1.05, 1.07]), "within the margin"
+    assert not shows([0.5, 3.0, 1.0, 0.7, 2.0]), "noise"
+    assert not shows_loss(NO_BLOCKS, Settings())
 
 
 def figure(name: FigureName, standing: Standing, slower: float = 0.0) -> GateFigure:

@@ -13,7 +13,14 @@ from loadstone.plan.drive_plan import Closed
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.group import Group
 from loadstone.plan.looks import LATER_ROUND_LOOKS, ROUND_LOOKS
-from loadstone.plan.rounds import FIXED_ROUNDS, SLICE_S, WARM_ROUNDS, expected_spread, trial_length_s
+from loadstone.plan.rounds import (
+    FIXED_ROUNDS,
+    SLICE_S,
+    WARM_ROUNDS,
+    expected_spread,
+    rounds_of_starts,
+    trial_length_s,
+)
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.levels import identity
 from loadstone.spec.loading import find, load_experiment
@@ -181,3 +188,10 @@ def test_a_longer_trial_spreads_less_but_never_less_than_what_differs_from_trial
     spreads = [expected_spread(trial_s) for trial_s in (0.1, 0.7, 3, 10, 60, 10_000)]
     assert spreads == sorted(spreads, reverse=True)
     assert spreads[-1] == pytest.approx(0.03 * math.sqrt(2), rel=0.01)
+
+
+def test_latencies_of_what_starts_again_have_twice_the_slices_in_the_same_time() -> None:
+    rate, latency = (rounds_of_starts(15, 0.1, settle_s=0.025, of_latency=finer) for finer in (False, True))
+    assert latency.of(1) == 2 * rate.of(1)
+    assert latency.measured_s * latency.of(1) == pytest.approx(rate.measured_s * rate.of(1))
+    assert latency.latency_interval_s(1) < latency.measured_s, "a histogram each"

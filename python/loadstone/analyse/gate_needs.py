@@ -26,7 +26,7 @@ ONCE_OTHER_S = 3.0
 """What passes beside the warm-ups and the rounds of versions that are started once."""
 SLOW_S = 2.0
 """What both starts take at least where starting once is worth it: quick ones may as well stay in the interval."""
-WARMER_S = 60.0
+WARMER_S = 120.0
 """How long each is to be warmed up where they still got faster after the usual time."""
 _MOVES = ("cost_moving", "verdict_still_rising", "verdict_still_moving")
 """Why a figure is open that more rounds of the same decide no sooner."""

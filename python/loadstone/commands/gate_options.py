@@ -172,7 +172,7 @@ class Versions:
         Option(
             "--warm-up",
             metavar="TIME",
-            help="With --start-once: how long each is warmed up at least (20 s); up to three times that while it still "
+            help="With --start-once: how long each is warmed up at least (60 s); up to three times that while it still "
             "gets faster.",
             panel=PARTS,
             read=seconds,

@@ -1,5 +1,7 @@
 """Histograms of a few rounds, paired by the rounds that they are of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
@@ -89,3 +91,18 @@ def test_fewer_than_eight_groups_have_no_interval() -> None:
     evidence = round_quantile_evidence(*sides(70, 3.0), 0.5, SETTINGS)
     assert (evidence.blocks, evidence.low, evidence.p_value) == (70, None, 1.0)
     assert round_quantile_evidence([], [], 0.5, SETTINGS) == NO_BLOCKS
+
+
+def test_of_a_gate_a_p99_is_that_of_the_typical_group_where_each_has_one() -> None:
+    """A stall in one group of ten moves what is merged, and not the typical one."""
+    gate = replace(SETTINGS, of_gate=True)
+    a, b = sides(160, 1.0)
+    stalled = [replace(one, latencies=group(one.first, one.last, 40.0).latencies) for one in b[:2]]
+    merged = round_quantile_evidence(a, [*stalled, *b[2:]], 0.99, SETTINGS)
+    typical = round_quantile_evidence(a, [*stalled, *b[2:]], 0.99, gate)
+    assert merged.estimate is not None
+    assert typical.estimate is not None
+    assert merged.estimate > np.log(5)
+    assert abs(typical.estimate) < 0.1
+    assert typical.typical[0] == pytest.approx(typical.typical[1], rel=0.1)
+    assert round_quantile_evidence(a, b, 0.999, gate) == round_quantile_evidence(a, b, 0.999, SETTINGS), "too few"
