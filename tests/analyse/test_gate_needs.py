@@ -15,8 +15,8 @@ from loadstone.report.text.sentences import text
 LOOKS = (15, 20, 27, 37, 50)
 
 
-def pace(units: int = 15, unit_s: float = 1.5, start_s: float | None = 0.7) -> Pace:
-    return Pace(units, LOOKS, unit_s, start_s, 0.1)
+def pace(units: int = 15, unit_s: float = 1.5) -> Pace:
+    return Pace(units, LOOKS, unit_s)
 
 
 def figure(half: float | None, slower: float = 0.0, **more: Any) -> GateFigure:
@@ -53,22 +53,21 @@ def said(found: GateFigure, at: Pace) -> str:
     return text(advice([with_needs(found, at, 60.0, 60.0)], at, 60.0))
 
 
-def test_where_starts_take_the_time_starting_once_helps_most() -> None:
-    slow = pace(unit_s=6.0, start_s=5.0)
-    assert said(figure(0.039), slow).startswith("Helps most: --start-once, about ")
-    assert "Both starts of a block take 5" in said(figure(0.039), slow)
-    assert said(figure(0.039), slow).endswith("Without it: 27, --budget 3m.")
+def test_what_two_starts_may_differ_by_no_budget_decides() -> None:
+    starts = figure(0.02, slower=0.12, why=message("gate_starts", differ=0.7))
+    assert with_needs(starts, pace(), 30.0, 60.0) == starts
+    assert said(starts, pace()).startswith("No budget decides it: started once,")
 
 
-def test_where_starts_are_quick_a_longer_budget_helps_most() -> None:
+def test_a_longer_budget_helps_most() -> None:
     assert said(figure(0.039), pace(unit_s=1.0)) == (
         "Helps most: --budget 80s. Of about 27 starts of both there were 15, 1 s each."
     )
 
 
 def test_where_no_time_helps_the_tolerance_is_named() -> None:
-    assert said(figure(0.2), pace(start_s=None)).startswith("No budget decides it here")
-    assert said(figure(0.2), pace(start_s=None)).endswith("--tolerance '4 %'.")
+    assert said(figure(0.2), pace()).startswith("No budget decides it here")
+    assert said(figure(0.2), pace()).endswith("--tolerance '4 %'.")
 
 
 def test_what_was_not_begun_is_taken_to_get_on_like_what_was() -> None:
@@ -85,7 +84,7 @@ def test_what_was_not_warm_needs_no_budget_but_a_warm_up() -> None:
     moving = figure(0.039).model_copy(update={"why": message("cost_moving", moved=0.4)})
     assert with_needs(moving, pace(), 30.0, 60.0) == moving
     told = text(advice([moving], pace(), 240.0))
-    assert told.startswith("Helps most: --warm-up 60s --budget 6m.")
+    assert told.startswith("Helps most: --warm-up 120s --budget 6m.")
 
 
 def test_no_budget_is_named_that_there_was() -> None:

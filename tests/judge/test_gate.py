@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from loadstone.judge.gate import is_over, needs_more, shows_loss, standing, status_of, verdict_of
+from loadstone.judge.gate import is_over, needs_more, shows_loss, standing, starts_reach, status_of, verdict_of
 from loadstone.judge.gate_result import FigureName, GateFigure, Standing
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, block_evidence
 from loadstone.judge.statistics.settings import Settings
@@ -51,6 +51,32 @@ def verdict(kind: VerdictKind, low: float, high: float, *, rate: bool = False, *
 )
 def test_a_loss_must_be_beyond_the_margin_with_its_whole_interval(found: Verdict, expected: Standing) -> None:
     assert standing(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "starts", "expected"),
+    [
+        (verdict("faster", 0.09, 0.21, winner="a", materially=True), 0.10, "undecided"),
+        (verdict("faster", 0.09, 0.21, winner="a", materially=True), 0.01, "slower"),
+        (verdict("faster", 1.2, 1.6, winner="a", materially=True), 0.10, "slower"),
+        (verdict("faster", -0.21, -0.09, winner="b"), 0.10, "not_slower"),
+        (verdict("faster", -0.7, -0.6, winner="b"), 0.10, "faster"),
+        (verdict("equivalent", -0.01, 0.02), 0.10, "same"),
+        (verdict("undecided", -0.09, 0.04), 0.10, "undecided"),
+        (verdict("undecided", -0.09, 0.02), 0.10, "not_slower"),
+    ],
+)
+def test_what_two_starts_of_one_version_may_differ_by_is_no_loss(
+    found: Verdict, starts: float, expected: Standing
+) -> None:
+    assert standing(found.model_copy(update={"level": 0.9999}), math.log1p(starts)) == expected
+
+
+def test_two_starts_may_be_as_far_apart_as_the_level_says() -> None:
+    assert starts_reach(0.1, 0.95) == pytest.approx(1.96 * math.sqrt(2) * 0.1, rel=1e-3)
+    red = verdict("faster", 0.09, 0.21, winner="a", materially=True, level=0.9999)
+    assert is_over(red, None)
+    assert not is_over(red, None, 0.1), "more may be known of the other figures"
 
 
 def test_what_a_check_forbids_is_invalid_and_too_few_operations_are_not() -> None:

@@ -151,7 +151,7 @@ def _of_pairs(
     over = False
     if gate is not None:
         found_of = list(zip(verdicts, dearest, strict=True))
-        over = any(is_over(*one) for one in found_of)
+        over = any(is_over(*one, math.log1p(gate.starts_differ)) for one in found_of)
         decided = over or not any(needs_more(*one, ends=decided) for one in found_of)
     exact = within is None or all(
         _is_exact(cost, verdict.blocks, margin_share(within)) for verdict, cost in zip(verdicts, dearest, strict=True)

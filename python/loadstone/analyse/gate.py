@@ -7,7 +7,7 @@ from statistics import median
 from loadstone.analyse.gate_needs import advice, paces_of, with_needs
 from loadstone.analyse.model import Comparison, Family
 from loadstone.analyse.run_differences import figure_at
-from loadstone.judge.gate import DECIDING, deciding, forbids, standing, status_of, verdict_of
+from loadstone.judge.gate import DECIDING, deciding, forbids, standing, starts_reach, status_of, verdict_of
 from loadstone.judge.gate_result import FigureName, GateFigure, GateResult, GateVerdict
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
@@ -35,10 +35,11 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         return None
     by_name = {family.name: family for family in families}
     memory = memory_verdict(run, trials, gate)
-    figures = _figures({name: one.comparisons[0] for name, one in by_name.items() if one.comparisons})
+    starts = math.log1p(gate.starts_differ)
+    figures = _figures({name: one.comparisons[0] for name, one in by_name.items() if one.comparisons}, starts)
     if memory is not None:
-        figures.append(_figure("memory", memory))
-    twin = _figures({name: one.twin for name, one in by_name.items() if one.twin is not None})
+        figures.append(_figure("memory", memory, starts))
+    twin = _figures({name: one.twin for name, one in by_name.items() if one.twin is not None}, starts)
     refusal = _refusal([by_name[name].comparisons[0] for name in (GATE_RATE, GATE_P99) if name in by_name])
     groups = {group.name: group for group in run.plan.groups}
     paces = paces_of([groups[name] for name in (GATE_RATE, GATE_P99) if name in groups], trials)
@@ -58,7 +59,7 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         head=gate.head,
         verdict=verdict,
         status=status_of(verdict, gate.undecided),
-        message=_said(verdict, by, figures, twin, why),
+        message=_said(verdict, by, figures, twin, why, once=starts > 0),
         decided_by=by,
         figures=figures,
         twin=twin,
@@ -81,17 +82,17 @@ def _unmeasured(figure: GateFigure, why: Message) -> GateFigure:
     return figure.model_copy(update={"why": why}) if open_ else figure
 
 
-def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
+def _figures(pairs: Mapping[str, Comparison], starts: float) -> list[GateFigure]:
     """The figures of one pair: from the comparison of rates, and from that at a rate."""
     found: list[GateFigure] = []
     rate, p99 = pairs.get(GATE_RATE), pairs.get(GATE_P99)
     if rate is not None:
-        found.append(_figure("rate", rate.primary))
+        found.append(_figure("rate", rate.primary, starts))
     costs = next((_cost(one) for one in (rate, p99) if one is not None and _cost(one) is not None), None)
     if costs is not None:
-        found.append(_figure("cpu", costs))
+        found.append(_figure("cpu", costs, starts))
     if p99 is not None:
-        found.append(_figure("p99", p99.primary))
+        found.append(_figure("p99", p99.primary, starts))
     return found
 
 
@@ -144,16 +145,20 @@ def _cost(comparison: Comparison) -> Verdict | None:
     return client or next(iter(comparison.costs), None)
 
 
-def _figure(name: FigureName, verdict: Verdict) -> GateFigure:
+def _figure(name: FigureName, verdict: Verdict, starts: float) -> GateFigure:
+    """`starts`: what starts of one version differ by, where that is not in the interval: see `standing`."""
     sign = -1 if verdict.larger_is_faster else 1
     slower = [None if one is None else sign * one for one in (verdict.estimate, verdict.low, verdict.high)]
     ends = sorted(one for one in slower[1:] if one is not None)
     low, high = ends if len(ends) == 2 else (None, None)
     shown = verdict.kind != "invalid" and low is not None
+    half = None if low is None or high is None else (high - low) / 2
+    reach = starts_reach(starts, verdict.level) if starts else 0.0
+    found = standing(verdict, starts)
     return GateFigure(
         name=name,
         unit="bytes" if name == "memory" else "/s" if verdict.larger_is_faster else "ns",
-        verdict=standing(verdict),
+        verdict=found,
         base=verdict.a.typical if shown else None,
         head=verdict.b.typical if shown else None,
         ratio=_times(verdict.estimate) if shown else None,
@@ -163,12 +168,12 @@ def _figure(name: FigureName, verdict: Verdict) -> GateFigure:
         slower_low=_share(low) if shown else None,
         slower_high=_share(high) if shown else None,
         tolerance=verdict.margin,
-        visible=None if low is None or high is None else _share(verdict.log_margin + SEEN * (high - low) / 2),
+        visible=None if half is None else _share(verdict.log_margin + SEEN * math.hypot(half, reach)),
         interval_level=verdict.level,
         units=verdict.blocks,
         unit_of_units=verdict.unit,
         rate_per_s=verdict.rate_per_s,
-        why=_why(verdict),
+        why=_why(verdict) if found == standing(verdict) else message("gate_starts", differ=_share(reach)),
     )
 
 
@@ -193,6 +198,8 @@ def _said(
     figures: Sequence[GateFigure],
     twin: Sequence[GateFigure],
     why: Message | None,
+    *,
+    once: bool,
 ) -> Message:
     """The verdict as one line: by the figure that shows it most, memory last."""
     if verdict == "invalid":
@@ -209,7 +216,7 @@ def _said(
         return message("gate_slower", **facts) if verdict == "slower" else message("gate_faster", **facts)
     if verdict == "same":
         bounds = {name: of[name].tolerance for name in by if name in DECIDING} or {n: of[n].tolerance for n in by}
-        return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds))
+        return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds), once=once)
     seen = [one.visible for one in deciding(figures) if one.visible is not None]
     return message("gate_undecided", visible=min(seen, default=None))
 

@@ -1,4 +1,4 @@
-"""What would decide a gate that is open: a longer budget, starting both versions once, or neither.
+"""What would decide a gate that is open: a longer budget, a longer warm-up, or neither.
 
 By what was measured: how far the interval reaches after so many starts or rounds, and how long each of them took. An
 interval narrows with the square root of their number.
@@ -8,30 +8,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import NormalDist, median
+from statistics import median
 
 from loadstone.judge.gate import deciding
 from loadstone.judge.gate_result import GateFigure
 from loadstone.message import Message, message
 from loadstone.plan.group import GroupDesign
-from loadstone.plan.looks import LATER_ROUND_LOOKS
-from loadstone.plan.rounds import BETWEEN_S, EXPECTED_SPREAD
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.gate_spec import ONCE_WARM_UP_S
 
 NEAREST = 1 / 3
 """Of the tolerance: a difference nearer to it than that is taken to lie so far from it, or no time would suffice."""
-ONCE_OTHER_S = 3.0
-"""What passes beside the warm-ups and the rounds of versions that are started once."""
-SLOW_S = 2.0
-"""What both starts take at least where starting once is worth it: quick ones may as well stay in the interval."""
 WARMER_S = 120.0
 """How long each is to be warmed up where they still got faster after the usual time."""
 _MOVES = ("cost_moving", "verdict_still_rising", "verdict_still_moving")
 """Why a figure is open that more rounds of the same decide no sooner."""
-CLEARLY = 0.7
-"""Of the time that a longer budget takes: what takes less is worth giving up the interval of starts for."""
+_STARTS = "gate_starts"
+"""Why a figure is open that no number of rounds decides: two starts of one version may differ by as much."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +38,6 @@ class Pace:
     """At how many of them it is judged."""
     unit_s: float
     """What each took."""
-    start_s: float | None
-    """Of that what passes until both run and are warm; None where they are not started for it."""
-    slice_s: float
 
     def next_look(self, units: float) -> int | None:
         """The first look at so many units or more, beyond those that there are; None: there is none."""
@@ -75,20 +66,17 @@ def _looks(group: GroupDesign) -> tuple[int, ...]:
 def _pace_of(group: GroupDesign, trials: Sequence[TrialRecord]) -> Pace | None:
     """By when its blocks began; None before its second block."""
     began: dict[int, float] = {}
-    sides: dict[int, int] = {}
     for trial in trials:
         if trial.group == group.name and trial.block != WARM_BLOCK:
             began[trial.block] = min(began.get(trial.block, math.inf), trial.started_unix_ns / 1e9)
-            sides[trial.block] = sides.get(trial.block, 0) + 1
     blocks = sorted(began)
     if len(blocks) < 2:
         return None
     block_s = median(began[later] - began[one] for one, later in pairwise(blocks))
-    rounds, conditions = group.rounds, max(sides.values())
+    rounds = group.rounds
     if rounds is None or rounds.unit == "block":
-        start_s = None if rounds is None else max(0.0, block_s - rounds.slices_s(rounds.of(1), conditions))
-        return Pace(len(blocks), _looks(group), block_s, start_s, group.trial_s if rounds is None else rounds.slice_s)
-    return Pace(rounds.upto(len(blocks)), _looks(group), block_s / rounds.of(blocks[0]), None, rounds.slice_s)
+        return Pace(len(blocks), _looks(group), block_s)
+    return Pace(rounds.upto(len(blocks)), _looks(group), block_s / rounds.of(blocks[0]))
 
 
 def with_needs(figure: GateFigure, pace: Pace | None, elapsed_s: float, budget_s: float) -> GateFigure:
@@ -96,7 +84,7 @@ def with_needs(figure: GateFigure, pace: Pace | None, elapsed_s: float, budget_s
 
     Without them where it is not time that lacks: it still moved, or something else keeps it open and time was there.
     """
-    if figure.verdict != "undecided" or pace is None or _moves(figure):
+    if figure.verdict != "undecided" or pace is None or _moves(figure) or _is_of_starts(figure):
         return figure
     look = pace.next_look(_units(figure, pace))
     if look is None:
@@ -113,19 +101,22 @@ def _moves(figure: GateFigure) -> bool:
     return figure.why is not None and figure.why.kind in _MOVES
 
 
+def _is_of_starts(figure: GateFigure) -> bool:
+    """Whether two starts of one version may differ by as much."""
+    return figure.why is not None and figure.why.kind == _STARTS
+
+
 def advice(figures: Sequence[GateFigure], pace: Pace | None, budget_s: float) -> Message | None:
     """What helps most where the gate is open; None where nothing is known of that."""
     open_ = [one for one in deciding(figures) if one.verdict == "undecided"]
     if any(map(_moves, open_)):
         return message("gate_advice_warm", warm_up_s=WARMER_S, budget_s=budget_s + 2 * (WARMER_S - ONCE_WARM_UP_S))
+    if any(map(_is_of_starts, open_)):
+        return message("gate_advice_starts")
     if not open_ or pace is None:
         return None
     nearest = min(open_, key=lambda one: math.inf if one.needed_s is None else one.needed_s)
-    once_s = min(filter(None, (_once_s(one, pace) for one in open_)), default=None)
     longer_s = nearest.needed_s
-    starts = {"starts": pace.units, "start_s": pace.start_s, "needed": nearest.needed, "budget_s": longer_s}
-    if once_s is not None and (longer_s is None or once_s < CLEARLY * longer_s):
-        return message("gate_advice_once", once_s=once_s, **starts)
     if longer_s is not None:
         each = "round" if nearest.unit_of_units == "round" else "start"
         return message(
@@ -153,17 +144,3 @@ def _distance(figure: GateFigure) -> float:
     tolerance = math.log1p(figure.tolerance)
     slower = 0.0 if figure.slower is None else math.log1p(figure.slower)
     return max(abs(tolerance - slower), NEAREST * tolerance)
-
-
-def _once_s(figure: GateFigure, pace: Pace) -> float | None:
-    """How long it would take with both started once; None where they are, where starts are quick, or where no
-    number of rounds suffices.
-    """
-    if pace.start_s is None or pace.start_s < SLOW_S:
-        return None
-    level = figure.interval_level or 0.999
-    wide = NormalDist().inv_cdf(1 - (1 - level) / 2) * EXPECTED_SPREAD
-    rounds = next((look for look in LATER_ROUND_LOOKS if look >= (wide / _distance(figure)) ** 2), None)
-    if rounds is None:
-        return None
-    return round(pace.start_s + 2 * ONCE_WARM_UP_S + rounds * 2 * (pace.slice_s + BETWEEN_S) + ONCE_OTHER_S, 1)

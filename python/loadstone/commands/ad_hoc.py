@@ -94,6 +94,8 @@ class GateAsked:
     """Whether the base is compared with another start of itself, too."""
     restarts: bool = False
     """Whether both are started again for each block, so that what differs from start to start is in the intervals."""
+    starts_differ: float = 0.0
+    """A share: by how much starts of one version differ, where they are not in the intervals."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +325,7 @@ def gate_fields(ad_hoc: AdHoc, gate: GateAsked) -> Fields:
             "memory_margin": gate.tolerance_memory,
             "undecided": gate.undecided,
             "restarts": gate.restarts,
+            "starts_differ": gate.starts_differ,
         },
     }
 

@@ -6,10 +6,11 @@ from loadstone.commands.gate_services import BASE, HEAD, Subject
 from loadstone.commands.http_experiment import COLUMNS
 from loadstone.commands.http_requests import HttpRequests
 from loadstone.commands.load import Load
+from loadstone.spec.gate_spec import STARTS_DIFFER
 
 
-def asked(base: str, head: str, gate: GateOptions, *, restarts: bool = False) -> GateAsked:
-    """What the options ask of a gate."""
+def asked(base: str, head: str, gate: GateOptions, *, restarts: bool = False, once: bool = False) -> GateAsked:
+    """What the options ask of a gate. `once`: of what is started once, or runs already."""
     return GateAsked(
         base=base,
         head=head,
@@ -20,6 +21,7 @@ def asked(base: str, head: str, gate: GateOptions, *, restarts: bool = False) ->
         undecided=gate.undecided,
         twin=gate.twin,
         restarts=restarts,
+        starts_differ=(STARTS_DIFFER if gate.starts_differ is None else gate.starts_differ) if once else 0.0,
     )
 
 
@@ -36,5 +38,5 @@ def http_gate(
         rows=(row,),
         workload={"protocol": "http1", "pipeline_depth": 1, "keys": {"count": requests.numbers}},
         columns=COLUMNS,
-        gate=asked(base.name, head.name, gate, restarts=restarts),
+        gate=asked(base.name, head.name, gate, restarts=restarts, once=not restarts),
     )

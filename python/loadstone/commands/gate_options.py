@@ -25,6 +25,11 @@ def share(option: str, text: str) -> float:
     return value
 
 
+def share_or_none(option: str, text: str) -> float:
+    """The same, or nothing: `0 %`, `0`. Raises UserError."""
+    return 0.0 if text.strip().rstrip("%").strip() in ("0", "0.0") else share(option, text)
+
+
 def level(option: str, text: str) -> float:
     """How often: `0.001`, `1/1000`. Raises UserError."""
     one, slash, of = text.partition("/")
@@ -83,6 +88,17 @@ class GateOptions:
         bool,
         Option("--twin", help="Compare the base with another start of itself, too: this job's noise.", panel=LENGTH),
     ] = False
+    starts_differ: Annotated[
+        float | None,
+        Option(
+            "--starts-differ",
+            metavar="SHARE",
+            help="Of --start-once and URLs: by how much starts of one version differ, one standard deviation (10 %, as "
+            "JVMs do). What may come of that makes no gate red.",
+            panel=RESULTS,
+            read=share_or_none,
+        ),
+    ] = None
     budget: Budget = None
     slice: Annotated[
         str | None, Option("--slice", metavar="TIME", help="How long a turn is, e.g. '200 ms'.", panel=LENGTH)
@@ -172,8 +188,8 @@ class Versions:
         Option(
             "--warm-up",
             metavar="TIME",
-            help="With --start-once: how long each is warmed up at least (60 s); up to three times that while it still "
-            "gets faster.",
+            help="How long each start is warmed up at least (with --start-once 60 s, else not at all); up to three "
+            "times that while it still gets faster.",
             panel=PARTS,
             read=seconds,
         ),

@@ -134,5 +134,5 @@ def redis_gate(base: str, head: str, asked: RedisAsked, gate: GateOptions) -> Ad
         targets=tuple(
             Target(part, part, {**side.settings, **needs}) for part, side in zip((BASE, HEAD), sides, strict=True)
         ),
-        gate=gate_asked(sides[0].name, sides[1].name, gate, restarts=not running),
+        gate=gate_asked(sides[0].name, sides[1].name, gate, restarts=not running, once=running),
     )

@@ -88,15 +88,14 @@ def require_versions(versions: Versions) -> None:
         _require_alone(versions)
     if (versions.build is not None) and versions.start is None:
         raise UserError(said("--build: builds git revisions; add --start CMD, which starts each"))
-    if versions.warm_up_s is not None and not versions.start_once:
-        raise UserError(said("--warm-up: is for what is started once; add --start-once, or leave it out"))
     if versions.start is None:
         _require_unlike(urls if any(urls) else both)
 
 
 def _require_alone(versions: Versions) -> None:
     """URLs are of services that run already."""
-    given = {"--build": versions.build, "--start": versions.start, "--ready": versions.ready}
+    warm_up = None if versions.warm_up_s is None else str(versions.warm_up_s)
+    given = {"--build": versions.build, "--start": versions.start, "--ready": versions.ready, "--warm-up": warm_up}
     for option in (option for option, value in given.items() if value is not None):
         raise UserError(said("{option}: what is at a URL runs already; leave it out", option=option))
 
@@ -164,7 +163,7 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
             "ready_within_s": versions.ready_within_s or READY_WITHIN_S,
         },
         "environment": environment,
-        "warm_up_s": (ONCE_WARM_UP_S if versions.warm_up_s is None else versions.warm_up_s) if once else 0.0,
+        "warm_up_s": versions.warm_up_s if versions.warm_up_s is not None else ONCE_WARM_UP_S if once else 0.0,
     }
     place = folder / side
     place.mkdir()

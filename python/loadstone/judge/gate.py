@@ -7,6 +7,7 @@ one of the two suffices for green. P99 and memory, of which a minute shows less,
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import Literal
 
 from loadstone.judge.gate_result import FigureName, GateFigure, GateVerdict, Standing
@@ -20,8 +21,35 @@ DECIDING: frozenset[FigureName] = frozenset({"rate", "cpu"})
 GOOD: frozenset[Standing] = frozenset({"same", "not_slower", "faster"})
 
 
-def standing(verdict: Verdict) -> Standing:
-    """What a verdict says of B, for a gate."""
+def standing(verdict: Verdict, starts: float = 0.0) -> Standing:
+    """What a verdict says of B, for a gate.
+
+    `starts`: by how much (ln) two processes of one version differ that were started once, one standard deviation. What
+    may come of that is said of no version; that the one is not slower is said of these two processes.
+    """
+    found = _of_processes(verdict)
+    if not within_starts(verdict, starts):
+        return found
+    return "undecided" if found == "slower" else "not_slower" if found == "faster" else found
+
+
+def within_starts(verdict: Verdict, starts: float) -> bool:
+    """Whether two starts of one version may differ by what these two processes differ by: at the interval's level."""
+    if not starts or None in (verdict.estimate, verdict.low, verdict.high):
+        return False
+    sign = -1 if verdict.larger_is_faster else 1
+    loss, *ends = (sign * (one or 0.0) for one in (verdict.estimate, verdict.low, verdict.high))
+    reach = starts_reach(starts, verdict.level)
+    least, most = loss - math.hypot(loss - min(ends), reach), loss + math.hypot(max(ends) - loss, reach)
+    return least <= verdict.log_margin and most >= 0
+
+
+def starts_reach(starts: float, level: float | None) -> float:
+    """How far apart (ln) two starts of one version may be at such a level, both normal."""
+    return NormalDist().inv_cdf((1 + (level or 0.95)) / 2) * math.sqrt(2) * starts
+
+
+def _of_processes(verdict: Verdict) -> Standing:
     if verdict.kind == "invalid":
         return "undecided" if verdict.refusal is not None and verdict.refusal.name == "samples" else "invalid"
     if verdict.kind == "equivalent":
@@ -81,9 +109,9 @@ def shows_loss(evidence: Evidence, settings: Settings) -> bool:
     return loss - settings.log_margin > 2 * evidence.spread / math.sqrt(evidence.blocks)
 
 
-def is_over(primary: Verdict, dearest: Verdict | None) -> bool:
+def is_over(primary: Verdict, dearest: Verdict | None, starts: float = 0.0) -> bool:
     """Whether nothing else that could be measured changes what a gate says: it is slower, or invalid."""
-    return forbids(primary) or any(standing(one) == "slower" for one in (primary, dearest) if one is not None)
+    return forbids(primary) or any(standing(one, starts) == "slower" for one in (primary, dearest) if one is not None)
 
 
 def forbids(primary: Verdict) -> bool:

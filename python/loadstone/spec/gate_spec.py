@@ -13,6 +13,11 @@ ONCE_WARM_UP_S = 60.0
 them still got faster by 12 to 50 % while they were measured, and five minutes decided nothing."""
 
 
+STARTS_DIFFER = 0.10
+"""By how much starts of one version differ, one standard deviation, of what is started once: two JVMs of equal versions
+of a Spring application differed by 16 % in CPU a request after a minute of warming up, two starts of one by 11 %."""
+
+
 class Gate(SpecPart):
     """What `loadstone gate` asks: whether one version is slower than another by more than the margins.
 
@@ -32,5 +37,8 @@ class Gate(SpecPart):
     """The same of the memory that it takes at most."""
     restarts: bool = False
     """Whether applications are started again for each block: what differs from start to start is in the intervals."""
+    starts_differ: float = Field(default=0.0, ge=0, le=1)
+    """Of what is started once, or runs already: by what share starts of one version differ, one standard deviation.
+    What may come of that is no difference of versions."""
     undecided: Literal["status", "pass", "fail"] = "status"
     """What becomes of what is not decidable here: a status of its own, or that of a pass or of a failure."""

@@ -79,7 +79,13 @@ def _list(figures: Sequence[str]) -> str:
     return ", ".join(translated(NAMES[name]) for name in figures)
 
 
-def _same(tolerance: float, figures: Sequence[str]) -> str:
+def _same(tolerance: float, figures: Sequence[str], once: bool = False) -> str:
+    if once:
+        return _(
+            "same within {tolerance} %, of these two processes: {figures}",
+            tolerance=percent(tolerance),
+            figures=_list(figures),
+        )
     return _("same within {tolerance} %: {figures}", tolerance=percent(tolerance), figures=_list(figures))
 
 
@@ -95,19 +101,6 @@ def _twin_differs(figure: str, slower: Sequence[float | None]) -> str:
         by=by_text(slower),
         figure=translated(NAMES[figure]),
     )
-
-
-def _advice_once(starts: int, start_s: float, needed: int | None, once_s: float, budget_s: float | None) -> str:
-    told = _(
-        "Helps most: --start-once, about {once}. Both starts of a block take {start}, and there were {starts}.",
-        once=budget_text(once_s),
-        start=f"{digits(start_s)} s",
-        starts=starts,
-    )
-    if budget_s is None:
-        return told
-    more = _("Without it: {needed}, --budget {budget}.", needed=needed, budget=budget_text(budget_s))
-    return f"{told} {more}"
 
 
 def _advice_budget(units: int, needed: int, unit: str, unit_s: float, budget_s: float) -> str:
@@ -129,6 +122,10 @@ def _advice_warm(warm_up_s: float, budget_s: float) -> str:
     )
 
 
+def _starts(differ: float) -> str:
+    return _("two starts of one version may differ by {differ} %", differ=percent(differ))
+
+
 def _advice_noise(visible: float) -> str:
     return _(
         "No budget decides it here: what both do varies too much. A quieter machine helps, or --tolerance "
@@ -145,7 +142,10 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_twin_differs": _twin_differs,
     "gate_refused": "INVALID: {reason} ({check})",
     "gate_nothing": "INVALID: nothing was measured",
-    "gate_advice_once": _advice_once,
+    "gate_advice_starts": "No budget decides it: started once, these two processes are all there is. If starts of one "
+    "version differ by less than 10 %, say so by --starts-differ '2 %'; or leave --start-once out, which takes a start "
+    "of both for each of 15 blocks or more, with --warm-up and a --budget for that.",
+    "gate_starts": _starts,
     "gate_advice_budget": _advice_budget,
     "gate_advice_warm": _advice_warm,
     "gate_advice_noise": _advice_noise,
