@@ -56,8 +56,12 @@ def test_both_are_started_again_for_each_block(said: Callable[..., Said]) -> Non
     found = said("gate", "--base", "redis", "--head", "maxmemory=1gb")
     assert {group.unit for group in found.run_plan.groups} == {"block"}
     assert found.experiment.gate.restarts
+    assert found.experiment.gate.starts_differ == 0, "that is measured"
     running = said("gate", "--base", "redis://a:1", "--head", "redis://a:2")
     assert not running.experiment.gate.restarts
+    assert running.experiment.gate.starts_differ == 0.02
+    with pytest.raises(UserError, match=r"^--starts-differ: both start again for each block"):
+        said("gate", "--base", "redis", "--head", "maxmemory=1gb", "--starts-differ", "1 %")
 
 
 def test_requests_may_be_a_file_of_commands_or_a_recording(said: Callable[..., Said], tmp_path: Path) -> None:

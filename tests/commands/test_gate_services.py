@@ -116,6 +116,18 @@ def test_words_and_folders_reach_a_service_as_they_were_typed(
     assert manifest.run.folder == str(folder)
 
 
+def test_what_starts_differ_by_is_measured_taken_or_said(said: Callable[..., Said]) -> None:
+    def differ(*words: str) -> float:
+        return said("gate", *words).experiment.gate.starts_differ
+
+    urls = ("--base-url", "http://127.0.0.1:1/", "--head-url", "http://127.0.0.1:2/")
+    assert [differ(*urls), differ(*urls, "--starts-differ", "2 %"), differ(*urls, "--starts-differ", "0 %")] == [
+        0.1, 0.02, 0.0
+    ]  # fmt: skip
+    with pytest.raises(UserError, match=r"^--starts-differ: both start again for each block"):
+        said("gate", "--base", "a", "--head", "b", "--starts-differ", "2 %")
+
+
 @pytest.mark.parametrize(
     ("versions", "line"),
     [

@@ -69,6 +69,15 @@ def test_what_cannot_be_done_is_said_in_a_line(folder: Path, words: list[str], l
     assert "\n" not in str(raised.value)
 
 
+def test_runs_that_cannot_be_read_are_not_said_to_have_no_figure_yet(tmp_path: Path) -> None:
+    run = unpacked("redis-rate", tmp_path)
+    (run / "analysis.json").write_bytes(render(analyse(run))["analysis.json"])
+    (run / "plan.json").write_text("{")
+    run.rename(tmp_path / "20260101T000000Z-redis")
+    with pytest.raises(UserError, match=r"none of its runs in .* can be read; the newest, 20260101T000000Z-redis: "):
+        typed(tmp_path, "redis")
+
+
 HINT = Hint(
     before=Numbered(number=41, run="a"),
     after=Numbered(number=42, run="b"),

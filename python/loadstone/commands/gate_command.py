@@ -90,12 +90,14 @@ def gate_http(
     decidable here.
     """
     from loadstone.commands.ad_hoc_run import carry_out
-    from loadstone.commands.gate_experiment import http_gate
+    from loadstone.commands.gate_experiment import http_gate, require_no_guess
     from loadstone.commands.gate_services import services
     from loadstone.commands.http_requests import requested
 
     output.check()  # before anything is built
     requests = requested(work)
+    if _restarts(versions):
+        require_no_guess(gate)
     with services(versions) as (base, head):
         once = versions.start_once
         of_gate = load_of(load, gate, slice_=ONCE_SLICE if once else SLICE, budget=ONCE_BUDGET if once else BUDGET)

@@ -6,11 +6,21 @@ from loadstone.commands.gate_services import BASE, HEAD, Subject
 from loadstone.commands.http_experiment import COLUMNS
 from loadstone.commands.http_requests import HttpRequests
 from loadstone.commands.load import Load
+from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.spec.gate_spec import STARTS_DIFFER
 
 
-def asked(base: str, head: str, gate: GateOptions, *, restarts: bool = False, once: bool = False) -> GateAsked:
-    """What the options ask of a gate. `once`: of what is started once, or runs already."""
+def asked(
+    base: str, head: str, gate: GateOptions, *, restarts: bool = False, starts_differ: float | None = None
+) -> GateAsked:
+    """What the options ask of a gate.
+
+    `starts_differ`: what starts of one version usually differ by, of what is started once or runs already; None: each
+    block has starts of its own. Raises UserError.
+    """
+    if starts_differ is None:
+        require_no_guess(gate)
     return GateAsked(
         base=base,
         head=head,
@@ -21,8 +31,16 @@ def asked(base: str, head: str, gate: GateOptions, *, restarts: bool = False, on
         undecided=gate.undecided,
         twin=gate.twin,
         restarts=restarts,
-        starts_differ=(STARTS_DIFFER if gate.starts_differ is None else gate.starts_differ) if once else 0.0,
+        starts_differ=(starts_differ or 0.0) if gate.starts_differ is None else gate.starts_differ,
     )
+
+
+def require_no_guess(gate: GateOptions) -> None:
+    """Of versions that start again and again. Raises UserError where `--starts-differ` says what is measured."""
+    if gate.starts_differ is not None:
+        raise UserError(
+            said("--starts-differ: both start again for each block, so what starts differ by is measured; leave it out")
+        )
 
 
 def http_gate(
@@ -38,5 +56,5 @@ def http_gate(
         rows=(row,),
         workload={"protocol": "http1", "pipeline_depth": 1, "keys": {"count": requests.numbers}},
         columns=COLUMNS,
-        gate=asked(base.name, head.name, gate, restarts=restarts, once=not restarts),
+        gate=asked(base.name, head.name, gate, restarts=restarts, starts_differ=None if restarts else STARTS_DIFFER),
     )

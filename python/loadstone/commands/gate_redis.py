@@ -17,6 +17,8 @@ from loadstone.errors import UserError
 from loadstone.language import said
 
 BROUGHT = ("redis", "valkey")
+REDIS_STARTS_DIFFER = 0.02
+"""By how much starts of a Redis differ, one standard deviation (`bench/start_level.py`)."""
 SERVER_WORD = re.compile(r"(redis|valkey)([=,:].*)?")
 SETTINGS = re.compile(r"[a-z][a-z0-9-]*=[^\s,{}]+(,[a-z][a-z0-9-]*=[^\s,{}]+)*")
 """No command is one word with a `=`: what stands before a command in its environment is followed by it."""
@@ -134,5 +136,11 @@ def redis_gate(base: str, head: str, asked: RedisAsked, gate: GateOptions) -> Ad
         targets=tuple(
             Target(part, part, {**side.settings, **needs}) for part, side in zip((BASE, HEAD), sides, strict=True)
         ),
-        gate=gate_asked(sides[0].name, sides[1].name, gate, restarts=not running, once=running),
+        gate=gate_asked(
+            sides[0].name,
+            sides[1].name,
+            gate,
+            restarts=not running,
+            starts_differ=REDIS_STARTS_DIFFER if running else None,
+        ),
     )

@@ -169,11 +169,23 @@ def history_asked(runs: Path, name: str, condition: str | None, metric: str | No
         return history_of(name, [], [], {})
     if name not in known:
         raise _unknown(name, known, runs)
-    rows = [row for row in index.find(Query(experiment=name), newest).rows if row.state in ("complete", "part")]
-    found = collect(index, rows)
+    rows = index.find(Query(experiment=name), newest).rows
+    found = collect(index, [row for row in rows if row.state in ("complete", "part")])
     chosen = first_figures(found.runs, None if metric is None else _metric(found.runs, metric))
     if condition is not None:
         chosen = _of_condition(found.runs, chosen, condition)
+    unread = {row.name: row.why for row in rows if row.why} | found.unread
+    if not chosen and unread and not found.runs:
+        run = max(unread)
+        raise UserError(
+            said(
+                "history {name}: none of its runs in {runs} can be read; the newest, {run}: {why}",
+                name=name,
+                runs=runs,
+                run=run,
+                why=unread[run],
+            )
+        )
     if not chosen:
         raise UserError(said("history {name}: none of its runs in {runs} has a figure yet", name=name, runs=runs))
     return history_of(name, found.runs, chosen, found.unread)
