@@ -1,11 +1,11 @@
 """A quantile of latencies in the quieter slices: what a version does to it shows, and what the machine does does not.
 
-The P99 of some slices together is that of the few in which something stopped everything for milliseconds: a neighbour,
-a collection, the scheduler of a shared CPU. On two CPUs equal versions of a service differed in it from start to start
-by a factor of 4 (one standard deviation), in that of the quieter three of four slices by 1.24, while 2 ms more in one
-request of a hundred moved both alike (`bench/gate_tail.py`). So of each block the slices with the highest quantile are
-left out, as many of either side: a trimmed mean's reasoning (Huber 1981), for a quantile. What stops a version in fewer
-than a quarter of its slices is not seen by it.
+The P99 of some slices together is that of the few in which something stopped everything for milliseconds: a
+neighbour, a collection, the scheduler of a shared CPU. On two CPUs equal versions of a service differed in it from
+start to start by a factor of 3 to 6 (one standard deviation), in that of the quieter three of four slices by 1.3 to
+1.8, while 2 ms more in one request of a hundred moved that one more (`bench/gate_tail.py`). So of each block the
+slices with the highest quantile are left out, as many of either side: a trimmed mean's reasoning (Huber 1981), for a
+quantile. What stops a version in fewer than a quarter of its slices is not seen by it.
 """
 
 from collections.abc import Sequence

@@ -156,8 +156,8 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_known_before": "not measured: the answer was known before",
     "gate_not_begun": "not measured: no time was left for it",
     "gate_column_figure": "figure",
-    "gate_column_figure_meaning": "What is compared. The P99 is that of a start's slices without the quarter in which it "
-    "is highest, where they hold enough requests: the machine's stalls lie there.",
+    "gate_column_figure_meaning": "What is compared. The P99 is that of a start's slices without the quarter in which "
+    "it is highest, where they hold enough requests: the machine's stalls lie there.",
     "gate_column_base": "base",
     "gate_column_base_meaning": "Of the old version.",
     "gate_column_head": "head",
