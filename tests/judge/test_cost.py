@@ -279,6 +279,24 @@ def test_others_that_never_pause_make_the_interval_wider(synthetic: Any) -> None
     assert widths[1] > 2 * RATIO_Z * 0.5 * SLOPE_SDS[0] > 1.5 * widths[0]
 
 
+def test_a_gate_asks_for_the_two_here_and_now(synthetic: Any) -> None:
+    """Whatever others add, both have it in turns; and it says nothing of another run."""
+    rng = np.random.default_rng(5)
+    sides = [[{"redis": cost * math.exp(rng.normal(0, 0.01))} for _ in range(ROUNDS)] for cost in (0.01, 0.008)]
+    found = []
+    for share in (0.0, 0.5):
+        a, b = (in_slices(synthetic, side, [1_000] * ROUNDS, others=[share] * ROUNDS) for side in sides)
+        (verdict,) = judged(a, b, of_gate=True)
+        found.append((verdict.estimate, verdict.low, verdict.high))
+    assert found[0] == found[1]
+    (estimate, low, high), _ = found
+    assert estimate is not None
+    assert low is not None
+    assert high is not None
+    assert high - low < 2 * RATIO_Z * RATIO_SD
+    assert low < math.log(0.8) < high
+
+
 def test_an_interval_holds_what_another_run_would_show(synthetic: Any) -> None:
     """However many rounds there are: they are of one run."""
     a, b = ([{"redis": seconds}] * ROUNDS for seconds in (0.01, 0.008))

@@ -210,7 +210,11 @@ def _spent_ns(one: Slice, parts: Parts) -> float | None:
 
 def compare_costs(pair: Pair) -> list[Verdict]:
     """Which condition of a pair costs each part less, of the parts that both have, the dearest first; none where a
-    check forbids it."""
+    check forbids it.
+
+    A gate asks for the two as they are here and now, in turns beside whoever else is on the machine, so its slices
+    stay as they are; else what others added is taken off, and the interval is that of the next run.
+    """
     if pair.refusal is not None or not pair.used:
         return []
     in_turns = all(slices_of(trial) for block in pair.used for trial in (block.a, block.b))
@@ -222,13 +226,14 @@ def compare_costs(pair: Pair) -> list[Verdict]:
         try:
             turns = [_in_turns(block, of_a, of_b) for block in pair.used] if in_turns else []
             slices = [turn.slices for turn in turns]
-            if in_turns:
+            if in_turns and not settings.of_gate:
                 slices, others = without_others(turns)
             evidence = _of_turns(slices, settings) if in_turns else _of_trials(pair.used, of_a, of_b, settings)
         except (KeyError, ValueError, ZeroDivisionError):  # a part was not observed, or did not work
             continue
         if evidence.estimate is not None:
-            verdict = verdict_of(wider(evidence, reach_of(others, settings)), settings)
+            reach = 0.0 if settings.of_gate else reach_of(others, settings)
+            verdict = verdict_of(wider(evidence, reach), settings)
             why = _doubt(verdict, slices)
             costs.append(verdict if why is None else not_steady(verdict, why))
     return sorted(costs, key=lambda verdict: -(verdict.a.typical or 0.0))
@@ -359,12 +364,11 @@ def _in_turns(block: PairBlock, of_a: Parts, of_b: Parts) -> Turns:
 def reach_of(others: Errors, settings: Settings, *, runs: bool = True) -> float:
     """How far (ln) the interval reaches beyond that of the slices: by noise at their level, and 95 times in 100 by what
     slices cannot tell and, with `runs`, by what runs differ by: not of processes that were started once, which alone
-    are compared, and not of a gate, whose level holds for what slices cannot tell, too."""
+    are compared."""
     noise, unknown = others
-    runs = runs and not settings.started_once and not settings.of_gate
+    runs = runs and not settings.started_once
     level = NormalDist().inv_cdf(1 - settings.interval_alpha / 2)
-    unknown *= level if settings.of_gate else RATIO_Z
-    return math.hypot(level * noise, unknown, RATIO_Z * RATIO_SD if runs else 0.0)
+    return math.hypot(level * noise, RATIO_Z * unknown, RATIO_Z * RATIO_SD if runs else 0.0)
 
 
 def wider(evidence: Evidence, reach: float) -> Evidence:
