@@ -59,7 +59,7 @@ def block_ratios(folder: Path) -> Floats:
         [
             float(np.median(sides["head"] - sides["base"]))
             for sides in both
-            if np.isfinite(sides["head"] - sides["base"]).all()
+            if len(sides["base"]) and np.isfinite(sides["head"] - sides["base"]).all()
         ]
     )
 
