@@ -24,7 +24,7 @@ WARMER_S = 120.0
 """How long each is to be warmed up where they still got faster after the usual time."""
 _MOVES = ("cost_moving", "verdict_still_rising", "verdict_still_moving")
 """Why a figure is open that more rounds of the same decide no sooner."""
-_STARTS = "gate_starts"
+_STARTS = ("gate_starts",)
 """Why a figure is open that no number of rounds decides: two starts of one version may differ by as much."""
 
 
@@ -84,7 +84,7 @@ def with_needs(figure: GateFigure, pace: Pace | None, elapsed_s: float, budget_s
 
     Without them where it is not time that lacks: it still moved, or something else keeps it open and time was there.
     """
-    if figure.verdict != "undecided" or pace is None or _moves(figure) or _is_of_starts(figure):
+    if figure.verdict != "undecided" or pace is None or _is_open_by(figure, (*_MOVES, *_STARTS)):
         return figure
     look = pace.next_look(_units(figure, pace))
     if look is None:
@@ -96,22 +96,17 @@ def with_needs(figure: GateFigure, pace: Pace | None, elapsed_s: float, budget_s
     return figure.model_copy(update={"needed": look, "needed_s": round(needed_s, 1)})
 
 
-def _moves(figure: GateFigure) -> bool:
-    """Whether it is open because those that were started once were not warm yet."""
-    return figure.why is not None and figure.why.kind in _MOVES
-
-
-def _is_of_starts(figure: GateFigure) -> bool:
-    """Whether two starts of one version may differ by as much."""
-    return figure.why is not None and figure.why.kind == _STARTS
+def _is_open_by(figure: GateFigure, kinds: Sequence[str]) -> bool:
+    """Whether one of these is why it is open."""
+    return figure.why is not None and figure.why.kind in kinds
 
 
 def advice(figures: Sequence[GateFigure], pace: Pace | None, budget_s: float) -> Message | None:
     """What helps most where the gate is open; None where nothing is known of that."""
     open_ = [one for one in deciding(figures) if one.verdict == "undecided"]
-    if any(map(_moves, open_)):
+    if any(_is_open_by(one, _MOVES) for one in open_):
         return message("gate_advice_warm", warm_up_s=WARMER_S, budget_s=budget_s + 2 * (WARMER_S - ONCE_WARM_UP_S))
-    if any(map(_is_of_starts, open_)):
+    if any(_is_open_by(one, _STARTS) for one in open_):
         return message("gate_advice_starts")
     if not open_ or pace is None:
         return None

@@ -53,9 +53,16 @@ def _by_blocks(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> 
     known = [(a, b) for a, b in figures if a and b]
     if len(known) < len(figures):
         return replace(NO_BLOCKS, checks=(pair_checks.figures(len(figures) - len(known), len(figures)),))
-    a, b = [pair[0] for pair in known], [pair[1] for pair in known]
+    return _of_figures(known, blocks, settings, latency=not is_rate(metric))
+
+
+def _of_figures(
+    figures: Sequence[tuple[float, float]], blocks: Sequence[PairBlock], settings: Settings, *, latency: bool
+) -> Evidence:
+    """From one figure of A and of B a block; of a latency only where the clock tells them apart."""
+    a, b = [pair[0] for pair in figures], [pair[1] for pair in figures]
     typical = (median(a), median(b))
-    checks = () if is_rate(metric) else (pair_checks.clock(blocks, typical, settings.margin),)
+    checks = (pair_checks.clock(blocks, typical, settings.margin),) if latency else ()
     evidence = NO_BLOCKS if _forbidden(checks) else block_evidence(a, b, settings)
     return replace(evidence, typical=typical, checks=checks)
 
@@ -120,13 +127,7 @@ def _of_quiet_slices(
     kind, quantile = tail[0], tail[1] / 1000
     sides = [[latencies.quiet_ns(trial, kind, quantile) for trial in (block.a, block.b)] for block in blocks]
     known = [(a, b) for a, b in sides if a and b and math.isfinite(a) and math.isfinite(b)]
-    if len(known) < len(sides):
-        return None
-    a, b = [pair[0] for pair in known], [pair[1] for pair in known]
-    typical = (median(a), median(b))
-    clock = pair_checks.clock(blocks, typical, settings.margin)
-    evidence = NO_BLOCKS if _forbidden([clock]) else block_evidence(a, b, settings)
-    return replace(evidence, typical=typical, checks=(clock,))
+    return None if len(known) < len(sides) else _of_figures(known, blocks, settings, latency=True)
 
 
 def _quantiles(merged: LatencyBlocks, quantile: float) -> Typical:

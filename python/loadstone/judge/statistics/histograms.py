@@ -47,6 +47,13 @@ class LatencyBlocks:
         """How many blocks there are."""
         return len(self.counts_a)
 
+    def quantiles_ns(self, p: float) -> tuple[Floats, Floats]:
+        """Each block's own quantile, of A and of B; infinite where it falls among what failed."""
+        return (
+            quantiles_ns(self.values_ns, self.counts_a, self.failed_a, p),
+            quantiles_ns(self.values_ns, self.counts_b, self.failed_b, p),
+        )
+
 
 def buckets_of(histogram: HdrHistogram) -> Buckets:
     """The buckets of a histogram that hold anything."""

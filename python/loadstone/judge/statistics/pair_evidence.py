@@ -9,7 +9,7 @@ import numpy as np
 
 from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS, guard_holds, stall_counts, total_log_ratio
 from loadstone.judge.statistics.effect import has_outliers, robust_spread
-from loadstone.judge.statistics.histograms import LatencyBlocks, quantiles_ns
+from loadstone.judge.statistics.histograms import LatencyBlocks
 from loadstone.judge.statistics.permutation import quantile_interval
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
@@ -130,8 +130,7 @@ def _quantile_stalls(latencies: LatencyBlocks, quantile: float, estimate: float 
     """Stalls of A and of B by the quantiles of the single blocks, where both are finite."""
     if estimate is None or math.isinf(estimate):
         return 0, 0
-    a = quantiles_ns(latencies.values_ns, latencies.counts_a, latencies.failed_a, quantile)
-    b = quantiles_ns(latencies.values_ns, latencies.counts_b, latencies.failed_b, quantile)
+    a, b = latencies.quantiles_ns(quantile)
     finite = np.isfinite(a) & np.isfinite(b)
     d = np.log(b[finite] / a[finite])
     stalls_a, stalls_b = stall_counts(d, np.median(d), larger_is_faster=False) if len(d) else (0, 0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS, stall_counts
 from loadstone.judge.statistics.effect import has_outliers, robust_spread
-from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, latency_blocks, quantiles_ns
+from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, latency_blocks
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence, quantile_evidence
 from loadstone.judge.statistics.rounds.quiet import BEYOND_MIN
 from loadstone.judge.statistics.rounds.round_interval import round_interval, stretched_level
@@ -47,16 +47,15 @@ def round_quantile_evidence(
 
     Up to the median it is that of the typical group: the ratios of the groups' own quantiles, as blocks have them; of
     a gate beyond it, too, where each group holds enough operations (why: `quiet`). Else it is that of all groups merged
-    (`quantile_evidence`). Rounds are the
-    unit of `blocks` and `spread`, and few of them are judged as strictly as `round_interval` does. Raises ValueError as
-    `paired_groups` does, and if a side has not a single operation.
+    (`quantile_evidence`). Rounds are the unit of `blocks` and `spread`, and few of them are judged as strictly as
+    `round_interval` does. Raises ValueError as `paired_groups` does, and if a side has not a single operation.
     """
     groups_a, groups_b = _few_groups(a, b)
     if not groups_a:
         return NO_BLOCKS
     latencies = _as_blocks(groups_a, groups_b)
     rounds = sum(group.last - group.first + 1 for group in groups_a)
-    a_ns, b_ns = _quantiles_ns(latencies, quantile)
+    a_ns, b_ns = latencies.quantiles_ns(quantile)
     by_itself = quantile <= MEDIAN or (settings.of_gate and _hold_enough(latencies, quantile))
     if by_itself and np.isfinite(a_ns).all() and np.isfinite(b_ns).all():
         found = _of_typical_groups(np.log(b_ns / a_ns), rounds, settings)
@@ -77,14 +76,6 @@ def _hold_enough(latencies: LatencyBlocks, quantile: float) -> bool:
     """Whether the typical group of either side has a quantile of its own."""
     operations = (latencies.counts_a.sum(axis=1), latencies.counts_b.sum(axis=1))
     return all((1 - quantile) * float(np.median(of_side)) >= BEYOND_MIN for of_side in operations)
-
-
-def _quantiles_ns(latencies: LatencyBlocks, quantile: float) -> tuple[Floats, Floats]:
-    """Each group's own quantile, of A and of B; infinite where it falls among what failed."""
-    return (
-        quantiles_ns(latencies.values_ns, latencies.counts_a, latencies.failed_a, quantile),
-        quantiles_ns(latencies.values_ns, latencies.counts_b, latencies.failed_b, quantile),
-    )
 
 
 def _of_typical_groups(log_ratios: Floats, rounds: int, settings: Settings) -> Evidence:
