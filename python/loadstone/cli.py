@@ -36,7 +36,7 @@ from loadstone.commands.redis_command import REDIS_PEERS, redis_command
 from loadstone.commands.saturate_command import saturate_app
 from loadstone.commands.self_test_command import self_test_command
 from loadstone.commands.serve_command import serve_command
-from loadstone.errors import LoadstoneError, UserError
+from loadstone.errors import Interrupted, LoadstoneError, UserError
 from loadstone.language import _, in_language, of_author, said
 from loadstone.options import (
     EXPERIMENT,
@@ -396,8 +396,10 @@ def main() -> None:
         if not sys.argv[1:] and COMPLETING not in os.environ:
             _help()
         status = in_readers_language(app)(prog_name="loadstone", standalone_mode=False)
+        if status == Interrupted.exit_status:  # what typer makes of Ctrl-C, where a command lets it through
+            _exit(status, "interrupted")
     except (typer.Abort, KeyboardInterrupt):
-        _exit(130, "interrupted")
+        _exit(Interrupted.exit_status, "interrupted")
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # the help of a group: as it is, line by line
             _print([error.message])
