@@ -54,6 +54,15 @@ def test_a_run_with_a_comparison(study: Any, studies: ModuleType, tmp_path: Path
     json.loads(found.model_dump_json(), parse_constant=lambda name: pytest.fail(f"{name} in the analysis"))
 
 
+def test_what_a_gate_did_not_need_is_not_missing(study: Any, studies: ModuleType, tmp_path: Path) -> None:
+    experiment = study.made_experiment.model_dump(mode="json")
+    with RunFolder.create(tmp_path, "small", experiment, study.synthetic.ENVIRONMENT, study.plan()) as folder:
+        folder.add_look(studies.look("kinds", 0, "not needed"))
+    found = analyse(folder.path)
+    assert found.complete
+    assert (found.trials_planned, found.trials_done) == (0, 0)
+
+
 def test_a_run_cut_short_between_looks(study: Any, studies: ModuleType, tmp_path: Path) -> None:
     found = analyse(written(study, tmp_path, [studies.look("kinds", 8, "go on", stop=False)]))
     assert not found.complete

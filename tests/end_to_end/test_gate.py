@@ -61,6 +61,10 @@ def test_a_version_that_costs_twice_as_much_is_red(lab: Lab, service: Path) -> N
     assert cpu["slower_low"] > cpu["tolerance"]
     assert result["message"]["text"] in done.out
     assert result["machine"]["loadstone"] == __version__
+    report = (folder / "report.md").read_text()
+    assert report.index("## The gate's figures") < report.index("## Verdicts"), "its answer stands first"
+    assert "cut short" not in report, "nothing is to be resumed"
+    assert "incomplete" not in report
     assert not [one for one in psutil.process_iter(["cmdline"]) if str(service) in (one.info["cmdline"] or [])]
 
 

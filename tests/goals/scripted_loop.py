@@ -73,6 +73,8 @@ class ScriptedJudge:
     """After how many blocks each group is as exact as asked for; others are so at once."""
     losing: frozenset[str] = frozenset()
     """The groups of a gate that look like a loss for as long as they are open."""
+    over: frozenset[str] = frozenset()
+    """The groups of a gate that give it its answer once they are decided."""
     verdict: Verdict = FASTER
     costs: dict[str, Verdict] = field(default_factory=dict)
     """What answers the question of each group that is not decided."""
@@ -101,6 +103,7 @@ class ScriptedJudge:
             spread,
             exact=blocks >= self.exact.get(group.name, 0),
             answered=decided or cost is not None,
+            over=decided and group.name in self.over,
             losing=not decided and group.name in self.losing,
             costs=[cost] * len(group.pairs),
         )

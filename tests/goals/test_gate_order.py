@@ -41,3 +41,15 @@ def test_a_glance_ends_no_comparison(bench: Bench) -> None:
 def test_a_known_rate_leaves_all_the_time_to_the_others(bench: Bench) -> None:
     bench.judge.decides = {"rate": 8, "p99": 12}
     assert gate(bench) == [("rate", 8, "decided"), ("p99", 8, "go on"), ("p99", 12, "decided")]
+
+
+def test_once_it_has_its_answer_what_is_open_ends(bench: Bench) -> None:
+    bench.judge.decides, bench.judge.over = {"rate": 8}, frozenset({"rate"})
+    assert gate(bench) == [("rate", 8, "decided"), ("p99", 0, "not needed")]
+    assert bench.looks() == gate(bench), "gone on with"
+
+
+def test_what_was_glanced_at_ends_with_the_blocks_that_it_has(bench: Bench) -> None:
+    bench.judge.decides, bench.judge.over = {"rate": 12}, frozenset({"rate"})
+    looks = gate(bench)
+    assert looks[1:] == [("p99", 5, "go on"), ("rate", 12, "decided"), ("p99", 5, "not needed")]

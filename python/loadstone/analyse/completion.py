@@ -51,7 +51,9 @@ def _without_end(run: Run) -> set[str]:
 
 
 def _is_needed(line: PlannedLine, newest: Look | None) -> bool:
-    return newest is None or not newest.stop or line.block <= newest.blocks
+    if newest is None or not newest.stop:
+        return True
+    return newest.reason != "not needed" and line.block <= newest.blocks
 
 
 def _lines(run: Run, group: str) -> list[PlannedLine]:

@@ -42,6 +42,7 @@ def gate_section(result: GateResult) -> Section:
         tables=(SectionTable("", columns, lines),),
         reading=result.advice,
         in_outcome=False,
+        leads=True,
     )
 
 

@@ -72,6 +72,8 @@ class Section:
     """Promises that were broken: they open the report, and the run ends with the status of what is invalid."""
     in_outcome: bool = True
     """Whether the few lines that end a run have it, too."""
+    leads: bool = False
+    """Whether it is the answer: before the comparisons that it was drawn from, and unfolded."""
 
 
 class GoalAnswer(Piece):

@@ -81,9 +81,9 @@ class Comparison(Goal):
 
     def next(self, history: History, time: TimeLeft) -> Step:
         """The next block of the group whose turn it is, or the look that follows its last one."""
-        if self._over:
-            return Done()
         groups = self._follow(history)
+        if self._over:
+            return self._not_needed(groups, history, time)
         begins, self._turn = time.turn is not self._turn, time.turn
         if begins and time.turn is not Turn.MORE:  # then those go on that did so after their first looks
             ran_out = time.turn is Turn.LEFT
@@ -306,6 +306,19 @@ class Comparison(Goal):
         if following is not None:
             (self._inexact if inexact else self._running).append(following)
         return Judged(look, self._told(group, look, outcome, history, longer))
+
+    @staticmethod
+    def _not_needed(groups: Sequence[Passes], history: History, time: TimeLeft) -> Step:
+        """Of a gate that has its answer: the end of a comparison that is still open."""
+        for passes in groups:
+            look = _look(passes.group, history)
+            if look is None or not look.stop:
+                verdicts = () if look is None else look.verdicts
+                group = passes.group
+                return Judged(
+                    time.look(group.name, passes.complete, "not needed", stage=group.stage, verdicts=verdicts)
+                )
+        return Done()
 
     def _longer(self, passes: Passes, look: Look, history: History, time: TimeLeft) -> Passes | None:
         """The group's next stage takes its place; None where there is no time for its first look."""

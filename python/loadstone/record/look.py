@@ -8,7 +8,7 @@ from loadstone.message import Recorded
 from loadstone.plan.rounds import LONGER_TIMES
 from loadstone.record.trial import Line
 
-Reason = Literal["go on", "decided", "last look", "out of budget", "spoiled", "carry-over"]
+Reason = Literal["go on", "decided", "last look", "out of budget", "not needed", "spoiled", "carry-over"]
 VerdictKind = Literal["invalid", "equivalent", "faster", "mixed", "undecided", "not_decidable"]
 _BEFORE: dict[str, VerdictKind] = {
     "INVALID: ": "invalid",
@@ -49,9 +49,9 @@ class Look(Line):
     stop: bool
     """Whether the group ends here."""
     reason: Reason
-    """`go on`; `decided`: every pair is; `last look`; `out of budget`: no further whole block fits; `carry-over`:
-    something reached from one slice into the next, and the group goes on with longer slices; `spoiled`: of earlier
-    versions."""
+    """`go on`; `decided`: every pair is; `last look`; `out of budget`: no further whole block fits; `not needed`:
+    another group gave a gate its answer; `carry-over`: something reached from one slice into the next, and the group
+    goes on with longer slices; `spoiled`: of earlier versions."""
     answered: bool = False
     """Whether each pair has a verdict, by its metric or by what a request costs, or can have none."""
     carried: Recorded | None = None

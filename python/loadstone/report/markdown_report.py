@@ -57,6 +57,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     for note in analysis.notes:
         yield from (sentence(note), "")
     yield from _saturation_lines(analysis, charts)
+    yield from (line for section in analysis.sections if section.leads for line in _section(section))
     if analysis.families:
         yield from (_("## Verdicts"), "")
     for answer in analysis.effects:
@@ -80,8 +81,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
         )
     for table in analysis.tables:
         yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
-    for section in analysis.sections:
-        yield from _section(section)
+    yield from (line for section in analysis.sections if not section.leads for line in _section(section))
     yield from _conclusions(analysis)
     yield from _lesson_lines(analysis)
     yield from _observed_lines(analysis, anchors)

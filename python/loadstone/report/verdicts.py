@@ -26,6 +26,7 @@ _ENDED: dict[Ended, Message] = {
     "decided": message("ended_decided"),
     "last look": message("ended_last_look"),
     "out of budget": message("ended_out_of_budget"),
+    "not needed": message("ended_not_needed"),
     "spoiled": message("ended_spoiled"),
     "carry-over": message("ended_carry_over"),
     "interrupted": message("ended_interrupted"),

@@ -60,6 +60,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield Text(scaled, style="yellow")
     badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
     yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
+    yield from sections([section for section in analysis.sections if section.leads], width)
     yield from effects(analysis.effects)
     yield from saturations(analysis.saturations)
     yield from families(analysis.families, width)
@@ -82,7 +83,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
             _("Published: {sentence}; context, not a target.", sentence=fmt.sentence(analysis.published_source)),
             style="dim",
         )
-    yield from sections(analysis.sections, width)
+    yield from sections([section for section in analysis.sections if not section.leads], width)
     if analysis.answers:
         yield Text()
         yield Text(_("The author's conclusions"), style="bold")

@@ -402,6 +402,7 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "ended_decided": "It stopped because every pair was settled, by its rates or by what a request costs.",
     "ended_last_look": "It stopped at the last planned look.",
     "ended_out_of_budget": "It stopped because the time budget was spent.",
+    "ended_not_needed": "It stopped because the gate had its answer.",
     "ended_spoiled": (
         "It stopped because something outside disturbed too many blocks, including those that were measured again."
     ),
