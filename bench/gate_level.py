@@ -27,13 +27,8 @@ Floats = NDArray[np.float64]
 
 def recorded(folders: Sequence[Path]) -> Floats:
     """ln ratios of CPU a request, of blocks of gates of equal versions, around each gate's median."""
-    from loadstone.analyse.analysis import analyse
-
     found: list[Floats] = []
     for folder in folders:
-        gate = analyse(folder).gate
-        if gate is None:
-            continue
         ratios = block_ratios(folder)
         if len(ratios) > 2:
             found.append(ratios - np.median(ratios))

@@ -11,6 +11,7 @@ from loadstone.judge.gate_result import GateFigure
 from loadstone.message import message
 from loadstone.plan.group import GroupDesign
 from loadstone.report.text.sentences import text
+from loadstone.spec.experiment import Experiment, SubjectSpec
 
 LOOKS = (15, 20, 27, 37, 50)
 
@@ -50,13 +51,25 @@ def test_the_budget_is_what_passed_and_what_the_other_starts_take() -> None:
 
 
 def said(found: GateFigure, at: Pace) -> str:
-    return text(advice([with_needs(found, at, 60.0, 60.0)], at, 60.0))
+    return text(advice([with_needs(found, at, 60.0, 60.0)], at, experiment(), 60.0, 0.1))
+
+
+def experiment(warm_up: str | None = "60 s", url: str | None = None) -> Experiment:
+    """Of a gate of services that it starts, or at a URL."""
+    subject = SubjectSpec(manifest=None if url else "m", url=url, warm_up=None if url else warm_up)
+    return Experiment.model_construct(servers={}, subjects={"base": subject})
 
 
 def test_what_two_starts_may_differ_by_no_budget_decides() -> None:
     starts = figure(0.02, slower=0.12, why=message("gate_starts", differ=0.7))
     assert with_needs(starts, pace(), 30.0, 60.0) == starts
-    assert said(starts, pace()).startswith("No budget decides it: started once,")
+    assert said(starts, pace()).startswith("No budget decides it: these two processes are all there is")
+    assert "taken to differ by 10 %" in said(starts, pace())
+    assert said(starts, pace()).endswith("with --warm-up and a --budget for that.")
+    at_url = experiment(url="http://127.0.0.1:1")
+    assert text(advice([starts], pace(), at_url, 60.0, 0.02)).endswith("Or let the gate start both versions.")
+    redis = Experiment.model_construct(servers={"base": {"kind": "embedded"}}, subjects={})
+    assert text(advice([starts], pace(), redis, 60.0, 0.02)).endswith("say so by --starts-differ.")
 
 
 def test_a_longer_budget_helps_most() -> None:
@@ -83,8 +96,12 @@ def test_what_was_not_begun_is_taken_to_get_on_like_what_was() -> None:
 def test_what_was_not_warm_needs_no_budget_but_a_warm_up() -> None:
     moving = figure(0.039).model_copy(update={"why": message("cost_moving", moved=0.4)})
     assert with_needs(moving, pace(), 30.0, 60.0) == moving
-    told = text(advice([moving], pace(), 240.0))
+    told = text(advice([moving], pace(), experiment(), 240.0, 0.1))
     assert told.startswith("Helps most: --warm-up 120s --budget 6m.")
+    told = text(advice([moving], pace(), experiment("3 min"), 240.0, 0.1))
+    assert told.startswith("Helps most: --warm-up 6m --budget 10m."), "more than it was"
+    told = text(advice([moving], pace(), experiment(url="http://127.0.0.1:1"), 240.0, 0.1))
+    assert "--warm-up" not in told, "it is refused there"
 
 
 def test_no_budget_is_named_that_there_was() -> None:

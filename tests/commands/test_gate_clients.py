@@ -44,7 +44,8 @@ def test_both_load_one_server_in_whole_trials(said: Callable[..., Said]) -> None
     assert {group.whole_trials.kind for group in found.run_plan.groups if group.whole_trials} == {"whole_trials.driver"}
     assert [group.looks[0] for group in found.run_plan.groups] == [16, 16], "two pairs share the level"
     assert found.run_plan.budget_s == 300
-    assert not found.experiment.gate.restarts
+    assert found.experiment.gate.restarts
+    assert found.experiment.gate.starts_differ == 0, "each trial starts both programs"
 
 
 def test_the_server_may_be_yours(said: Callable[..., Said]) -> None:

@@ -9,6 +9,7 @@ from tests.commands.conftest import Said
 from loadstone.commands import gate_redis
 from loadstone.commands.gate_command import kind_of
 from loadstone.errors import UserError
+from loadstone.judge.gate import starts_differ_in
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,9 @@ def test_both_are_started_again_for_each_block(said: Callable[..., Said]) -> Non
     found = said("gate", "--base", "redis", "--head", "maxmemory=1gb")
     assert {group.unit for group in found.run_plan.groups} == {"block"}
     assert found.experiment.gate.restarts
-    assert found.experiment.gate.starts_differ == 0, "that is measured"
+    assert {starts_differ_in(found.experiment.gate, group) for group in found.run_plan.groups} == {0}, "it is measured"
+    disk = said("gate", "--base", "appendonly=yes,appendfsync=everysec", "--head", "appendonly=yes,appendfsync=always")
+    assert {starts_differ_in(disk.experiment.gate, group) for group in disk.run_plan.groups} == {0.02}, "whole trials"
     running = said("gate", "--base", "redis://a:1", "--head", "redis://a:2")
     assert not running.experiment.gate.restarts
     assert running.experiment.gate.starts_differ == 0.02

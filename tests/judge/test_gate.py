@@ -1,17 +1,30 @@
 """When a gate is red: for a loss beyond the margin with the whole interval on that side, and for nothing else."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from loadstone.judge.gate import is_over, needs_more, shows_loss, standing, starts_reach, status_of, verdict_of
+from loadstone.judge.gate import (
+    is_over,
+    needs_more,
+    shows_loss,
+    standing,
+    starts_differ_in,
+    starts_reach,
+    status_of,
+    verdict_of,
+)
 from loadstone.judge.gate_result import FigureName, GateFigure, Standing
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, block_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
 from loadstone.message import message
+from loadstone.plan.group import GroupDesign
 from loadstone.plan.looks import gate_level, gate_looks
+from loadstone.plan.rounds import Rounds
 from loadstone.record.trial import CheckResult
+from loadstone.spec.gate_spec import Gate
 
 LEVEL = 0.001
 
@@ -69,11 +82,13 @@ def test_a_loss_must_be_beyond_the_margin_with_its_whole_interval(found: Verdict
 def test_what_two_starts_of_one_version_may_differ_by_is_no_loss(
     found: Verdict, starts: float, expected: Standing
 ) -> None:
-    assert standing(found.model_copy(update={"level": 0.9999}), math.log1p(starts)) == expected
+    assert standing(found.model_copy(update={"level": 0.9999}), starts) == expected
 
 
 def test_two_starts_may_be_as_far_apart_as_the_level_says() -> None:
-    assert starts_reach(0.1, 0.95) == pytest.approx(1.96 * math.sqrt(2) * 0.1, rel=1e-3)
+    assert starts_reach(0.1, 0.95) == pytest.approx(1.96 * math.sqrt(2) * math.log(1.1), rel=1e-3)
+    assert starts_reach(0.02, 0.95, of_latency=True) == pytest.approx(1.96 * math.sqrt(2) * math.log(1.3), rel=1e-3)
+    assert starts_reach(0.0, 0.95, of_latency=True) == 0, "each block has its own start"
     red = verdict("faster", 0.09, 0.21, winner="a", materially=True, level=0.9999)
     assert is_over(red, None)
     assert not is_over(red, None, 0.1), "more may be known of the other figures"
@@ -105,6 +120,23 @@ def test_a_gate_goes_on_until_the_rate_or_the_cpu_is_known() -> None:
     assert more(verdict("not_decidable", -0.1, 0.9, metric="p99")), "but for what looks like a loss"
 
 
+def test_at_a_rate_the_cpu_has_to_be_known() -> None:
+    p99, same = verdict("not_decidable", -0.5, 0.5, metric="response_ns.p99"), verdict("equivalent", -0.01, 0.02)
+    assert needs_more(p99, verdict("not_decidable", -0.2, 0.2), ends=True)
+    assert not needs_more(p99, same, ends=True)
+    assert needs_more(p99, same, ends=False), "the P99 may show a loss"
+
+
+def test_a_loss_of_two_processes_is_gone_on_with_while_it_may_be_more_than_starts_differ_by() -> None:
+    def more(low: float, high: float) -> bool:
+        lost = verdict("faster", low, high, winner="a", materially=True, level=0.95)
+        assert standing(lost, 0.01) == "undecided"
+        return needs_more(verdict("equivalent", -0.01, 0.02), lost, ends=True, starts_differ=0.01)
+
+    assert more(0.031, 0.13), "it reaches .05 beyond .03 once its own interval is narrow"
+    assert not more(0.031, 0.05)
+
+
 def test_what_forbids_any_verdict_ends_it_at_once() -> None:
     def refused(name: str, metric: str) -> Verdict:
         check = CheckResult(name=name, verdict="invalid", measured=1.0, limit=0.5, unit="%")
@@ -128,6 +160,8 @@ def test_at_a_glance_a_loss_shows_that_is_large_against_its_spread() -> None:
     assert not shows([1.05, 1.06, 1.04, 1.05, 1.07]), "within the margin"
     assert not shows([0.5, 3.0, 1.0, 0.7, 2.0]), "noise"
     assert not shows_loss(NO_BLOCKS, Settings())
+    started_once = Settings(margin=0.1, larger_is_faster=False)
+    assert not shows_loss(block_evidence([1.0] * 5, [1.4, 1.5, 1.4, 1.5, 1.4], started_once), started_once, 0.1)
 
 
 def figure(name: FigureName, standing: Standing, slower: float = 0.0) -> GateFigure:
@@ -150,6 +184,25 @@ def test_one_figure_makes_it_red_and_one_of_rate_and_cpu_makes_it_green() -> Non
     assert verdict_of([rate, figure("cpu", "faster", -0.2)]) == ("faster", ["cpu"])
     assert verdict_of([rate, cpu], invalid=True) == ("invalid", [])
     assert verdict_of([figure("p99", "same")]) == ("same", ["p99"]), "at a rate, of what runs elsewhere"
+
+
+def test_a_known_loss_of_these_two_processes_is_not_green() -> None:
+    lost = figure("cpu", "undecided", 0.5).model_copy(update={"why": message("gate_starts", differ=0.7)})
+    assert verdict_of([figure("rate", "same"), lost]) == ("undecided", [])
+    open_ = figure("cpu", "undecided", 0.5)
+    assert verdict_of([figure("rate", "same"), open_]) == ("same", ["rate"])
+
+
+def test_what_is_measured_in_whole_trials_is_started_once() -> None:
+    rounds = Rounds(blocks=(4,), processes="restarted")
+    gate = Gate(restarts=True, starts_differ=0.02)
+    group = GroupDesign(
+        name="rate", pairs=(), metric="goodput_per_s", margin=0.03, looks=(15,), sequential=True, warm_block=True,
+        trial_s=0.4, overhead_s=0.4, rounds=rounds,
+    )  # fmt: skip
+    assert starts_differ_in(gate, group) == 0
+    assert starts_differ_in(gate, replace(group, rounds=None)) == 0.02
+    assert starts_differ_in(gate, replace(group, rounds=replace(rounds, processes="once"))) == 0.02
 
 
 def test_where_the_twin_differs_nothing_is_claimed() -> None:

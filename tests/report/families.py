@@ -7,7 +7,8 @@ from statistics import median
 from typing import Any
 
 from loadstone.analyse.model import Analysis, Bottleneck, Comparison, Family, Row, TrialView
-from loadstone.judge.statistics.decision import refused, verdict_of_blocks
+from loadstone.judge.statistics.decision import refused, verdict_of
+from loadstone.judge.statistics.pair_evidence import block_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import BlockPoint, Side, Verdict
 from loadstone.message import as_written
@@ -124,7 +125,7 @@ class Maker:
         )  # fmt: skip
         used = [point for point in points if point.used and point.a and point.b]
         a, b = [point.a or 1.0 for point in used], [point.b or 1.0 for point in used]
-        found = verdict_of_blocks(a, b, settings, rejected=False)
+        found = verdict_of(block_evidence(a, b, settings), settings, rejected=False)
         if pair.spoiled and role == "primary":
             found = refused(TOO_MANY_ERRORS, len(used), settings)
         sides = {

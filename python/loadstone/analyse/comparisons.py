@@ -20,7 +20,7 @@ from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundH
 from loadstone.judge.compare.pairs import Pair, block_points, by_cost, published
 from loadstone.judge.compare.sides import differing, place_of
 from loadstone.judge.cost import compare_costs
-from loadstone.judge.gate import is_over, needs_more, shows_loss
+from loadstone.judge.gate import cost_of, is_over, needs_more, shows_loss, starts_differ_in
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.decision import doubted
 from loadstone.judge.statistics.effect import forecast
@@ -37,6 +37,7 @@ from loadstone.record.look import Look, carried_on
 from loadstone.record.reading import LatencyKind, Run, read_histogram, read_round_histograms
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.gate_spec import GATE_RATE
 from loadstone.spec.levels import identity
 from loadstone.spec.units import margin_share
 
@@ -143,21 +144,23 @@ def _of_pairs(
     """What a look found of a group without effects, by its pairs with their costs and the ones that alone answer."""
     gate, within = case.experiment.gate, case.experiment.design.cost_within
     verdicts = [verdict for (_, _, verdict), _, _ in asked]
-    by_costs = is_rate(group.metric) if gate is not None else all(_is_rate_in_rounds(verdict) for verdict in verdicts)
-    dearest = [_dearest(known) if by_costs else None for _, known, _ in asked]
+    by_costs = all(_is_rate_in_rounds(verdict) for verdict in verdicts) if gate is None else _decides(case)
+    cost = _dearest if gate is None else _cost_of
+    dearest = [cost(known) if by_costs else None for _, known, _ in asked]
     decided = not any(_needs_blocks(judged, cost) for (judged, _, _), cost in zip(asked, dearest, strict=True))
     leading = [by_cost or verdict for (_, _, verdict), _, by_cost in asked]
     answered = gate is None and all(verdict.kind in DECIDED for verdict in leading)
     over = False
+    differ = 0.0 if gate is None else starts_differ_in(gate, case.design)
     if gate is not None:
         found_of = list(zip(verdicts, dearest, strict=True))
-        over = any(is_over(*one, math.log1p(gate.starts_differ)) for one in found_of)
-        decided = over or not any(needs_more(*one, ends=decided) for one in found_of)
+        over = any(is_over(*one, differ) for one in found_of)
+        decided = over or not any(needs_more(*one, ends=decided, starts_differ=differ) for one in found_of)
     exact = within is None or all(
         _is_exact(cost, verdict.blocks, margin_share(within)) for verdict, cost in zip(verdicts, dearest, strict=True)
     )
     settled = [(pair.settings, evidence, verdict) for (pair, evidence, verdict), _, _ in asked]
-    losing = gate is not None and any(shows_loss(evidence, settings) for settings, evidence, _ in settled)
+    losing = gate is not None and any(shows_loss(evidence, settings, differ) for settings, evidence, _ in settled)
     return LookOutcome(
         verdicts,
         decided,
@@ -247,6 +250,15 @@ def _is_early(verdict: Verdict) -> bool:
 def _dearest(costs: _CostsOf) -> Verdict | None:
     """The verdict by the cost of the part that a request costs most; None where none is known."""
     return next(iter(costs()), None)
+
+
+def _cost_of(costs: _CostsOf) -> Verdict | None:
+    return cost_of(costs())
+
+
+def _decides(case: GroupCase) -> bool:
+    """Of a gate: whether what a request costs has a say in when this group ends: at full speed, or where none is."""
+    return is_rate(case.design.metric) or not any(one.name == GATE_RATE for one in case.experiment.comparisons)
 
 
 def _no_histograms(trial: str, kind: LatencyKind) -> NoReturn:
@@ -348,7 +360,12 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
     bounds, findings = _bounds(case), with_carry_over(case, judge_group(case))
     judged = [
         _comparison(case, one, bounds, findings.check).model_copy(
-            update={"ended": ended, "blocks_repeated": repeated, "gate_level": gate and gate.level}
+            update={
+                "ended": ended,
+                "blocks_repeated": repeated,
+                "gate_level": gate and gate.level,
+                "starts_differ": 0.0 if gate is None else starts_differ_in(gate, case.design),
+            }
         )
         for one in findings.judged
     ]
@@ -384,6 +401,7 @@ def _comparison(
         primary=published(verdict, pair.design, points),
         costs=[by_cost(cost, pair.design) for cost in costs()],
         exploratory=explored.verdicts,
+        requests=evidence.requests,
         repeats=explored.repeats,
         notes=explored.notes(),
         pairs=len(case.design.pairs),

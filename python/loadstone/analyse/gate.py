@@ -4,18 +4,28 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from loadstone.analyse.gate_needs import advice, paces_of, with_needs
+from loadstone.analyse.gate_needs import advice, paces_of, runs_already, with_needs
 from loadstone.analyse.model import Comparison, Family
 from loadstone.analyse.run_differences import figure_at
-from loadstone.judge.gate import DECIDING, deciding, forbids, standing, starts_reach, status_of, verdict_of
+from loadstone.judge.gate import (
+    DECIDING,
+    cost_of,
+    deciding,
+    forbids,
+    judged,
+    reach_of_starts,
+    standing,
+    status_of,
+    verdict_of,
+    withheld_losses,
+)
 from loadstone.judge.gate_result import FigureName, GateFigure, GateResult, GateVerdict
 from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.verdict import COST, Verdict
+from loadstone.judge.verdict import Verdict
 from loadstone.message import Message, message
 from loadstone.plan.looks import gate_level
 from loadstone.plan.run_plan import WARM_BLOCK
-from loadstone.record.facts import DRIVER
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import TWIN, TWIN_LEVELS
@@ -35,23 +45,27 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         return None
     by_name = {family.name: family for family in families}
     memory = memory_verdict(run, trials, gate)
-    starts = math.log1p(gate.starts_differ)
-    figures = _figures({name: one.comparisons[0] for name, one in by_name.items() if one.comparisons}, starts)
+    main = {name: one.comparisons[0] for name, one in by_name.items() if one.comparisons}
+    differ = max((one.starts_differ for one in main.values()), default=0.0)
+    figures = _figures(main)
     if memory is not None:
-        figures.append(_figure("memory", memory, starts))
-    twin = _figures({name: one.twin for name, one in by_name.items() if one.twin is not None}, starts)
-    refusal = _refusal([by_name[name].comparisons[0] for name in (GATE_RATE, GATE_P99) if name in by_name])
+        figures.append(_figure("memory", memory, differ))
+    twins = {name: one.twin for name, one in by_name.items() if one.twin is not None}
+    if runs_already(run.experiment):  # one process, twice
+        twins = {name: one.model_copy(update={"starts_differ": 0.0}) for name, one in twins.items()}
+    twin = _figures(twins)
+    refusal = _refusal([main[name] for name in (GATE_RATE, GATE_P99) if name in main])
     groups = {group.name: group for group in run.plan.groups}
     paces = paces_of([groups[name] for name in (GATE_RATE, GATE_P99) if name in groups], trials)
+    pace = paces.get(GATE_RATE, paces.get(GATE_P99))
     why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
     verdict, by = verdict_of(figures, twin, invalid=why is not None or not figures)
     if verdict == "slower":
         figures = [_unmeasured(one, message("gate_known_before")) for one in figures]
     else:
-        own = {GATE_RATE: ("rate", "cpu"), GATE_P99: ("p99",)}
-        paced = {figure: paces.get(name) for name, names in own.items() for figure in names}
+        of = {"rate": pace, "cpu": pace, "p99": paces.get(GATE_P99)}
         figures = [
-            _unmeasured(with_needs(one, paced.get(one.name), elapsed_s, run.plan.budget_s), message("gate_not_begun"))
+            _unmeasured(with_needs(one, of.get(one.name), elapsed_s, run.plan.budget_s), message("gate_not_begun"))
             for one in figures
         ]
     return GateResult(
@@ -59,14 +73,13 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         head=gate.head,
         verdict=verdict,
         status=status_of(verdict, gate.undecided),
-        message=_said(verdict, by, figures, twin, why, once=starts > 0),
+        message=_said(verdict, by, figures, twin, why, once=differ > 0),
         decided_by=by,
         figures=figures,
         twin=twin,
-        advice=advice(figures, paces.get(GATE_RATE, paces.get(GATE_P99)), run.plan.budget_s)
-        if verdict == "undecided"
-        else None,
+        advice=advice(figures, pace, run.experiment, run.plan.budget_s, differ) if verdict == "undecided" else None,
         level=gate.level,
+        starts_differ=differ,
         tolerance=margin_share(gate.cost_margin),
         run=run.path.resolve().name,
         began_unix_s=min((trial.started_unix_ns for trial in trials), default=0) / 1e9,
@@ -82,17 +95,19 @@ def _unmeasured(figure: GateFigure, why: Message) -> GateFigure:
     return figure.model_copy(update={"why": why}) if open_ else figure
 
 
-def _figures(pairs: Mapping[str, Comparison], starts: float) -> list[GateFigure]:
+def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
     """The figures of one pair: from the comparison of rates, and from that at a rate."""
     found: list[GateFigure] = []
     rate, p99 = pairs.get(GATE_RATE), pairs.get(GATE_P99)
     if rate is not None:
-        found.append(_figure("rate", rate.primary, starts))
-    costs = next((_cost(one) for one in (rate, p99) if one is not None and _cost(one) is not None), None)
-    if costs is not None:
-        found.append(_figure("cpu", costs, starts))
+        found.append(_figure("rate", rate.primary, rate.starts_differ))
+    for one in (rate, p99):
+        if one is not None and (cost := cost_of(one.costs)) is not None:
+            found.append(_figure("cpu", cost, one.starts_differ))
+            break
     if p99 is not None:
-        found.append(_figure("p99", p99.primary, starts))
+        of_p99 = _figure("p99", p99.primary, p99.starts_differ)
+        found.append(of_p99.model_copy(update={"requests": p99.requests}))
     return found
 
 
@@ -139,22 +154,16 @@ def _peak_bytes(run: Run, trial: TrialRecord, side: str) -> float | None:
     return max(seen, default=None)
 
 
-def _cost(comparison: Comparison) -> Verdict | None:
-    """What a request costs the part that is compared: the program with a client library, or the dearest part."""
-    client = next((one for one in comparison.costs if one.metric == f"{COST}{DRIVER}"), None)
-    return client or next(iter(comparison.costs), None)
-
-
-def _figure(name: FigureName, verdict: Verdict, starts: float) -> GateFigure:
-    """`starts`: what starts of one version differ by, where that is not in the interval: see `standing`."""
+def _figure(name: FigureName, verdict: Verdict, starts_differ: float) -> GateFigure:
+    """`starts_differ`: of one version, where that is not in the interval: see `standing`."""
     sign = -1 if verdict.larger_is_faster else 1
     slower = [None if one is None else sign * one for one in (verdict.estimate, verdict.low, verdict.high)]
     ends = sorted(one for one in slower[1:] if one is not None)
     low, high = ends if len(ends) == 2 else (None, None)
     shown = verdict.kind != "invalid" and low is not None
     half = None if low is None or high is None else (high - low) / 2
-    reach = starts_reach(starts, verdict.level) if starts else 0.0
-    found = standing(verdict, starts)
+    reach = reach_of_starts(verdict, starts_differ)
+    found, withheld = judged(verdict, starts_differ)
     return GateFigure(
         name=name,
         unit="bytes" if name == "memory" else "/s" if verdict.larger_is_faster else "ns",
@@ -173,7 +182,7 @@ def _figure(name: FigureName, verdict: Verdict, starts: float) -> GateFigure:
         units=verdict.blocks,
         unit_of_units=verdict.unit,
         rate_per_s=verdict.rate_per_s,
-        why=_why(verdict) if found == standing(verdict) else message("gate_starts", differ=_share(reach)),
+        why=message("gate_starts", differ=_share(reach)) if withheld and found == "undecided" else _why(verdict),
     )
 
 
@@ -217,6 +226,9 @@ def _said(
     if verdict == "same":
         bounds = {name: of[name].tolerance for name in by if name in DECIDING} or {n: of[n].tolerance for n in by}
         return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds), once=once)
+    if lost := withheld_losses(deciding(figures)):
+        most = max(lost, key=lambda one: one.slower or 0.0)
+        return message("gate_withheld", figure=most.name, by=_by(most), why=most.why)
     seen = [one.visible for one in deciding(figures) if one.visible is not None]
     return message("gate_undecided", visible=min(seen, default=None))
 

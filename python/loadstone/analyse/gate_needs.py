@@ -10,22 +10,21 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from loadstone.judge.gate import deciding
+from loadstone.judge.gate import WITHHELD, deciding
 from loadstone.judge.gate_result import GateFigure
 from loadstone.message import Message, message
 from loadstone.plan.group import GroupDesign
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import TrialRecord
-from loadstone.spec.gate_spec import ONCE_WARM_UP_S
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.units import duration_s
 
 NEAREST = 1 / 3
 """Of the tolerance: a difference nearer to it than that is taken to lie so far from it, or no time would suffice."""
 WARMER_S = 120.0
-"""How long each is to be warmed up where they still got faster after the usual time."""
+"""How long each is to be warmed up at least where they still got faster."""
 _MOVES = ("cost_moving", "verdict_still_rising", "verdict_still_moving")
 """Why a figure is open that more rounds of the same decide no sooner."""
-_STARTS = ("gate_starts",)
-"""Why a figure is open that no number of rounds decides: two starts of one version may differ by as much."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def with_needs(figure: GateFigure, pace: Pace | None, elapsed_s: float, budget_s
 
     Without them where it is not time that lacks: it still moved, or something else keeps it open and time was there.
     """
-    if figure.verdict != "undecided" or pace is None or _is_open_by(figure, (*_MOVES, *_STARTS)):
+    if figure.verdict != "undecided" or pace is None or _is_open_by(figure, (*_MOVES, WITHHELD)):
         return figure
     look = pace.next_look(_units(figure, pace))
     if look is None:
@@ -101,13 +100,31 @@ def _is_open_by(figure: GateFigure, kinds: Sequence[str]) -> bool:
     return figure.why is not None and figure.why.kind in kinds
 
 
-def advice(figures: Sequence[GateFigure], pace: Pace | None, budget_s: float) -> Message | None:
-    """What helps most where the gate is open; None where nothing is known of that."""
+def runs_already(experiment: Experiment) -> bool:
+    """Whether the versions of a gate are processes of the user's, at URLs."""
+    return any("url" in one for one in experiment.servers.values()) or any(
+        one.url is not None for one in experiment.subjects.values()
+    )
+
+
+def advice(
+    figures: Sequence[GateFigure], pace: Pace | None, experiment: Experiment, budget_s: float, starts_differ: float
+) -> Message | None:
+    """What helps most where the gate is open; None where nothing is known of that.
+
+    `starts_differ`: what starts of one version are taken to differ by, a share; 0: they were measured.
+    """
     open_ = [one for one in deciding(figures) if one.verdict == "undecided"]
+    running = runs_already(experiment)
     if any(_is_open_by(one, _MOVES) for one in open_):
-        return message("gate_advice_warm", warm_up_s=WARMER_S, budget_s=budget_s + 2 * (WARMER_S - ONCE_WARM_UP_S))
-    if any(_is_open_by(one, _STARTS) for one in open_):
-        return message("gate_advice_starts")
+        if running:
+            return message("gate_advice_warm_before")
+        warmed_s = max((duration_s(one.warm_up) for one in experiment.subjects.values() if one.warm_up), default=0.0)
+        warmer_s = max(WARMER_S, 2 * warmed_s)
+        return message("gate_advice_warm", warm_up_s=warmer_s, budget_s=budget_s + 2 * (warmer_s - warmed_s))
+    if any(_is_open_by(one, [WITHHELD]) for one in open_):
+        way = "start both" if running else "start again" if experiment.subjects else ""
+        return message("gate_advice_starts", differ=starts_differ, way=way)
     if not open_ or pace is None:
         return None
     nearest = min(open_, key=lambda one: math.inf if one.needed_s is None else one.needed_s)

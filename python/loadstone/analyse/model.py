@@ -19,7 +19,7 @@ from loadstone.judge.capacity.answer import Capacity
 from loadstone.judge.gate_result import GateResult
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.stations import Station as Station
-from loadstone.judge.verdict import COST, Bound, Cost, Piece, Verdict, cost_of_all, cost_of_part
+from loadstone.judge.verdict import COST, Bound, Cost, Piece, Requests, Verdict, cost_of_all, cost_of_part
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import DRIVER, AvgMax
 from loadstone.record.look import Reason
@@ -277,6 +277,10 @@ class Comparison(Piece):
     """Why no more blocks were measured."""
     gate_level: float | None = Field(default=None, exclude_if=lambda level: level is None)
     """Of a gate: how often all of its figures together may mislead."""
+    starts_differ: float = Field(default=0.0, exclude_if=lambda differ: not differ)
+    """Of a gate: the share that starts of one version are taken to differ by; 0: they are in the interval."""
+    requests: Requests = Field(default="all", exclude_if=lambda requests: requests == "all")
+    """Of a gate's P99."""
     lengthened: Message | None = None
     """To how long its slices were made, and why; None where they were not."""
     checks: list[CheckResult]

@@ -93,9 +93,9 @@ class GateAsked:
     twin: bool = False
     """Whether the base is compared with another start of itself, too."""
     restarts: bool = False
-    """Whether both are started again for each block, so that what differs from start to start is in the intervals."""
+    """Whether both are started again for each block, where they can be."""
     starts_differ: float = 0.0
-    """A share: by how much starts of one version differ, where they are not in the intervals."""
+    """A share: by how much starts of one version differ, where they are not."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class AdHoc:
     """Everything that makes an ad-hoc experiment."""
 
     command: str
-    """`redis` or `http`."""
+    """`redis`, `http` or `gate`."""
     question: str
     load: Load
     targets: tuple[Target, ...]

@@ -88,7 +88,7 @@ def client_gate(base: str, head: str, server: str | None, asked: RedisAsked, gat
         ),
         columns=COLUMNS,
         trial=TRIAL,
-        gate=gate_asked(base, head, gate),
+        gate=gate_asked(base, head, gate, restarts=True, starts_differ=0.0),  # each trial starts both programs
     )
 
 

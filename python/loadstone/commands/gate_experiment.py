@@ -11,15 +11,13 @@ from loadstone.language import said
 from loadstone.spec.gate_spec import STARTS_DIFFER
 
 
-def asked(
-    base: str, head: str, gate: GateOptions, *, restarts: bool = False, starts_differ: float | None = None
-) -> GateAsked:
+def asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_differ: float) -> GateAsked:
     """What the options ask of a gate.
 
-    `starts_differ`: what starts of one version usually differ by, of what is started once or runs already; None: each
-    block has starts of its own. Raises UserError.
+    `restarts`: whether both start again for each block, where that can be. `starts_differ`: what starts of one version
+    usually differ by, where they do not. Raises UserError.
     """
-    if starts_differ is None:
+    if restarts:
         require_no_guess(gate)
     return GateAsked(
         base=base,
@@ -31,7 +29,7 @@ def asked(
         undecided=gate.undecided,
         twin=gate.twin,
         restarts=restarts,
-        starts_differ=(starts_differ or 0.0) if gate.starts_differ is None else gate.starts_differ,
+        starts_differ=starts_differ if gate.starts_differ is None else gate.starts_differ,
     )
 
 
@@ -56,5 +54,5 @@ def http_gate(
         rows=(row,),
         workload={"protocol": "http1", "pipeline_depth": 1, "keys": {"count": requests.numbers}},
         columns=COLUMNS,
-        gate=asked(base.name, head.name, gate, restarts=restarts, starts_differ=None if restarts else STARTS_DIFFER),
+        gate=asked(base.name, head.name, gate, restarts=restarts, starts_differ=STARTS_DIFFER),
     )

@@ -141,6 +141,6 @@ def redis_gate(base: str, head: str, asked: RedisAsked, gate: GateOptions) -> Ad
             sides[1].name,
             gate,
             restarts=not running,
-            starts_differ=REDIS_STARTS_DIFFER if running else None,
+            starts_differ=REDIS_STARTS_DIFFER,
         ),
     )

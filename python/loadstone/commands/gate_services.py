@@ -153,7 +153,8 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
                 unknown=unknown,
             )
         )
-    once = versions.start_once
+    usual_s = ONCE_WARM_UP_S if versions.start_once else 0.0
+    warm_up_s = usual_s if versions.warm_up_s is None else versions.warm_up_s
     manifest = {
         "name": side,
         "run": {
@@ -163,12 +164,12 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
             "ready_within_s": versions.ready_within_s or READY_WITHIN_S,
         },
         "environment": environment,
-        "warm_up_s": versions.warm_up_s if versions.warm_up_s is not None else ONCE_WARM_UP_S if once else 0.0,
+        "warm_up_s": 0.0,
     }
     place = folder / side
     place.mkdir()
     (place / FILE).write_text(in_one_line(manifest), encoding="utf-8")
-    return Subject(service.name, {"manifest": str(place)})
+    return Subject(service.name, {"manifest": str(place)} | ({"warm_up": warm_up_s} if warm_up_s else {}))
 
 
 def _words(command: str, option: str) -> list[str]:

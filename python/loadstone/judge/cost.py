@@ -22,7 +22,7 @@ from loadstone.judge.compare.pairs import Pair, PairBlock
 from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.compare.steadiness import RISE_MIN, SHIFT_MIN, lead_of, may_explain
 from loadstone.judge.statistics.decision import not_steady, verdict_of
-from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
+from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence, reaching
 from loadstone.judge.statistics.rounds.neighbours import dearer_by_others
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
 from loadstone.judge.statistics.rounds.row_rate import are_measured, row_rate
@@ -232,7 +232,7 @@ def compare_costs(pair: Pair) -> list[Verdict]:
         except (KeyError, ValueError, ZeroDivisionError):  # a part was not observed, or did not work
             continue
         if evidence.estimate is not None:
-            reach = 0.0 if settings.of_gate else reach_of(others, settings)
+            reach = reach_of(others, settings, runs=not settings.of_gate)
             verdict = verdict_of(wider(evidence, reach), settings)
             why = _doubt(verdict, slices)
             costs.append(verdict if why is None else not_steady(verdict, why))
@@ -372,10 +372,9 @@ def reach_of(others: Errors, settings: Settings, *, runs: bool = True) -> float:
 
 
 def wider(evidence: Evidence, reach: float) -> Evidence:
-    """With an interval that reaches further, by so much (ln) in quadrature: what slices do not show."""
+    """With an interval that reaches further by so much (ln): what slices do not show."""
     estimate, low, high = evidence.estimate, evidence.low, evidence.high
     if estimate is None or low is None or high is None or not all(map(math.isfinite, (estimate, low, high))):
         return evidence
-    return replace(
-        evidence, low=estimate - math.hypot(estimate - low, reach), high=estimate + math.hypot(high - estimate, reach)
-    )
+    low, high = reaching(estimate, low, high, reach)
+    return replace(evidence, low=low, high=high)

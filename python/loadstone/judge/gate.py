@@ -11,42 +11,73 @@ from statistics import NormalDist
 from typing import Literal
 
 from loadstone.judge.gate_result import FigureName, GateFigure, GateVerdict, Standing
-from loadstone.judge.metrics import is_rate
-from loadstone.judge.statistics.pair_evidence import Evidence
+from loadstone.judge.metrics import is_rate, quantile_of
+from loadstone.judge.statistics.pair_evidence import Evidence, reaching
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.verdict import Verdict
+from loadstone.judge.verdict import COST, Verdict
+from loadstone.plan.group import GroupDesign
+from loadstone.record.facts import DRIVER
+from loadstone.spec.gate_spec import Gate
 
 SLOWER_STATUS, INVALID_STATUS, UNDECIDED_STATUS = 1, 3, 4
 DECIDING: frozenset[FigureName] = frozenset({"rate", "cpu"})
 GOOD: frozenset[Standing] = frozenset({"same", "not_slower", "faster"})
+LATENCY_STARTS_DIFFER = 0.30
+"""By what share the P99 of starts of one version differs at least, one standard deviation: what ratios of two starts of
+a Go service spread by (`bench/results/gate-tail-2026-11-27.jsonl`, .22 to .57), over the root of two, is about that."""
+WITHHELD = "gate_starts"
+"""Kind of the message why a figure says nothing of the versions: starts of one may differ by as much."""
 
 
-def standing(verdict: Verdict, starts: float = 0.0) -> Standing:
+def standing(verdict: Verdict, starts_differ: float = 0.0) -> Standing:
     """What a verdict says of B, for a gate.
 
-    `starts`: by how much (ln) two processes of one version differ that were started once, one standard deviation. What
-    may come of that is said of no version; that the one is not slower is said of these two processes.
+    `starts_differ`: the share that two processes of one version differ by that were started once, one standard
+    deviation. What may come of that is said of no version; that the one is not slower is said of these two processes.
     """
+    return judged(verdict, starts_differ)[0]
+
+
+def judged(verdict: Verdict, starts_differ: float) -> tuple[Standing, bool]:
+    """Its standing, and whether these two processes differ by a loss or a gain that two starts may differ by."""
     found = _of_processes(verdict)
-    if not within_starts(verdict, starts):
-        return found
-    return "undecided" if found == "slower" else "not_slower" if found == "faster" else found
+    if found not in ("slower", "faster") or not _within_starts(verdict, starts_differ):
+        return found, False
+    return "undecided" if found == "slower" else "not_slower", True
 
 
-def within_starts(verdict: Verdict, starts: float) -> bool:
+def starts_differ_in(gate: Gate, design: GroupDesign) -> float:
+    """By what share starts of one version differ; 0 where each block is a start of its own, so that it is in the
+    intervals. What is measured in whole trials is started once, whatever was asked for."""
+    restarted = design.rounds is not None and design.rounds.processes == "restarted"
+    return 0.0 if restarted else gate.starts_differ
+
+
+def _within_starts(verdict: Verdict, starts_differ: float) -> bool:
     """Whether two starts of one version may differ by what these two processes differ by: at the interval's level."""
-    if not starts or None in (verdict.estimate, verdict.low, verdict.high):
+    if not starts_differ or verdict.estimate is None or verdict.low is None or verdict.high is None:
         return False
-    sign = -1 if verdict.larger_is_faster else 1
-    loss, *ends = (sign * (one or 0.0) for one in (verdict.estimate, verdict.low, verdict.high))
-    reach = starts_reach(starts, verdict.level)
-    least, most = loss - math.hypot(loss - min(ends), reach), loss + math.hypot(max(ends) - loss, reach)
+    low, high = reaching(verdict.estimate, verdict.low, verdict.high, reach_of_starts(verdict, starts_differ))
+    least, most = (-high, -low) if verdict.larger_is_faster else (low, high)
     return least <= verdict.log_margin and most >= 0
 
 
-def starts_reach(starts: float, level: float | None) -> float:
-    """How far apart (ln) two starts of one version may be at such a level, both normal."""
-    return NormalDist().inv_cdf((1 + (level or 0.95)) / 2) * math.sqrt(2) * starts
+def reach_of_starts(verdict: Verdict, starts_differ: float) -> float:
+    """How far apart (ln) two starts of one version may be in this figure, at the level of its interval."""
+    return starts_reach(starts_differ, verdict.level, of_latency=quantile_of(verdict.metric) is not None)
+
+
+def starts_reach(starts_differ: float, level: float | None, *, of_latency: bool = False) -> float:
+    """How far apart (ln) two starts of one version may be at such a level, both normal; 0 where none is assumed."""
+    if not starts_differ:
+        return 0.0
+    one = math.log1p(max(starts_differ, LATENCY_STARTS_DIFFER) if of_latency else starts_differ)
+    return NormalDist().inv_cdf((1 + (level or 0.95)) / 2) * math.sqrt(2) * one
+
+
+def _sign(verdict: Verdict) -> int:
+    """With which a log ratio is a loss of B."""
+    return -1 if verdict.larger_is_faster else 1
 
 
 def _of_processes(verdict: Verdict) -> Standing:
@@ -66,52 +97,76 @@ def _is_not_slower(verdict: Verdict) -> bool:
     moved = verdict.unsteady is not None or verdict.carried is not None or verdict.doubted
     if verdict.kind == "mixed" or moved or verdict.low is None or verdict.high is None:
         return False
-    sign = -1 if verdict.larger_is_faster else 1
+    sign = _sign(verdict)
     worst = max(sign * verdict.low, sign * verdict.high)
     total = 0.0 if verdict.total is None else sign * verdict.total
     return max(worst, total) <= verdict.log_margin
 
 
-def needs_more(primary: Verdict, dearest: Verdict | None, *, ends: bool) -> bool:
+def needs_more(primary: Verdict, cost: Verdict | None, *, ends: bool, starts_differ: float = 0.0) -> bool:
     """Whether more blocks of a comparison may change what a gate says.
 
     Of rates: neither rate nor CPU is known to be good, whatever the forecast, or one of them looks like a loss though
-    the other is. Of others: it would not end by itself, or looks like a loss.
+    the other is. Of others: it would not end by itself, or looks like a loss; or the CPU, where it decides there, is
+    not known to be good.
 
     Args:
         primary: the verdict by the comparison's metric.
-        dearest: the one by the CPU a request of the part that takes most of it.
+        cost: the one by CPU a request, if that has a say in the comparison: see `cost_of`.
         ends: whether any other comparison would end.
+        starts_differ: see `standing`.
     """
-    found = [(one, standing(one)) for one in (primary, dearest) if one is not None]
-    standings = {of for _, of in found}
+    found = [(one, *judged(one, starts_differ)) for one in (primary, cost) if one is not None]
+    standings = {of for _, of, _ in found}
     if "slower" in standings or standing(primary) == "invalid":
         return False
-    known = not GOOD.isdisjoint(standings) if is_rate(primary.metric) else ends
-    return not known or any(of == "undecided" and _looks_lost(one) for one, of in found)
+    if withheld := [one for one, of, is_withheld in found if is_withheld and of == "undecided"]:
+        return any(_outreaches_starts(one, starts_differ) for one in withheld)
+    if is_rate(primary.metric):
+        known = not GOOD.isdisjoint(standings)
+    else:
+        known = ends and (cost is None or standing(cost, starts_differ) in GOOD)
+    return not known or any(of == "undecided" and _looks_lost(one) for one, of, _ in found)
+
+
+def _loss(verdict: Verdict) -> float | None:
+    return None if verdict.estimate is None else _sign(verdict) * verdict.estimate
+
+
+def _outreaches_starts(verdict: Verdict, starts_differ: float) -> bool:
+    """Whether a loss would be beyond what starts differ by, if its own interval were narrow."""
+    loss = _loss(verdict)
+    return loss is not None and loss - reach_of_starts(verdict, starts_differ) > verdict.log_margin
 
 
 def _looks_lost(verdict: Verdict) -> bool:
     """Whether an open difference is more likely a loss beyond the margin than not."""
-    if verdict.estimate is None:
-        return False
-    loss = (-1 if verdict.larger_is_faster else 1) * verdict.estimate
-    return loss > verdict.log_margin or (verdict.kind == "faster" and verdict.winner != "b")
+    loss = _loss(verdict)
+    return loss is not None and (loss > verdict.log_margin or (verdict.kind == "faster" and verdict.winner != "b"))
 
 
-def shows_loss(evidence: Evidence, settings: Settings) -> bool:
-    """Whether few blocks make it likely that more of them would show a loss: it lies beyond the margin by more than the
-    standard error. Of equal versions one in 14 looks so, by chance.
+def shows_loss(evidence: Evidence, settings: Settings, starts_differ: float = 0.0) -> bool:
+    """Whether few blocks make it likely that more of them would show a loss: it lies beyond the margin, and what starts
+    differ by, by more than the standard error. Of equal versions one in 14 looks so, by chance.
     """
     if evidence.estimate is None or evidence.spread is None:
         return False
     loss = (-1 if settings.larger_is_faster else 1) * evidence.estimate
-    return loss - settings.log_margin > evidence.spread / math.sqrt(evidence.blocks)
+    of_latency = quantile_of(settings.metric) is not None
+    reach = starts_reach(starts_differ, 1 - settings.interval_alpha, of_latency=of_latency)
+    return loss - settings.log_margin - reach > evidence.spread / math.sqrt(evidence.blocks)
 
 
-def is_over(primary: Verdict, dearest: Verdict | None, starts: float = 0.0) -> bool:
+def is_over(primary: Verdict, cost: Verdict | None, starts_differ: float = 0.0) -> bool:
     """Whether nothing else that could be measured changes what a gate says: it is slower, or invalid."""
-    return forbids(primary) or any(standing(one, starts) == "slower" for one in (primary, dearest) if one is not None)
+    found = [one for one in (primary, cost) if one is not None]
+    return forbids(primary) or any(standing(one, starts_differ) == "slower" for one in found)
+
+
+def cost_of(costs: Sequence[Verdict]) -> Verdict | None:
+    """What a request costs that which is compared: the program with a client library, or the dearest part."""
+    client = next((one for one in costs if one.metric == f"{COST}{DRIVER}"), None)
+    return client or next(iter(costs), None)
 
 
 def forbids(primary: Verdict) -> bool:
@@ -135,13 +190,19 @@ def verdict_of(
     slower = [one.name for one in figures if one.verdict == "slower"]
     if slower:
         return "slower", slower
-    good = [one for one in deciding(figures) if one.verdict in GOOD]
-    if not good:
+    asked = deciding(figures)
+    good = [one for one in asked if one.verdict in GOOD]
+    if not good or withheld_losses(asked):
         return "undecided", []
     faster = [one.name for one in good if one.verdict == "faster"]
     if faster:
         return "faster", faster
     return "same", [one.name for one in figures if one.verdict in GOOD]
+
+
+def withheld_losses(figures: Sequence[GateFigure]) -> list[GateFigure]:
+    """The figures by which these two processes differ by a loss that two starts of one version may differ by."""
+    return [one for one in figures if one.verdict == "undecided" and one.why is not None and one.why.kind == WITHHELD]
 
 
 def deciding(figures: Sequence[GateFigure]) -> list[GateFigure]:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from loadstone.judge.verdict import Piece
+from loadstone.judge.verdict import Piece, Requests
 from loadstone.message import Message
 
 Standing = Literal["slower", "same", "not_slower", "faster", "undecided", "invalid"]
@@ -44,6 +44,8 @@ class GateFigure(Piece):
     unit_of_units: Literal["round", "block"] = "round"
     rate_per_s: float | None = None
     """At which both were loaded; None: at full speed."""
+    requests: Requests | None = None
+    """Of a P99: of which requests it is."""
     needed: int | None = None
     """Of an open figure: how many rounds or blocks would probably decide it; None: more of them would not."""
     needed_s: float | None = None
@@ -72,6 +74,9 @@ class GateResult(Piece):
     """What would help most, where it is not decidable here."""
     level: float
     """How often a gate may be red where the head is not slower by more than the tolerances."""
+    starts_differ: float = 0.0
+    """Of what was started once, or ran before: the share that starts of one version are taken to differ by, one
+    standard deviation. The level holds if they do not differ more; 0: starts were measured."""
     tolerance: float
     run: str
     """Name of the run's folder."""

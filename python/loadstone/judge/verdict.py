@@ -94,6 +94,10 @@ def cost_of_part(costs: Mapping[str, Cost], part: str) -> Cost | None:
     return costs.get(part, costs.get(DRIVER) if part == "client" else None)
 
 
+Requests = Literal["all", "quiet", "typical"]
+"""Of which requests a quantile is. all: of all together. quiet: of each block's, without the quarter of its slices in
+which it is highest. typical: of those of a few rounds each, of which the typical ones count."""
+
 DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
 """Verdicts that answer a question: others say that this run cannot."""
 

@@ -23,7 +23,7 @@ def gate_lines(result: GateResult) -> Iterator[str]:
         yield f"  {fmt.sentence(result.advice)}"
     if result.twin:
         floor = ", ".join(f"{translated(NAMES[one.name])} {_floor(one)}" for one in result.twin)
-        yield "  " + _("noise floor, the base against another start of itself: {floor}", floor=floor)
+        yield "  " + _("noise floor, the base against itself: {floor}", floor=floor)
 
 
 def figure_text(figure: GateFigure) -> str:

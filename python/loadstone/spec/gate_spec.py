@@ -36,9 +36,10 @@ class Gate(SpecPart):
     memory_margin: Margin = "10 %"
     """The same of the memory that it takes at most."""
     restarts: bool = False
-    """Whether applications are started again for each block: what differs from start to start is in the intervals."""
+    """Whether both are started again for each block where they take turns: what differs from start to start is in the
+    intervals then."""
     starts_differ: float = Field(default=0.0, ge=0, le=1)
-    """Of what is started once, or runs already: by what share starts of one version differ, one standard deviation.
-    What may come of that is no difference of versions."""
+    """By what share starts of one version differ, one standard deviation, where it is not: of what is started once, is
+    measured in whole trials, or runs already. What may come of that is no difference of versions."""
     undecided: Literal["status", "pass", "fail"] = "status"
     """What becomes of what is not decidable here: a status of its own, or that of a pass or of a failure."""

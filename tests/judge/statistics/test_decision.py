@@ -11,13 +11,13 @@ from loadstone.judge.statistics.decision import (
     holm_adjusted,
     holm_rejected,
     refused,
+    verdict_of,
     verdict_of_blocks,
-    verdict_of_quantile,
     verdicts_of_pairs,
     widened,
 )
 from loadstone.judge.statistics.histograms import LatencyBlocks
-from loadstone.judge.statistics.pair_evidence import block_evidence
+from loadstone.judge.statistics.pair_evidence import block_evidence, quantile_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.verdict import Side
 from loadstone.record.trial import CheckResult
@@ -238,25 +238,25 @@ def quantile_blocks(factor: float, count: int, failed_b: int = 0) -> LatencyBloc
 
 
 def test_quantiles_of_merged_histograms() -> None:
-    slower = verdict_of_quantile(quantile_blocks(1.4, 12), 0.99, LATENCY)
+    slower = verdict_of(quantile_evidence(quantile_blocks(1.4, 12), 0.99, LATENCY), LATENCY)
     assert slower.kind == "faster"
     assert slower.winner == "a"
     assert verdict_text(slower).startswith("jedis FASTER by ")
     assert slower.total is None
-    same = verdict_of_quantile(quantile_blocks(1.0, 27), 0.95, LATENCY)
+    same = verdict_of(quantile_evidence(quantile_blocks(1.0, 27), 0.95, LATENCY), LATENCY)
     assert same.kind == "equivalent"
     assert verdict_text(same).startswith("EQUIVALENT within 10 %")
     assert same.detectable is not None
-    assert verdict_of_quantile(quantile_blocks(1.4, 5), 0.99, LATENCY).kind == "undecided"
+    assert verdict_of(quantile_evidence(quantile_blocks(1.4, 5), 0.99, LATENCY), LATENCY).kind == "undecided"
 
 
 def test_a_quantile_among_the_failures_is_not_judged_equal() -> None:
-    only_b = verdict_of_quantile(quantile_blocks(1.0, 12, failed_b=1000), 0.99, LATENCY)
+    only_b = verdict_of(quantile_evidence(quantile_blocks(1.0, 12, failed_b=1000), 0.99, LATENCY), LATENCY)
     assert only_b.kind == "faster"
     assert only_b.winner == "a"
     both = quantile_blocks(1.0, 12, failed_b=1000)
     both.failed_a[:] = 1000
-    found = verdict_of_quantile(both, 0.99, LATENCY)
+    found = verdict_of(quantile_evidence(both, 0.99, LATENCY), LATENCY)
     assert found.kind == "undecided"
     assert verdict_text(found) == "UNDECIDED: both conditions fail so often that the quantile falls among the failures"
 

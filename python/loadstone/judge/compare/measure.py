@@ -127,7 +127,9 @@ def _of_quiet_slices(
     kind, quantile = tail[0], tail[1] / 1000
     sides = [[latencies.quiet_ns(trial, kind, quantile) for trial in (block.a, block.b)] for block in blocks]
     known = [(a, b) for a, b in sides if a and b and math.isfinite(a) and math.isfinite(b)]
-    return None if len(known) < len(sides) else _of_figures(known, blocks, settings, latency=True)
+    if len(known) < len(sides):
+        return None
+    return replace(_of_figures(known, blocks, settings, latency=True), requests="quiet")
 
 
 def _quantiles(merged: LatencyBlocks, quantile: float) -> Typical:

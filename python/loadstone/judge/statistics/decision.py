@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from loadstone.judge.statistics.effect import blocks_needed, detectable_effect
-from loadstone.judge.statistics.histograms import LatencyBlocks
-from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence, quantile_evidence
+from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
@@ -52,22 +51,12 @@ LOOK_GROWTH = 1.5
 Pair = TypeVar("Pair", bound=Hashable)
 
 
-def verdict_of_blocks(
-    blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings, *, rejected: bool | None = None
-) -> Verdict:
+def verdict_of_blocks(blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings) -> Verdict:
     """Compare one figure a block (goodput, p50), A and B in the same order of blocks.
 
-    `rejected` is Holm's decision where several pairs are compared (see `verdicts_of_pairs`).
     Raises ValueError for figures without a ratio.
     """
-    return verdict_of(block_evidence(blocks_a, blocks_b, settings), settings, rejected=rejected)
-
-
-def verdict_of_quantile(
-    latencies: LatencyBlocks, quantile: float, settings: Settings, *, seed: int = 0, rejected: bool | None = None
-) -> Verdict:
-    """Compare p95, p99 or p99.9 (0 < quantile < 1) of the merged histograms; `larger_is_faster` must be off."""
-    return verdict_of(quantile_evidence(latencies, quantile, settings, seed), settings, rejected=rejected)
+    return verdict_of(block_evidence(blocks_a, blocks_b, settings), settings)
 
 
 def verdicts_of_pairs(evidence: Mapping[Pair, tuple[Evidence, Settings]]) -> dict[Pair, Verdict]:

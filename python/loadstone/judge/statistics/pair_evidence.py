@@ -13,6 +13,7 @@ from loadstone.judge.statistics.histograms import LatencyBlocks
 from loadstone.judge.statistics.permutation import quantile_interval
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
+from loadstone.judge.verdict import Requests
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.record.trial import CheckResult
 
@@ -45,6 +46,8 @@ class Evidence:
     """Those that the metric had to pass."""
     pairing: float | None = None
     """Of rounds: what taking turns left of the spread, see `PairSlices.pairing`."""
+    requests: Requests = "all"
+    """Of a quantile."""
 
     @property
     def refusal(self) -> CheckResult | None:
@@ -54,6 +57,11 @@ class Evidence:
 
 NO_BLOCKS = Evidence(0, None, None, None, 1.0, None, False, 0, 0, None, False)
 """Nothing was measured, or nothing that may be used."""
+
+
+def reaching(estimate: float, low: float, high: float, further: float) -> tuple[float, float]:
+    """The ends of an interval that reaches further on either side, by so much (ln) in quadrature."""
+    return estimate - math.hypot(estimate - low, further), estimate + math.hypot(high - estimate, further)
 
 
 def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings) -> Evidence:

@@ -64,13 +64,24 @@ def _table(result: GateResult) -> list[str]:
     return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
 
 
+def _level_text(result: GateResult) -> str:
+    level = f"{100 * result.level:.3g} %"
+    if not result.starts_differ:
+        return _("red by chance in {level} of gates at most", level=level)
+    return _(
+        "red by chance in {level} of gates at most, if starts of one version differ by {differ} % or less",
+        level=level,
+        differ=percent(result.starts_differ),
+    )
+
+
 def _footing(result: GateResult) -> str:
     machine = ", ".join(filter(None, (result.machine.get("cpu_model"), _cpus(result))))
     return "; ".join(
         filter(
             None,
             (
-                _("red by chance in {level} of gates at most", level=f"{100 * result.level:.3g} %"),
+                _level_text(result),
                 _("tolerance {tolerance} %", tolerance=percent(result.tolerance)),
                 fmt.seconds(result.elapsed_s),
                 sentence(machine),

@@ -59,7 +59,9 @@ def round_quantile_evidence(
     by_itself = quantile <= MEDIAN or (settings.of_gate and _hold_enough(latencies, quantile))
     if by_itself and np.isfinite(a_ns).all() and np.isfinite(b_ns).all():
         found = _of_typical_groups(np.log(b_ns / a_ns), rounds, settings)
-        return found if quantile <= MEDIAN else replace(found, typical=(float(np.median(a_ns)), float(np.median(b_ns))))
+        if quantile <= MEDIAN:
+            return found
+        return replace(found, typical=(float(np.median(a_ns)), float(np.median(b_ns))), requests="typical")
     stretch = settings.stretch(rounds)
     strict = strict_level(rounds, settings) * settings.pairs
     found = quantile_evidence(latencies, quantile, replace(settings, alpha=strict), seed)

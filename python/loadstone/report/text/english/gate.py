@@ -126,6 +126,32 @@ def _starts(differ: float) -> str:
     return _("two starts of one version may differ by {differ} %", differ=percent(differ))
 
 
+def _withheld(figure: str, by: Sequence[float | None], why: str) -> str:
+    return _(
+        "NOT DECIDABLE HERE: these two processes differ by {by} ({figure}), and {why}",
+        by=by_text(by),
+        figure=translated(NAMES[figure]),
+        why=why,
+    )
+
+
+def _advice_starts(differ: float = 0.1, way: str = "start again") -> str:
+    said = _(
+        "No budget decides it: these two processes are all there is, and starts of one version are taken to differ by "
+        "{differ} %. If you know better, say so by --starts-differ.",
+        differ=percent(differ),
+    )
+    if not way:
+        return said
+    if way == "start both":
+        return f"{said} {_('Or let the gate start both versions.')}"
+    more = _(
+        "Or leave --start-once out, which takes a start of both for each of 15 blocks or more, with --warm-up and a "
+        "--budget for that."
+    )
+    return f"{said} {more}"
+
+
 def _advice_noise(visible: float) -> str:
     return _(
         "No budget decides it here: what both do varies too much. A quieter machine helps, or --tolerance "
@@ -142,9 +168,10 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_twin_differs": _twin_differs,
     "gate_refused": "INVALID: {reason} ({check})",
     "gate_nothing": "INVALID: nothing was measured",
-    "gate_advice_starts": "No budget decides it: started once, these two processes are all there is. If starts of one "
-    "version differ by less than 10 %, say so by --starts-differ '2 %'; or leave --start-once out, which takes a start "
-    "of both for each of 15 blocks or more, with --warm-up and a --budget for that.",
+    "gate_withheld": _withheld,
+    "gate_advice_starts": _advice_starts,
+    "gate_advice_warm_before": "What runs already still got faster while it was measured: load it for some minutes "
+    "before, and then ask again.",
     "gate_starts": _starts,
     "gate_advice_budget": _advice_budget,
     "gate_advice_warm": _advice_warm,
@@ -157,7 +184,8 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_not_begun": "not measured: no time was left for it",
     "gate_column_figure": "figure",
     "gate_column_figure_meaning": "What is compared. The P99 is that of a start's slices without the quarter in which "
-    "it is highest, where they hold enough requests: the machine's stalls lie there.",
+    "it is highest: the machine's stalls lie there. Of what is started once it is that of a few rounds each, and where "
+    "they hold too few requests that of all.",
     "gate_column_base": "base",
     "gate_column_base_meaning": "Of the old version.",
     "gate_column_head": "head",
@@ -169,5 +197,6 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_column_visible": "would have been seen",
     "gate_column_visible_meaning": "The smallest loss that this gate calls slower 8 times in 10.",
     "gate_column_twin": "base against itself",
-    "gate_column_twin_meaning": "The noise floor: another start of the base in the same rounds.",
+    "gate_column_twin_meaning": "The noise floor: the base once more in the same rounds; another start of it, "
+    "unless it runs already.",
 }
