@@ -19,7 +19,7 @@ from simulated import Share, options, share_of
 from slices import NOISES, ROUND_S, SLICE_S, Floats, SliceNoise, Slices, simulated
 
 from loadstone.judge.statistics.decision import doubted, verdict_of, verdict_of_blocks
-from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, carried_bias, carry_over, may_be_carried
+from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, carry_over, may_be_carried, weighted_bias
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.rounds.slices import PairSlices
 from loadstone.judge.statistics.settings import Settings
@@ -101,7 +101,7 @@ def looked(run: Slices, rounds: int, before: float) -> Verdict | float:
     low, high, estimate = verdict.low, verdict.high, verdict.estimate
     if verdict.kind not in {"faster", "mixed"} or low is None or high is None or estimate is None:
         return verdict
-    bias = carried_bias(conditions, [figures], A, B, claim=estimate)
+    bias = weighted_bias(conditions, [figures], {A: -1.0, B: 1.0}, claim=estimate)
     if bias is not None and bias.p_value < CARRY_ALPHA:
         return bias.log_ratio
     explained = max(low, -high) < before or may_be_carried(bias, low, high, 2)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.changed_facts import with_drive
 
-from loadstone.analyse.gate import memory_verdict
+from loadstone.analyse.gate_memory import memory_verdict
 from loadstone.judge.gate import standing
 from loadstone.observe.sample import Sample
 from loadstone.record.trial import TrialRecord

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loadstone.goals.comparison import WARM_LEAST_S, WARM_SHARE_MAX
+from loadstone.goals.warm_rounds import WARM_LEAST_S, WARM_SHARE_MAX
 from loadstone.plan.group import Group
 from loadstone.plan.rounds import APPLICATION_SETTLE_S, APPLICATION_SLICE_S, Processes, sequential_rounds
 from loadstone.plan.run_plan import WARM_BLOCK, PlannedTrial

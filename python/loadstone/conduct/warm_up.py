@@ -16,7 +16,7 @@ from loadstone.deploy.provider import Remark, Step
 from loadstone.drive.driver import Driver, drive_alone
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
-from loadstone.goals.comparison import RISING
+from loadstone.goals.warm_rounds import RISING
 from loadstone.language import _
 from loadstone.plan.drive_plan import Closed, Plan, Pool
 

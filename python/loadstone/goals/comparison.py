@@ -7,7 +7,7 @@ the budget.
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from loadstone.goals.goal import (
@@ -27,14 +27,14 @@ from loadstone.goals.goal import (
 )
 from loadstone.goals.group_block import measure_block
 from loadstone.goals.passes import Passes
+from loadstone.goals.warm_rounds import WarmRounds
 from loadstone.judge.compare.sides import names_shown
 from loadstone.language import _
 from loadstone.plan.group import Group
 from loadstone.plan.looks import keeps_last, looks_left
-from loadstone.plan.rounds import APPLICATION_SLICE_S, Rounds
+from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import WARM_BLOCK, Stage
 from loadstone.record.look import Look, Reason, carried_on
-from loadstone.record.trial import TrialRecord
 
 _FEWEST_ROUNDS, _FEWEST_MORE_ROUNDS = 2, 8
 """Of a comparison's first block, where the budget has room for no more; and of a later one that the budget cuts short:
@@ -44,11 +44,6 @@ _GLANCE_BLOCKS = 5
 that time."""
 _LEAST_SHARE = 0.05
 """Of the budget: with less left a comparison is not begun."""
-RISING = 1.05
-"""A stretch that is so many times as fast as the fastest before it shows that what was measured was still cold."""
-WARM_SHARE_MAX, WARM_LEAST_S = 0.3, 20.0
-"""All passes together take at most so much of the time up to the first look, or so many seconds if that is more: then
-the conditions are taken as they are."""
 
 
 class Comparison(Goal):
@@ -60,7 +55,7 @@ class Comparison(Goal):
         self._asked = asked
         self._groups: list[Passes] | None = None
         """Each in the stage that it has come to; None: not asked yet."""
-        self._warm_rounds = _WarmRounds()
+        self._warm_rounds = WarmRounds()
         self._turn: Turn | None = None
         self._running: list[Passes] = []
         """Those that go on after this round."""
@@ -397,53 +392,3 @@ def _reason(outcome: LookOutcome, *, in_time: bool, last: bool) -> Reason:
     if last:
         return "last look"
     return "go on" if in_time else "out of budget"
-
-
-# Warming up
-
-
-class _WarmRounds:
-    """Block 0 is measured again for as long as an application still gets faster.
-
-    A JVM that was warmed up alone compiles once more under the load of its slices: one got twice as fast within the
-    first minute of rounds, and the intervals were as wide as that. What an earlier session warmed up is cold again.
-    """
-
-    def __init__(self) -> None:
-        self._passes: dict[tuple[str, int], list[list[TrialRecord]]] = {}
-        """Those through block 0 that this process measured, by group and stage."""
-
-    def required(self, passes: Passes) -> bool:
-        """Whether block 0 is to be measured, for the first time or again."""
-        if not passes.warm:
-            return True
-        group = passes.group
-        if not group.warm_block or group.rounds is None or not _gets_faster(group.rounds) or passes.complete:
-            return False
-        measured = self._passes.get(_key(group), [])
-        return not measured or (_fit(group, len(measured) + 1) and _rising(measured))
-
-    def add(self, group: Group, trials: Iterable[TrialRecord]) -> None:
-        """A pass through block 0 ended."""
-        self._passes.setdefault(_key(group), []).append(list(trials))
-
-
-def _key(group: Group) -> tuple[str, int]:
-    return group.name, group.stage
-
-
-def _gets_faster(rounds: Rounds) -> bool:
-    """Applications, and processes that stay up; servers that start again are as cold in each block."""
-    return rounds.processes == "once" or rounds.slice_s >= APPLICATION_SLICE_S
-
-
-def _fit(group: Group, passes: int) -> bool:
-    first_look_s = group.seconds(range(WARM_BLOCK + 1, group.looks[0] + 1))
-    return passes * group.seconds([WARM_BLOCK]) <= max(WARM_LEAST_S, WARM_SHARE_MAX * first_look_s)
-
-
-def _rising(passes: Sequence[Sequence[TrialRecord]]) -> bool:
-    fastest: dict[str, float] = {}
-    for trial in (trial for trials in passes[:-1] for trial in trials):
-        fastest[trial.trial] = max(trial.goodput_per_s, fastest.get(trial.trial, 0.0))
-    return any(trial.goodput_per_s > RISING * fastest.get(trial.trial, 0.0) for trial in passes[-1])

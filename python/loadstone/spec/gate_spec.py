@@ -8,6 +8,8 @@ from loadstone.spec.spec_part import Margin, SpecPart
 
 GATE_RATE, GATE_P99 = "rate", "p99"
 """What the comparisons of a gate are called."""
+BASE, HEAD = "base", "head"
+"""The versions as levels of a factor; their servers or services are called so, too."""
 ONCE_WARM_UP_S = 60.0
 """How long each version is warmed up that is started once: a JVM on one CPU compiles for so long. After 20 s two of
 them still got faster by 12 to 50 % while they were measured, and five minutes decided nothing."""

@@ -97,7 +97,7 @@ def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], setting
     )
 
 
-def quantile_evidence(latencies: LatencyBlocks, quantile: float, settings: Settings, seed: int = 0) -> Evidence:
+def quantile_evidence(latencies: LatencyBlocks, quantile: float, settings: Settings) -> Evidence:
     """From the histograms of each block: the quantile (0 < quantile < 1) of all of them merged.
 
     The merged quantile feels every stall itself, so of the guard only the number of blocks applies;
@@ -106,7 +106,7 @@ def quantile_evidence(latencies: LatencyBlocks, quantile: float, settings: Setti
     blocks = latencies.blocks
     if not blocks:
         return NO_BLOCKS
-    interval = quantile_interval(latencies, quantile, settings.interval_alpha, seed=seed)
+    interval = quantile_interval(latencies, quantile, settings.interval_alpha)
     enough = blocks >= BLOCKS_MIN and interval.low is not None and interval.high is not None
     low, high = (interval.low, interval.high) if enough else (None, None)
     stalls_a, stalls_b = _quantile_stalls(latencies, quantile, interval.estimate)

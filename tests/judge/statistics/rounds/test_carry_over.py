@@ -7,10 +7,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from loadstone.judge.statistics.rounds.carry_over import Bias, CarryOver, carried_bias, carry_over, may_be_carried
+from loadstone.judge.statistics.rounds.carry_over import Bias, CarryOver, carry_over, may_be_carried, weighted_bias
 
 BENCH = Path(__file__).parents[4] / "bench"
 BLOCKS = (32, 48, 72)
+BETWEEN = {0: -1.0, 1: 1.0}
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def found(left_behind: float, faster: float, seed: int, claim: float = -1.0, hal
     rates = rng.normal(0, 0.05, len(labels)) + faster * labels - left_behind * struck
     rises = rng.normal(0, 0.05, len(labels)) + 2 * left_behind * struck
     statistics = [[rates.tolist()], *([[rises.tolist()]] if halves else [])]
-    bias = carried_bias([labels.tolist()], statistics, 0, 1, claim=claim, seed=seed)
+    bias = weighted_bias([labels.tolist()], statistics, BETWEEN, claim=claim, seed=seed)
     assert bias is not None
     return bias
 
@@ -149,8 +150,8 @@ def test_it_speaks_for_the_side_that_is_claimed() -> None:
 
 
 def test_too_few_slices_after_their_own_give_no_bias() -> None:
-    assert carried_bias([[0, 1, 0, 1]], [[[1.0] * 4]], 0, 1, claim=1.0) is None
-    assert carried_bias([], [[]], 0, 1, claim=1.0) is None
+    assert weighted_bias([[0, 1, 0, 1]], [[[1.0] * 4]], BETWEEN, claim=1.0) is None
+    assert weighted_bias([], [[]], BETWEEN, claim=1.0) is None
 
 
 def early(left_behind: float, faster: float, rounds: int, seed: int) -> bool:
@@ -161,7 +162,7 @@ def early(left_behind: float, faster: float, rounds: int, seed: int) -> bool:
     struck = np.concatenate([[False], (labels[1:] == 1) & (labels[:-1] == 0)])
     rates = 0.3 * rng.standard_t(3, len(labels)) - faster * labels - left_behind * struck
     near = (left_behind + faster) / 2
-    bias = carried_bias([labels.tolist()], [[rates.tolist()]], 0, 1, claim=-1.0)
+    bias = weighted_bias([labels.tolist()], [[rates.tolist()]], BETWEEN, claim=-1.0)
     return may_be_carried(bias, -3 * near, -near, 2)
 
 

@@ -230,19 +230,6 @@ def may_be_carried(bias: Bias | None, low: float, high: float, conditions: int) 
     return conditions <= STRUCK_OF if bias is None else bias.explains(low, high)
 
 
-def carried_bias(
-    conditions: Sequence[Sequence[int]],
-    statistics: Sequence[Sequence[Sequence[float]]],
-    a: int,
-    b: int,
-    *,
-    claim: float | None,
-    seed: int = 0,
-) -> Bias | None:
-    """What carries over, for conditions `a` and `b`; see `weighted_bias`."""
-    return weighted_bias(conditions, statistics, {a: -1.0, b: 1.0}, claim=claim, seed=seed)
-
-
 def weighted_bias(
     conditions: Sequence[Sequence[int]],
     statistics: Sequence[Sequence[Sequence[float]]],

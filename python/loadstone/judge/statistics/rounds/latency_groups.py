@@ -41,7 +41,7 @@ Groups = tuple[list[RoundGroup], list[RoundGroup]]
 
 
 def round_quantile_evidence(
-    a: Sequence[RoundGroup], b: Sequence[RoundGroup], quantile: float, settings: Settings, seed: int = 0
+    a: Sequence[RoundGroup], b: Sequence[RoundGroup], quantile: float, settings: Settings
 ) -> Evidence:
     """A quantile (0 < quantile < 1) of latencies in rounds; needs eight groups for an interval.
 
@@ -64,7 +64,7 @@ def round_quantile_evidence(
         return replace(found, typical=(float(np.median(a_ns)), float(np.median(b_ns))), requests="typical")
     stretch = settings.stretch(rounds)
     strict = strict_level(rounds, settings) * settings.pairs
-    found = quantile_evidence(latencies, quantile, replace(settings, alpha=strict), seed)
+    found = quantile_evidence(latencies, quantile, replace(settings, alpha=strict))
     per_group = math.sqrt(rounds / len(groups_a))
     return replace(
         found,
