@@ -98,6 +98,24 @@ def test_a_password_of_a_command_is_in_no_name(said: Callable[..., Said]) -> Non
     assert "hunter" not in hide(found.experiment.question)
 
 
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("option", ["--base", "--build", "--start"])
+def test_a_password_in_the_words_of_a_shell_is_known_before_anything_is_shown(option: str) -> None:
+    given = {"base": "x", "head": "y", option.removeprefix("--"): "sh -c 'exec ./s --password s3cr3tpass; true'"}
+    with pytest.raises(UserError) as error, gate_services.services(Versions(**{**given, "ready_within_s": 1.0})):
+        raise UserError("as any other")
+    assert "s3cr3tpass" not in str(error.value)
+    assert hide("it prints s3cr3tpass") == "it prints ***"
+
+
+@pytest.mark.usefixtures("kept")
+def test_no_name_shows_what_a_shell_is_given(said: Callable[..., Said]) -> None:
+    old, new = (f"sh -c 'exec ./{name} --password s3cr3tpass --port {{port}}'" for name in ("old", "new"))
+    gate = said("gate", "--base", old, "--head", new).experiment.gate
+    assert gate is not None
+    assert (gate.base, gate.head) == tuple(text.replace("s3cr3tpass", "***") for text in (old, new))
+
+
 @pytest.mark.parametrize("odd", ["\U0001f600", "\x85\u2028\ufeff", "yes", "1:2", "# {x", "'\"\\", "a\tb\nc", "\u202e"])
 def test_words_and_folders_reach_a_service_as_they_were_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str
@@ -150,7 +168,22 @@ def test_what_starts_differ_by_is_measured_taken_or_said(said: Callable[..., Sai
             "--base: '{prt}' is not known; known are {port}, {host} and {folder}",
         ),
         (Versions(base="A=1", head="b"), "--base: starts nothing; write a command, as './server --port {port}'"),
-        (Versions(base="a 'b", head="b"), "--base: 'a 'b' is not a command line (no closing quotation)"),
+        (
+            Versions(base="a 'b", head="b"),
+            "--base: is not a command line (no closing quotation); write it as a shell takes it",
+        ),
+        (
+            Versions(base="a 'b", head="a 'b"),
+            "--base: is not a command line (no closing quotation); write it as a shell takes it",
+        ),
+        (
+            Versions(base="a", head="b", start="./s 'x"),
+            "--start: is not a command line (no closing quotation); write it as a shell takes it",
+        ),
+        (
+            Versions(base="./s --password s3cr3tpass", head="./s --password s3cr3tpass"),
+            "--base, --head: both are './s --password ***'; name two versions",
+        ),
     ],
 )
 def test_one_clear_line_says_what_is_wrong(versions: Versions, line: str) -> None:

@@ -56,7 +56,10 @@ def test_there_are_built_in_drivers() -> None:
         ({"version": 1.10}, "version: 1.1 is a number; write it in quotes"),
         ({"run": {"command": "{port} x"}}, "run.command: '{port}' is not known; known are folder, output"),
         ({"run": {"command": "x ${secret:P}"}}, "run.command: every user of the machine can read a command"),
-        ({"run": {"command": "x 'y"}}, "is not a command line"),
+        (
+            {"run": {"command": "x 'y"}},
+            "run.command: is not a command line (no closing quotation); write it as a shell",
+        ),
         ({"can": {**WHOLE["can"], "features": ["magic"]}}, "'magic' is no feature; features are: tls"),
         ({"can": {**WHOLE["can"], "models": []}}, "can.models: Tuple should have at least 1 item"),
         ({"options": {"mode": []}}, "options.mode"),

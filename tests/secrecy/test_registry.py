@@ -6,7 +6,8 @@ import pytest
 
 from loadstone.bounds.replies import shortened
 from loadstone.secrecy.known_secrets import hidden, hide, hide_known, learn, name_factors
-from loadstone.secrecy.references import learn_environment
+from loadstone.secrecy.places import secrets_of
+from loadstone.secrecy.references import learn_commands, learn_environment
 
 SECRET = "hunter2-very-secret"
 
@@ -174,3 +175,39 @@ def test_what_is_shortened_holds_no_part_of_a_secret(before: int) -> None:
     text = f"{'x' * before} Hunter2secretThatIsLong"
     assert "Hunt" not in shortened(text)
     assert "Hunt" not in shortened(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("./s --password hunter2x {port}", "./s --password *** {port}"),
+        ("sh -c 'exec ./s --password hunter2x'", "sh -c 'exec ./s --password ***'"),
+        ("sh -c './s --password hunter2x; true'", "sh -c './s --password *** true'"),
+        (
+            """sh -c "sh -c 'A=1 ./s -n --api-key hunter2x'" x 'y'""",
+            """sh -c "sh -c 'A=1 ./s -n --api-key ***'" x 'y'""",
+        ),
+        ("sh -c './s --token hunter\\ 2x'", "sh -c './s --token ***'"),
+        ("""sh -c './s --token "hunter 2x" -v'""", """sh -c './s --token *** -v'"""),
+        ("sh -c './s --reset-password; exec server'", "sh -c './s --reset-password; exec server'"),
+        ("./s --token hun;ter2x", "./s --token ***"),
+        ("./s '--password' hunter2x", "./s '--password' ***"),
+        ("./s --password 'hunter2x", "./s --password ***"),
+        ("./s --token --password hunter2x", "./s --token --password ***"),
+        ("./s --token-file hunter2x --port 1", "./s --token-file hunter2x --port 1"),
+        ("./s --password {port} --password-file f", "./s --password {port} --password-file f"),
+    ],
+)
+def test_a_password_in_a_command_line_is_found_at_any_depth(command: str, shown: str) -> None:
+    learn_commands((command,))
+    assert hide(command) == shown
+
+
+def test_a_command_of_a_manifest_shows_no_password() -> None:
+    data = {"run": {"command": "sh -c './s --password hunter2x'"}, "build": {"commands": ["make --token hunter3x"]}}
+    assert {found.value for found in secrets_of(data)} == {"hunter2x", "hunter3x"}
+
+
+def test_words_of_odd_spaces_and_quotes_come_to_an_end() -> None:
+    for command in ("a\u00a0b", "'", "\\", "\x0b", "' '", '"' * 9_999, "\\ " * 9_999, "--password " * 9_999):
+        learn_commands((command,))

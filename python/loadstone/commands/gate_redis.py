@@ -15,6 +15,7 @@ from loadstone.commands.targets import address, redis_server
 from loadstone.deploy.installed import output_of
 from loadstone.errors import UserError
 from loadstone.language import said
+from loadstone.secrecy.references import learn_options
 
 BROUGHT = ("redis", "valkey")
 REDIS_STARTS_DIFFER = 0.02
@@ -105,6 +106,7 @@ def both(base: str | None, head: str | None) -> tuple[str, str]:
     """The two versions. Raises UserError where these are not two."""
     if base is None or head is None:
         raise UserError(said("--base, --head: which two? Write for example --base redis=7.0 --head redis=8.2"))
+    learn_options((base, head))
     if base == head:
         raise UserError(said("--base, --head: both are '{same}'; name two versions", same=base))
     return base, head

@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from loadstone.commands.gate_folder import gate_folder
@@ -15,8 +14,8 @@ from loadstone.commands.operations import Fields
 from loadstone.deploy.subjects.manifest import FILE, OF_SHELL, PLACES
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.secrecy.known_secrets import hide, learn
-from loadstone.secrecy.secret_names import is_secret
+from loadstone.secrecy.known_secrets import hide
+from loadstone.secrecy.references import learn_commands, learn_options
 from loadstone.spec.gate_spec import ONCE_WARM_UP_S
 from loadstone.spec.yaml_text import in_one_line
 
@@ -50,6 +49,7 @@ class Subject:
 @contextmanager
 def services(versions: Versions) -> Iterator[tuple[Subject, Subject]]:
     """Both versions, as subjects of an experiment; what was made for them goes at the end. Raises UserError."""
+    _learn_passwords(versions)
     require_versions(versions)
     if versions.base_url is not None and versions.head_url is not None:
         yield _at_url(versions.base_url, "--base-url"), _at_url(versions.head_url, "--head-url")
@@ -88,8 +88,12 @@ def require_versions(versions: Versions) -> None:
         _require_alone(versions)
     if (versions.build is not None) and versions.start is None:
         raise UserError(said("--build: builds git revisions; add --start CMD, which starts each"))
-    if versions.start is None:
-        _require_unlike(urls if any(urls) else both)
+    if versions.start is not None:
+        _words(versions.start, "--start")
+        return
+    for option, command in zip(("--base", "--head"), both, strict=True) if any(both) else ():
+        _words(command or "", option)
+    _require_unlike(urls if any(urls) else both)
 
 
 def _require_alone(versions: Versions) -> None:
@@ -107,19 +111,22 @@ def _require_unlike(both: tuple[str | None, str | None]) -> None:
         )
 
 
+def _learn_passwords(versions: Versions) -> None:
+    """What stands behind `--password` is hidden from now on, before an error shows it: names go to pull requests."""
+    learn_options(filter(None, (versions.base_url, versions.head_url)))
+    learn_commands(filter(None, (versions.base, versions.head, versions.build, versions.start)))
+
+
 def _at_url(url: str, option: str) -> Subject:
     from loadstone.commands.targets import address, http_target
-    from loadstone.secrecy.references import learn_options
 
-    learn_options((url,))
     target = http_target(url, option, below=True)
     return Subject(address(url), {"url": target.base}, url)
 
 
 def _shown(command: str, both: tuple[str, str]) -> str:
     """A command as the verdict calls it: what both begin with is left out where it is long."""
-    words = [_words(one, "--base") for one in both]
-    own = _words(command, "--base")
+    words, own = [shlex.split(one) for one in both], shlex.split(command)
     common = 0
     while common < min(map(len, words)) - 1 and words[0][common] == words[1][common]:
         common += 1
@@ -173,19 +180,14 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
 
 
 def _words(command: str, option: str) -> list[str]:
-    """The words of a command; what stands behind `--password` is hidden from now on: names go to pull requests."""
+    """The words of a command. Raises UserError, which does not show it: where a secret ends is not known."""
     try:
-        words = shlex.split(command)
+        return shlex.split(command)
     except ValueError as error:
         raise UserError(
             said(
-                "{option}: '{command}' is not a command line ({error})",
+                "{option}: is not a command line ({error}); write it as a shell takes it",
                 option=option,
-                command=hide(command)[:NAME_MAX],
                 error=str(error).lower(),
             )
         ) from None
-    for name, value in pairwise(words):
-        if name.startswith("-") and is_secret(name) and not value.startswith("-"):
-            learn(value)
-    return words

@@ -6,10 +6,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from loadstone.secrecy.secret_names import is_secret, is_secret_header, is_secret_variable, is_surely_secret
-from loadstone.secrecy.text import Found, secret_of_url, secrets_in
+from loadstone.secrecy.text import Found, secret_of_url, secrets_in, secrets_in_command
 
 Path = tuple[str | int, ...]
 ENVIRONMENT, HEADERS, URLS = "environment", ("headers", "secret_headers"), ("url", "urls")
+_COMMANDS = ("command", "commands", "version_commands")
+"""Of manifests: what is started, and what builds."""
 _PASSWORD_SETTINGS = ("requirepass", "masterauth", "tls-key-file-pass")
 
 
@@ -41,6 +43,10 @@ def secrets_of(data: Any, path: Path = ()) -> Iterator[Placed]:
                 yield from _whole(item, (*path, key), under_headers=_key_before(path) in HEADERS)
             elif key == "args":
                 yield from (Placed((*path, key), value, sure=True) for value in _of_command(item))
+            elif key in _COMMANDS:
+                lines = [item] if isinstance(item, str) else item if isinstance(item, list | tuple) else []
+                for line in filter(lambda one: isinstance(one, str), lines):
+                    yield from (Placed((*path, key), *secret) for secret in secrets_in_command(line))
             yield from secrets_of(item, (*path, key))
     elif isinstance(data, Sequence) and not isinstance(data, bytes | bytearray):
         for index, item in enumerate(data):

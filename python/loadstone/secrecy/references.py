@@ -50,6 +50,13 @@ def learn_options(options: Iterable[str]) -> None:
                 learn(secret.value, sure=secret.sure)
 
 
+def learn_commands(commands: Iterable[str]) -> None:
+    """The passwords of command lines, before one of them can stand in a name or an error."""
+    for command in commands:
+        for secret in secrets_of({"command": command}):
+            learn(secret.value, sure=secret.sure)
+
+
 def resolve(text: str, *, template: bool = False) -> str:
     """The text with the secret for each reference. Raises UserError, without a place, where a secret is missing.
 

@@ -1,7 +1,9 @@
 """Secrets that a text itself shows as such: logins in URLs, `password=...`, `"token": "..."`, `Bearer ...`."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
 
@@ -42,6 +44,10 @@ _SCHEME = re.compile(rf"(?P<head>\b(?:{_SCHEMES})\s+)(?P<value>(?=[^\s\"']*[0-9=
 _SQL = re.compile(
     r"(?P<head>\bIDENTIFIED\s+(?:BY|VIA\s+\w+\s+USING)\s+(?:PASSWORD\s*\()?(?P<q>['\"]))(?P<value>[^'\"]*)", re.I
 )
+
+_WORD = re.compile(r"[;&|()<>]|(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\s;&|()<>])+", re.DOTALL)
+"""A word of a command as it is written, with its quotes; or what parts commands."""
+_OPTION = re.compile(r"--?[A-Za-z][\w.-]*")
 
 
 class Found(NamedTuple):
@@ -106,6 +112,35 @@ def secrets_in(text: str) -> Iterator[Found]:
                 yield from _both(match["value"], sure=is_surely_secret(match["name"]))
     for pattern in (_SCHEME, _SQL):
         yield from (Found(match["value"], sure=True) for match in pattern.finditer(text))
+
+
+def secrets_in_command(command: str) -> Iterator[Found]:
+    """What stands behind `--password` in a command line, and in the words of it that are command lines: `sh -c '...'`.
+
+    Each as it is written, and without its quotes.
+    """
+    written = _WORD.findall(command)
+    words = [_unquoted(word) for word in written]
+    pairs = [*pairwise(words), *zip(words, written[1:], strict=False), *pairwise(_split(command) or ())]
+    for name, value in pairs:
+        if _OPTION.fullmatch(name) and is_secret(name) and not value.startswith("-"):
+            yield Found(value, sure=True)
+    for word in words:
+        if len(word) < len(command) and any(map(str.isspace, word)):
+            yield from secrets_in_command(word)
+
+
+def _unquoted(written: str) -> str:
+    """A word without its quotes; without those at its ends where they are no pairs."""
+    return "".join(_split(written) or (written.strip("'\""),))
+
+
+def _split(command: str) -> list[str] | None:
+    """The words of a command line; None where it is none."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return None
 
 
 def secret_of_url(url: str) -> Iterator[Found]:

@@ -115,7 +115,7 @@ def _known_places(command: str) -> str:
         shlex.split(command)
     except ValueError as error:
         raise ValueError(
-            said("'{command}' is not a command line ({error})", command=command, error=str(error).lower())
+            said("is not a command line ({error}); write it as a shell takes it", error=str(error).lower())
         ) from None
     return command
 
@@ -130,7 +130,7 @@ def without_shell(command: str) -> str:
         words = shlex.split(command)
     except ValueError as error:
         raise ValueError(
-            said("'{command}' is not a command line ({error})", command=command, error=str(error).lower())
+            said("is not a command line ({error}); write it as a shell takes it", error=str(error).lower())
         ) from None
     for word in words:
         if word in OF_SHELL or word == words[0] == "cd":
