@@ -56,7 +56,7 @@ def test_what_a_build_takes_is_no_part_of_the_budget(said: Callable[..., Said], 
 def test_at_a_rate_there_is_no_full_speed(said: Callable[..., Said]) -> None:
     found = said("gate", "--base-url", "http://127.0.0.1:1/x", "--head-url", "http://127.0.0.1:2/", "--rate", "2k")
     assert [(one.name, one.metric) for one in found.experiment.comparisons] == [("p99", "response_ns.p99")]
-    assert found.run_plan.trials[0].plan.operations[0].requests[0].path == "/x"
+    assert {trial.plan.operations[0].requests[0].path for trial in found.run_plan.trials} == {"/x", "/"}
 
 
 @pytest.mark.usefixtures("kept")
@@ -114,6 +114,14 @@ def test_no_name_shows_what_a_shell_is_given(said: Callable[..., Said]) -> None:
     gate = said("gate", "--base", old, "--head", new).experiment.gate
     assert gate is not None
     assert (gate.base, gate.head) == tuple(text.replace("s3cr3tpass", "***") for text in (old, new))
+
+
+def test_two_urls_that_differ_behind_the_question_mark_have_two_names(said: Callable[..., Said]) -> None:
+    urls = ("--base-url", "http://127.0.0.1:1/a?x=1", "--head-url", "http://127.0.0.1:1/a?x=2")
+    gate = said("gate", *urls).experiment.gate
+    assert (gate.base, gate.head) == ("127.0.0.1:1/a", "127.0.0.1:1/a (B)")
+    with pytest.raises(UserError, match=r"--base-url: '\?x=1' has no meaning before other paths; write it into these"):
+        said("gate", *urls, "--path", "/b")
 
 
 @pytest.mark.parametrize("odd", ["\U0001f600", "\x85\u2028\ufeff", "yes", "1:2", "# {x", "'\"\\", "a\tb\nc", "\u202e"])

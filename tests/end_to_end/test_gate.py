@@ -2,6 +2,10 @@
 
 import json
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psutil
@@ -76,3 +80,52 @@ def test_a_command_that_ends_at_once_says_why(lab: Lab) -> None:
     side = done.error_line.removeprefix("loadstone: --")[:4]
     assert side in ("base", "head"), "whichever is started first"
     assert done.error_line == (f"loadstone: --{side}: it ended while it started, and its last lines are: no licence")
+
+
+@contextmanager
+def asked() -> Iterator[tuple[str, set[str]]]:
+    """A service on loopback: its URL, and the targets of the GETs that it got."""
+    targets: set[str] = set()
+
+    class Service(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1
+
+        def do_HEAD(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            targets.add(self.path)
+            self.do_HEAD()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", targets
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "options", "sent"),
+    [
+        ("/items?a=1", "/things/?b={number}", (), ({"/items?a=1"}, {"/things/?b=1"})),
+        ("/old", "", ("--path", "/items?a=1"), ({"/old/items?a=1"}, {"/items?a=1"})),
+    ],
+)
+def test_each_service_is_asked_for_what_its_url_says(
+    lab: Lab, base: str, head: str, options: tuple[str, ...], sent: tuple[set[str], set[str]]
+) -> None:
+    with asked() as (first, of_base), asked() as (second, of_head):
+        urls = ("--base-url", f"{first}{base}", "--head-url", f"{second}{head}")
+        done = lab.loadstone("gate", *urls, *options, "--keys", "1", "--budget", "3s", "--connections", "2")
+    assert "Traceback" not in done.err
+    assert (of_base, of_head) == sent, done.out + done.err

@@ -6,6 +6,7 @@ from loadstone.commands.gate_services import BASE, HEAD, Subject
 from loadstone.commands.http_experiment import COLUMNS
 from loadstone.commands.http_requests import HttpRequests
 from loadstone.commands.load import Load
+from loadstone.commands.operations import LoadRow
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.spec.gate_spec import STARTS_DIFFER
@@ -45,14 +46,24 @@ def http_gate(
     base: Subject, head: Subject, requests: HttpRequests, load: Load, gate: GateOptions, *, restarts: bool
 ) -> AdHoc:
     """Two versions of a service under the same requests. Raises UserError that names the option."""
-    row = requests.of(base.url, "--base-url")[1] if base.url else requests.row
+    targets, row = _targets(base, head, requests)
     return AdHoc(
         command="gate",
         question=f"Is {head.name} slower than {base.name} under {row.name}?",
         load=load,
-        targets=(Target(BASE, BASE, base.settings), Target(HEAD, HEAD, head.settings)),
+        targets=targets,
         rows=(row,),
         workload={"protocol": "http1", "pipeline_depth": 1, "keys": {"count": requests.numbers}},
         columns=COLUMNS,
         gate=asked(base.name, head.name, gate, restarts=restarts, starts_differ=STARTS_DIFFER),
     )
+
+
+def _targets(base: Subject, head: Subject, requests: HttpRequests) -> tuple[tuple[Target, ...], LoadRow]:
+    """Both versions, at URLs each with what is requested of it, and the row that both have in common."""
+    sides = ((BASE, base), (HEAD, head))
+    if not base.url:
+        return tuple(Target(part, part, side.settings) for part, side in sides), requests.row
+    services = requests.of_each({f"--{part}-url": side.url for part, side in sides})
+    targets = (Target(part, part, {"url": url}, (row,)) for (part, _), (url, row) in zip(sides, services, strict=True))
+    return tuple(targets), services[0][1]

@@ -44,6 +44,7 @@ class Subject:
     name: str
     settings: Fields
     url: str = ""
+    """Where it runs already, with the path that is requested of it."""
 
 
 @contextmanager
@@ -52,7 +53,7 @@ def services(versions: Versions) -> Iterator[tuple[Subject, Subject]]:
     _learn_passwords(versions)
     require_versions(versions)
     if versions.base_url is not None and versions.head_url is not None:
-        yield _at_url(versions.base_url, "--base-url"), _at_url(versions.head_url, "--head-url")
+        yield _at_urls(versions.base_url, versions.head_url)
         return
     with gate_folder() as folder:
         if versions.start is not None:
@@ -117,11 +118,11 @@ def _learn_passwords(versions: Versions) -> None:
     learn_commands(filter(None, (versions.base, versions.head, versions.build, versions.start)))
 
 
-def _at_url(url: str, option: str) -> Subject:
-    from loadstone.commands.targets import address, http_target
+def _at_urls(base: str, head: str) -> tuple[Subject, Subject]:
+    from loadstone.commands.targets import address, unlike
 
-    target = http_target(url, option, below=True)
-    return Subject(address(url), {"url": target.base}, url)
+    first = address(base)
+    return Subject(first, {}, base), Subject(unlike(address(head), first), {}, head)
 
 
 def _shown(command: str, both: tuple[str, str]) -> str:

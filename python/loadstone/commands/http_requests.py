@@ -1,8 +1,8 @@
 """Which requests a service gets, as options or a file of them say it."""
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadstone.commands.http_options import HttpWork, statuses
@@ -34,6 +34,12 @@ class HttpRequests:
         (operation,) = self.row.operations
         (request,) = operation["requests"]
         return target.base, _row([{**operation, "requests": [{**request, "path": target.path}]}])
+
+    def of_each(self, urls: Mapping[str, str]) -> list[tuple[str, LoadRow]]:
+        """The same of several URLs, by their options. The rows are called alike, for they are compared."""
+        services = [self.of(url, option) for option, url in urls.items()]
+        name = _row([operation for _, row in services for operation in row.operations]).name
+        return [(base, replace(row, name=name)) for base, row in services]
 
 
 def requested(work: HttpWork) -> HttpRequests:

@@ -21,7 +21,7 @@ from loadstone.commands.redis_options import (
 )
 from loadstone.commands.redis_replay import replay_of, with_replay
 from loadstone.commands.redis_rows import payload_bytes, redis_rows
-from loadstone.commands.targets import OTHER, READ_FROM, SERVER, address, at, names_cluster, redis_server
+from loadstone.commands.targets import OTHER, READ_FROM, SERVER, address, at, names_cluster, redis_server, unlike
 from loadstone.errors import UserError
 from loadstone.language import authored, said
 from loadstone.options import given
@@ -201,7 +201,7 @@ def _targets(asked: RedisAsked, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]
         raise UserError(said("--cluster: with --against both are clusters of yours; add the URL of the first one, too"))
     label = _label(against)
     settings = redis_server(against, address=asked.address, option="--against")
-    return first, Target(f"{label} (B)" if label == first.label else label, OTHER, {**settings, **needs})
+    return first, Target(unlike(label, first.label), OTHER, {**settings, **needs})
 
 
 def _settings(asked: RedisAsked) -> Fields:

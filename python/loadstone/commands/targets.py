@@ -230,6 +230,11 @@ def at(url: str) -> str:
     return f"of {shown}" if shown == _UNREAD else f"at {shown}"
 
 
+def unlike(label: str, other: str) -> str:
+    """What the second of two is called: as itself, and a `(B)` where the first is called the same."""
+    return f"{label} (B)" if label == other else label
+
+
 def address(url: str) -> str:
     """`HOST:PORT` and a path that is not empty, without a login and options."""
     scheme, is_url, rest = url.partition("://")
