@@ -124,6 +124,14 @@ def test_two_urls_that_differ_behind_the_question_mark_have_two_names(said: Call
         said("gate", *urls, "--path", "/b")
 
 
+@pytest.mark.parametrize("kind", [(), ("http",), ("redis",)])
+def test_objectives_are_none_of_a_gate_whose_files_know_nothing_of_them(
+    said: Callable[..., Said], kind: tuple[str, ...]
+) -> None:
+    with pytest.raises(UserError, match=r"^--fail-if: a gate is red by its tolerances; write --tolerance or"):
+        said("gate", *kind, "--base", "a", "--head", "b", "--fail-if", "p99 > 5ms")
+
+
 @pytest.mark.parametrize("odd", ["\U0001f600", "\x85\u2028\ufeff", "yes", "1:2", "# {x", "'\"\\", "a\tb\nc", "\u202e"])
 def test_words_and_folders_reach_a_service_as_they_were_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str
@@ -150,6 +158,10 @@ def test_what_starts_differ_by_is_measured_taken_or_said(said: Callable[..., Sai
     assert [differ(*urls), differ(*urls, "--starts-differ", "2 %"), differ(*urls, "--starts-differ", "0 %")] == [
         0.1, 0.02, 0.0
     ]  # fmt: skip
+    assert {differ(*urls, "--starts-differ", text) for text in ("0", "0.00 %", "0.000", "00", " 0% ", ".0")} == {0.0}
+    for wrong in ("0%%", "0 % %", "-1 %", "nan", "."):
+        with pytest.raises(UserError, match=r"^--starts-differ .*: no share; write for example"):
+            differ(*urls, "--starts-differ", wrong)
     with pytest.raises(UserError, match=r"^--starts-differ: both start again for each block"):
         said("gate", "--base", "a", "--head", "b", "--starts-differ", "2 %")
 

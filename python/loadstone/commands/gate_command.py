@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from loadstone import terminal
-from loadstone.commands.command import Takes, command
+from loadstone.commands.command import Peers, Takes, command
 from loadstone.commands.gate_options import GateLoad, GateOptions, Versions
 from loadstone.commands.gate_output import GateOutput
 from loadstone.commands.http_options import HttpWork
@@ -32,6 +32,9 @@ SLICE, ONCE_SLICE = "100 ms", "400 ms"
 """Of a service; of one that is started once, whose collections and compilations are to fit into a slice."""
 TAKEN = tuple(name for name in MEASURES if name not in ("resume", "fleet", "lost_agent"))
 """Of the options of a run: a gate is over within a minute, on one machine."""
+WRITTEN = tuple(each.name for each in fields(GateOutput) if each.name != "fail_if")
+"""Of the options of its output: what makes it red stands in its files, too."""
+PEERS = Peers(refused={"--fail-if": said("a gate is red by its tolerances; write --tolerance or --tolerance-p99")})
 
 
 HELP = """Is the new version slower than the old one?
@@ -74,7 +77,7 @@ gate_app = typer.Typer(
 )
 
 
-@command(gate_app, "http")
+@command(gate_app, "http", PEERS)
 def gate_http(
     *,
     versions: Versions,
@@ -82,7 +85,7 @@ def gate_http(
     load: GateLoad,
     gate: GateOptions,
     run: Annotated[RunOptions, Takes(*TAKEN)],
-    output: GateOutput,
+    output: Annotated[GateOutput, Takes(*WRITTEN)],
 ) -> None:
     """Is the new version of a service slower than the old one?
 
@@ -107,7 +110,7 @@ def gate_http(
             carry_out(ad_hoc, replace(run, typed=True, began_s=time.monotonic()), output)
 
 
-@command(gate_app, "redis")
+@command(gate_app, "redis", PEERS)
 def gate_redis(
     *,
     base: Annotated[
@@ -138,7 +141,7 @@ def gate_redis(
     load: GateLoad,
     gate: GateOptions,
     run: Annotated[RunOptions, Takes(*TAKEN)],
-    output: GateOutput,
+    output: Annotated[GateOutput, Takes(*WRITTEN)],
 ) -> None:
     """Is a Redis, by its version or its settings, or a client library slower than another one?
 

@@ -1,5 +1,6 @@
 """What `loadstone gate` takes: the two versions, and when it is red."""
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ from loadstone.options import LENGTH, LOAD, PARTS, RESULTS, Budget, Option, Thre
 TOLERANCE, TOLERANCE_P99, TOLERANCE_MEMORY = 0.03, 0.10, 0.10
 LEVEL = 0.001
 READY_WITHIN_S = 60.0
+_NOTHING = re.compile(r"0+(\.0*)?\s*%?|\.0+\s*%?")
 
 
 def share(option: str, text: str) -> float:
@@ -26,8 +28,8 @@ def share(option: str, text: str) -> float:
 
 
 def share_or_none(option: str, text: str) -> float:
-    """The same, or nothing: `0 %`, `0`. Raises UserError."""
-    return 0.0 if text.strip().rstrip("%").strip() in ("0", "0.0") else share(option, text)
+    """The same, or nothing: `0 %`, `0`, `0.00`. Raises UserError."""
+    return 0.0 if _NOTHING.fullmatch(text.strip()) else share(option, text)
 
 
 def level(option: str, text: str) -> float:
