@@ -25,6 +25,12 @@ class Done:
     outputs: dict[str, dict[str, str]]
     """Step -> name -> value."""
     summary: str
+    left: str = ""
+    """What the last step left for later ones: variables, folders of the PATH, state."""
+
+
+FILES = ("GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE")
+"""Beside the outputs and the summary: by them a step tells later ones."""
 
 
 def action() -> dict[str, Any]:
@@ -47,14 +53,17 @@ def run_action(
     outputs: dict[str, dict[str, str]] = {"cache": {"cache-hit": str(cached).lower()}}
     summary = temporary / "summary.md"
     summary.touch()
-    done = subprocess.CompletedProcess[str]([], 0, "", "")
+    done, left = subprocess.CompletedProcess[str]([], 0, "", ""), {}
     for step in action()["runs"]["steps"]:
         if "run" not in step or (step["id"] == "install" and cached):
             continue
         file = temporary / f"{step['id']}.outputs"
-        file.touch()
+        left = {name: temporary / f"{step['id']}.{name}" for name in FILES}
+        for made in (file, *left.values()):
+            made.touch()
         environment = {
             **os.environ,
+            **{name: str(path) for name, path in left.items()},
             "RUNNER_OS": "Linux",
             "RUNNER_ARCH": "X64",
             "RUNNER_TEMP": str(temporary),
@@ -71,7 +80,8 @@ def run_action(
         outputs[step["id"]] = dict(line.split("=", 1) for line in file.read_text().splitlines())
         if done.returncode:
             break
-    return Done(done.returncode, done.stdout, done.stderr, outputs, summary.read_text())
+    told = "".join(path.read_text() for path in left.values())
+    return Done(done.returncode, done.stdout, done.stderr, outputs, summary.read_text(), told)
 
 
 def _filled(text: str, inputs: Mapping[str, str], outputs: Mapping[str, Mapping[str, str]]) -> str:

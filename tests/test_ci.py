@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ci_steps import action, run_action, run_gitlab, template
+from tests.ci_steps import FILES, action, run_action, run_gitlab, template
 
 STUB = """\
 #!/usr/bin/env python3
@@ -18,6 +18,8 @@ import json, os, sys
 json.dump(sys.argv[1:], open(os.environ["CALLED"], "w"))
 json.dump(dict(os.environ), open(os.environ["CALLED"].replace(".json", ".environment"), "w"))
 status = int(os.environ["STATUS"])
+for file in filter(None, os.environ.get("FORGED", "").split(":")):  # as a build that went looking for them
+    open(file, "a").write("verdict=same\\n")
 for option, value in zip(sys.argv, sys.argv[1:]):
     if option == "--result" and status != 2:
         json.dump({"verdict": {0: "same", 1: "slower", 3: "invalid", 4: "undecided"}[status]}, open(value, "w"))
@@ -96,6 +98,22 @@ def test_the_action_ends_as_the_verdict_says(
         "::set-output name=x::stolen by a branch's name"  # while commands are stopped
     ]
     assert lines[resumed + 1 :] == ["::error title=loadstone gate::SLOWER"]
+
+
+FROM_RUNNER = {"GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", *FILES}
+
+
+def test_no_build_of_a_stranger_tells_later_steps_or_the_summary_anything(
+    stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [tmp_path / "summary.md", tmp_path / "gate.outputs", *(tmp_path / f"gate.{name}" for name in FILES)]
+    monkeypatch.setenv("STATUS", "1")
+    monkeypatch.setenv("FORGED", ":".join(map(str, files)))
+    done = run_action(checkout(tmp_path), {"base": "main"}, tmp_path, cached=True)
+    assert not FROM_RUNNER & environment_of(stub).keys()
+    assert (done.summary, done.left) == ("### verdict\n", "")
+    assert done.outputs["gate"]["verdict"] == "slower"
+    assert (tmp_path / "gate.outputs").read_text().splitlines()[0] == "status=1"
 
 
 def test_the_action_keys_its_install_by_what_is_installed(tmp_path: Path) -> None:

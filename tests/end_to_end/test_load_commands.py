@@ -49,6 +49,10 @@ def trials_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_requests_are_counted_and_written_as_the_peers_do(here: Path) -> None:
+    here.mkdir()
+    elsewhere = here.parent / "elsewhere"
+    elsewhere.write_text("theirs")
+    (here / "hdr_b01-001.hlog").symlink_to(elsewhere)
     done = loadstone(
         "redis", "-q", "-n", "3000", "-c", "8", "-P", "4", "-t", "get,lrange_100", "--json-out-file", "out.json",
         "--hdr-file-prefix", "hdr", folder=here,
@@ -59,6 +63,7 @@ def test_requests_are_counted_and_written_as_the_peers_do(here: Path) -> None:
     assert re.fullmatch(rf"lrange_100: (?:{FIGURES}|INVALID: |MISSING: ).*", lrange)
     assert len(json.loads((here / "out.json").read_text())["tables"][0]["rows"]) == 2
     assert {path.name for path in here.iterdir()} == {"out.json", "hdr_b01-001.hlog", "hdr_b01-002.hlog", "runs"}
+    assert elsewhere.read_text() == "theirs", "no link is followed"
 
 
 def test_rows_take_turns_and_are_a_line_of_csv_each(here: Path) -> None:

@@ -175,6 +175,22 @@ def test_a_file_that_cannot_be_is_refused_before_anything_is_measured(
         GateOutput(summary=tmp_path).check()
 
 
+def test_no_file_of_a_gate_is_written_through_a_link(tmp_path: Path) -> None:
+    """As a branch's build could put it there."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("theirs")
+    links = {name: tmp_path / name for name in ("summary", "junit", "result", "bencher")}
+    for link in links.values():
+        link.symlink_to(elsewhere)
+    with pytest.raises(UserError, match=r"--summary .*: is a link, which is not followed; name the file itself"):
+        GateOutput(summary=links["summary"]).check()
+    summary_alone = {"summary": links.pop("summary")}
+    with pytest.raises(UserError, match="it is a link"):
+        GateOutput(**summary_alone).write_gate(gate())
+    GateOutput(**links).write_gate(gate())
+    assert elsewhere.read_text() == "theirs"
+
+
 @pytest.mark.parametrize(("spoken", "said"), [("en", "SLOWER by 6 % [4, 8]"), ("ko", "6 % [4, 8]")])
 def test_every_report_of_the_run_begins_with_the_verdict_and_has_the_figures(
     analysis: Analysis, spoken: str, said: str

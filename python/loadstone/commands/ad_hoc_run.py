@@ -193,15 +193,13 @@ def _write_files(outcome: "Outcome", output: Output) -> None:
         write_file(output.json_file, dump_document(with_texts(outcome.analysis)))
     if output.hdr_prefix is not None:
         from loadstone.bounds.beneath import names, open_file
+        from loadstone.record.lines import write_file
         from loadstone.record.run_files import LATENCY
 
         latency = outcome.folder / LATENCY
         for name in (name for name in names(latency, outcome.folder) if name.endswith(".hlog")):
-            with (
-                os.fdopen(open_file(latency / name, folder=outcome.folder), "rb") as log,
-                Path(f"{output.hdr_prefix}_{name}").open("wb") as copy,
-            ):
-                shutil.copyfileobj(log, copy)
+            with os.fdopen(open_file(latency / name, folder=outcome.folder), "rb") as log:
+                write_file(Path(f"{output.hdr_prefix}_{name}"), log.read())
 
 
 def _remove(folder: Path) -> None:

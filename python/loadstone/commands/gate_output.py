@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from loadstone import terminal
+from loadstone.errors import UserError
+from loadstone.language import said
 from loadstone.options import RESULTS, Option, Output, one_of, require_place
 
 if TYPE_CHECKING:
@@ -52,10 +54,14 @@ class GateOutput(Output):
         super().check()
         for option, file in self._files():
             require_place(option, file)
+        if self.summary is not None and self.summary.is_symlink():
+            raise UserError(
+                said("--summary {path}: is a link, which is not followed; name the file itself", path=self.summary)
+            )
 
     def write_gate(self, result: "GateResult") -> None:
         """Write what was asked for. Raises LoadstoneError where it cannot be written."""
-        from loadstone.record.lines import dump_document, write_error, write_file
+        from loadstone.record.lines import add_to_file, dump_document, write_file
         from loadstone.report.ci.annotations import github
         from loadstone.report.ci.bencher import bencher
         from loadstone.report.ci.junit import junit
@@ -63,11 +69,7 @@ class GateOutput(Output):
         from loadstone.secrecy.known_secrets import hide
 
         if self.summary is not None:
-            try:
-                with self.summary.open("a", encoding="utf-8") as file:
-                    file.write(hide(summary(result)))
-            except OSError as error:
-                raise write_error(error, self.summary) from None
+            add_to_file(self.summary, hide(summary(result)).encode())
         if self.junit is not None:
             write_file(self.junit, hide(junit(result)).encode())
         if self.result is not None:

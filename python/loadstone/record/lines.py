@@ -94,6 +94,20 @@ def write_file(path: Path, data: bytes, folder: Path | None = None) -> None:
         raise write_error(error, path) from None
 
 
+def add_to_file(path: Path, data: bytes) -> None:
+    """Write at the end of a file, which is made where it is missing; a link is not followed.
+
+    Raises:
+        UserError: the disk is full, or a link stands there.
+        LoadstoneError: it cannot be written for another reason.
+    """
+    try:
+        with os.fdopen(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise write_error(error, path) from None
+
+
 def sync_directory(path: Path) -> None:
     """Bring the names in a folder to the disk. Raises OSError."""
     directory = os.open(path, os.O_RDONLY)
