@@ -116,3 +116,18 @@ def test_a_slip_names_the_option_and_what_to_write(http: Http, arguments: list[s
     with pytest.raises(UserError) as raised:
         http(*arguments)
     assert error in str(raised.value)
+
+
+@pytest.mark.parametrize("value", ["b\rC: d", "b\nC: d", "\x00", "\x1b[2J"])
+def test_a_header_of_several_lines_is_refused_before_anything_is_sent(http: Http, value: str) -> None:
+    with pytest.raises(
+        UserError, match=r"the value of 'A' holds a line end or a control character; remove it"
+    ) as error:
+        http(URL, "-H", f"A: x{value}x").plan()
+    assert "\r" not in str(error.value)
+    assert request(http(URL, "-H", "A: b\tc \u00fc")).headers == {"A": "b\tc \u00fc"}
+
+
+def test_what_is_compared_is_called_by_what_both_are_asked_for(http: Http) -> None:
+    found = http("http://127.0.0.1:1/a", "--against", "http://127.0.0.1:1/b")
+    assert [row.name for row in found.ad_hoc.rows] == ["GET /a, /b"]

@@ -151,6 +151,10 @@ WRONG = [
     ("GET /{{$randomInt 9 2}}", "line 1: '$randomInt 9 2' is not drawn here"),
     ("GET /a\nno header", "line 2: a header is 'NAME: VALUE'; write an empty line before a body"),
     ("GET /a\nA: b\x1b", "line 2: a header is 'NAME: VALUE'"),
+    (
+        "@v = b\rC: d\nGET /a\nA: {{v}}",
+        "line 2: headers: the value of 'A' holds a line end or a control character; remove",
+    ),
     ("GET /a\nA b: c", "line 1: headers: 'A b' is no name of a header"),
     ("GET /a\nContent-Length: 1", "line 1: headers: 'Content-Length' is written by the driver; leave it out"),
     ("GET /a\nA: b\na: c", "line 3: header 'a' is there twice; write it once"),

@@ -11,21 +11,26 @@ from loadstone.language import said
 from loadstone.plan.part import PlanPart, is_left_out
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 _OWN_HEADERS = ("content-length", "transfer-encoding")
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 Status = Annotated[int, Field(ge=200, le=599)] | Literal["2xx", "3xx", "4xx", "5xx"]
 
 
-def _header_names(headers: dict[str, str]) -> dict[str, str]:
-    for name in headers:
+def _sendable(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
             raise ValueError(said("'{name}' is no name of a header; use letters, digits and '-'", name=name))
         if name.lower() in _OWN_HEADERS:
             raise ValueError(said("'{name}' is written by the driver; leave it out", name=name))
+        if not _HEADER_VALUE.fullmatch(value):  # it may be a secret
+            raise ValueError(
+                said("the value of '{name}' holds a line end or a control character; remove it", name=name)
+            )
     return headers
 
 
-Headers = Annotated[dict[str, str], AfterValidator(_header_names)]
+Headers = Annotated[dict[str, str], AfterValidator(_sendable)]
 JsonPath = Annotated[str, Field(pattern=r"^[^.]+(\.[^.]+)*$")]
 
 
