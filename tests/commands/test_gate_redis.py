@@ -10,6 +10,7 @@ from loadstone.commands import gate_redis
 from loadstone.commands.gate_command import kind_of
 from loadstone.errors import UserError
 from loadstone.judge.gate import starts_differ_in
+from loadstone.secrecy.known_secrets import hide
 
 
 @pytest.mark.parametrize(
@@ -100,3 +101,10 @@ def test_requests_may_be_a_file_of_commands_or_a_recording(said: Callable[..., S
 )
 def test_what_two_versions_are_of_they_say_themselves(words: list[str], kind: str) -> None:
     assert kind_of(words) == kind
+
+
+def test_no_error_shows_the_password_of_a_url_that_is_there_twice() -> None:
+    url = 'redis://u:pa"ss wo@h:1'
+    with pytest.raises(UserError) as error:
+        gate_redis.both(url, url)
+    assert hide(str(error.value)) == "--base, --head: both are 'redis://u:***@h:1'; name two versions"

@@ -117,6 +117,7 @@ def asked() -> Iterator[tuple[str, set[str]]]:
 @pytest.mark.parametrize(
     ("base", "head", "options", "sent"),
     [
+        ("/a", "/b", (), ({"/a"}, {"/b"})),
         ("/items?a=1", "/things/?b={number}", (), ({"/items?a=1"}, {"/things/?b=1"})),
         ("/old", "", ("--path", "/items?a=1"), ({"/old/items?a=1"}, {"/items?a=1"})),
     ],
