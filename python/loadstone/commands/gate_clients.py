@@ -8,12 +8,12 @@ from loadstone.commands.gate_experiment import asked as gate_asked
 from loadstone.commands.gate_folder import gate_folder
 from loadstone.commands.gate_options import GateOptions
 from loadstone.commands.gate_redis import one_kind_of_request, server_of
-from loadstone.commands.gate_services import BASE, HEAD
 from loadstone.commands.redis_experiment import RedisAsked
 from loadstone.commands.targets import SERVER
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.spec.drivers import VERSION, DriverWord, names
+from loadstone.spec.gate_spec import BASE, HEAD
 
 TRIAL = "1500 ms"
 """Short: how starts differ is what makes the interval wide, and no trial's length changes that."""

@@ -2,14 +2,14 @@
 
 from loadstone.commands.ad_hoc import AdHoc, GateAsked, Target
 from loadstone.commands.gate_options import LEVEL, TOLERANCE, TOLERANCE_MEMORY, TOLERANCE_P99, GateOptions
-from loadstone.commands.gate_services import BASE, HEAD, Subject
+from loadstone.commands.gate_services import Subject
 from loadstone.commands.http_experiment import COLUMNS
 from loadstone.commands.http_requests import HttpRequests
 from loadstone.commands.load import Load
 from loadstone.commands.operations import LoadRow
 from loadstone.errors import UserError
 from loadstone.language import said
-from loadstone.spec.gate_spec import STARTS_DIFFER
+from loadstone.spec.gate_spec import BASE, HEAD, STARTS_DIFFER
 
 
 def asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_differ: float) -> GateAsked:

@@ -8,7 +8,6 @@ from loadstone import registry
 from loadstone.commands.ad_hoc import AdHoc, Target
 from loadstone.commands.gate_experiment import asked as gate_asked
 from loadstone.commands.gate_options import GateOptions
-from loadstone.commands.gate_services import BASE, HEAD
 from loadstone.commands.operations import Fields
 from loadstone.commands.redis_experiment import RedisAsked, redis_ad_hoc
 from loadstone.commands.targets import address, redis_server
@@ -16,6 +15,7 @@ from loadstone.deploy.installed import output_of
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.secrecy.references import learn_options
+from loadstone.spec.gate_spec import BASE, HEAD
 
 BROUGHT = ("redis", "valkey")
 REDIS_STARTS_DIFFER = 0.02

@@ -24,6 +24,7 @@ from loadstone.record.folder import make_root
 from loadstone.runs import RUNS
 from loadstone.secrecy.known_secrets import hide
 from loadstone.secrecy.references import variables
+from loadstone.spec.gate_spec import BASE, HEAD
 
 AS_IT_STANDS, TREE = ".", "-tree"
 BUILD_LONGEST_S, BUILD_POLL_S, GIT_LONGEST_S = 900.0, 0.05, 600.0
@@ -57,7 +58,7 @@ def revisions(versions: Versions, folder: Path) -> Iterator[tuple[Revision, Revi
     _require_meant(top, names, commits)
     with ExitStack() as held:
         built = []
-        for side, name, commit in zip(("base", "head"), names, commits, strict=True):
+        for side, name, commit in zip((BASE, HEAD), names, commits, strict=True):
             place = folder / f"{side}{TREE}"
             held.enter_context(_tree(top, place, commit))
             at = place / below

@@ -16,10 +16,9 @@ from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.secrecy.known_secrets import hide
 from loadstone.secrecy.references import learn_commands, learn_options
-from loadstone.spec.gate_spec import ONCE_WARM_UP_S
+from loadstone.spec.gate_spec import BASE, HEAD, ONCE_WARM_UP_S
 from loadstone.spec.yaml_text import in_one_line
 
-BASE, HEAD = "base", "head"
 NAME_MAX = 60
 _PLACE = re.compile(r"\{(\w+)\}")
 
