@@ -100,15 +100,16 @@ def test_junit_is_xml_whatever_names_hold(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "status", "failures", "errors", "skipped"),
-    [("slower", 1, 2, 0, 0), ("undecided", 4, 1, 0, 1), ("undecided", 1, 2, 0, 0), ("invalid", 3, 1, 1, 0),
-     ("same", 0, 1, 0, 0)],
+    ("verdict", "status", "of_figure", "failures", "errors", "skipped"),
+    [("slower", 1, "slower", 2, 0, 0), ("undecided", 4, "undecided", 0, 0, 2), ("undecided", 1, "undecided", 1, 0, 1),
+     ("invalid", 3, "unclaimed", 0, 1, 1), ("same", 0, "invalid", 0, 0, 1), ("same", 0, "same", 0, 0, 0)],
 )  # fmt: skip
 def test_a_test_report_is_red_as_the_exit_status_is(
-    verdict: GateVerdict, status: int, failures: int, errors: int, skipped: int
+    verdict: GateVerdict, status: int, of_figure: str, failures: int, errors: int, skipped: int
 ) -> None:
-    """Each with a figure that is slower by itself."""
-    suite = ElementTree.fromstring(junit(gate(verdict, status=status))).find("testsuite")
+    """A figure that is invalid by itself, as a P99 of too few requests, makes no test of a gate red that passes."""
+    found = gate(verdict, status=status, figures=[figure(of_figure)])
+    suite = ElementTree.fromstring(junit(found)).find("testsuite")
     assert suite is not None
     counts = {"failures": failures, "errors": errors, "skipped": skipped}
     assert {name: int(suite.get(name, "")) for name in counts} == counts

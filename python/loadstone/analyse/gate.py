@@ -53,7 +53,9 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
     pace = paces.get(GATE_RATE, paces.get(GATE_P99))
     why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
     verdict, by = verdict_of(figures, twin, invalid=why is not None or not figures)
-    if verdict == "slower":
+    if verdict == "invalid":
+        figures = [_unclaimed(one) for one in figures]
+    elif verdict == "slower":
         figures = [_unmeasured(one, message("gate_known_before")) for one in figures]
     else:
         of = {"rate": pace, "cpu": pace, "p99": paces.get(GATE_P99)}
@@ -86,6 +88,14 @@ def _unmeasured(figure: GateFigure, why: Message) -> GateFigure:
     """With why it was not measured, if it was not."""
     open_ = figure.verdict == "undecided" and figure.units == 0 and figure.why is None
     return figure.model_copy(update={"why": why}) if open_ else figure
+
+
+def _unclaimed(figure: GateFigure) -> GateFigure:
+    """What an invalid gate leaves of a figure: the values of both sides, and nothing of the head against the base."""
+    if figure.verdict == "invalid":
+        return figure
+    claims = ("ratio", "low", "high", "slower", "slower_low", "slower_high", "visible", "why")
+    return figure.model_copy(update={"verdict": "unclaimed", **dict.fromkeys(claims)})
 
 
 def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:

@@ -7,10 +7,10 @@ from pydantic import Field
 from loadstone.judge.verdict import Piece, Requests
 from loadstone.message import Message
 
-Standing = Literal["slower", "same", "not_slower", "faster", "undecided", "invalid"]
+Standing = Literal["slower", "same", "not_slower", "faster", "undecided", "invalid", "unclaimed"]
 """Of B against A. slower: by more than the margin, with the whole interval on that side. same: the interval lies within
 the margins. not_slower: it may be faster, and is not slower by more than the margin. undecided: none of these was
-shown; invalid: a check forbids to compare."""
+shown; invalid: a check forbids to compare; unclaimed: the gate is invalid, so nothing is said of it."""
 GateVerdict = Literal["slower", "same", "faster", "undecided", "invalid"]
 FigureName = Literal["rate", "cpu", "p99", "memory"]
 

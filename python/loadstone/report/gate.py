@@ -36,6 +36,8 @@ def verdict_text(figure: GateFigure) -> str:
     by = by_text([figure.slower, figure.slower_low, figure.slower_high])
     if figure.verdict == "invalid":
         return _("invalid: {why}", why=fmt.sentence(figure.why))
+    if figure.verdict == "unclaimed":
+        return _("nothing is claimed")
     if figure.verdict == "slower":
         return _("{by} MORE", by=by) if figure.name == "memory" else _("SLOWER by {by}", by=by)
     if figure.verdict == "faster" and figure.name == "memory":

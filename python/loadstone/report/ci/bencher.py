@@ -16,9 +16,9 @@ _NAME_MAX = 200
 
 
 def bencher(result: GateResult, name: str = "loadstone gate") -> str:
-    """The document; a gate without figures has none."""
+    """The document; a gate without figures has none, nor has one that is invalid."""
     measures: dict[str, Any] = {}
-    for figure in result.figures:
+    for figure in result.figures if result.verdict != "invalid" else ():
         measure = MEASURES[figure.name]
         if figure.head is not None:
             measures[measure] = {"value": figure.head}

@@ -3,23 +3,30 @@
 from typing import Literal
 from xml.etree import ElementTree
 
-from loadstone.judge.gate_result import GateFigure, GateResult
+from loadstone.judge.gate_result import GateFigure, GateResult, Standing
 from loadstone.report import format as fmt
 from loadstone.report.ci.figures import name_of
 from loadstone.report.gate import value_text, verdict_text
 
 SUITE = "loadstone gate"
 _Outcome = Literal["failure", "error", "skipped"]
+_OUTCOMES: dict[Standing, _Outcome] = {
+    "slower": "failure",
+    "invalid": "skipped",
+    "unclaimed": "skipped",
+    "undecided": "skipped",
+}
 
 
 def junit(result: GateResult) -> str:
-    """The document, in UTF-8. What is open is skipped: no test is red by it."""
+    """The document, in UTF-8. What is open or invalid is skipped: no test is red by it but that of the verdict."""
     cases = [(SUITE, "verdict", _outcome_of_all(result), fmt.sentence(result.message), result.elapsed_s)]
-    for kind, figures in (("figures", result.figures), ("base against itself", result.twin)):
-        for figure in figures:
-            of_twin = kind != "figures" and result.verdict != "invalid"  # its noise is no failure
-            outcome = None if of_twin else _outcome_of(figure)
-            cases.append((f"{SUITE}.{kind}", name_of(figure), outcome, _said(figure), 0.0))
+    apart = result.decided_by if result.verdict == "invalid" else []
+    for figure in result.figures:
+        cases.append((f"{SUITE}.figures", name_of(figure), _OUTCOMES.get(figure.verdict), _said(figure), 0.0))
+    for figure in result.twin:  # its noise is no failure
+        outcome: _Outcome | None = "error" if figure.name in apart else None
+        cases.append((f"{SUITE}.base against itself", name_of(figure), outcome, _said(figure), 0.0))
     counts = {kind: sum(1 for case in cases if case[2] == kind) for kind in ("failure", "error", "skipped")}
     totals = {
         "tests": str(len(cases)),
@@ -51,11 +58,6 @@ def _outcome_of_all(result: GateResult) -> _Outcome | None:
     if result.verdict == "undecided":
         return "failure" if result.status == 1 else "skipped"
     return "error" if result.verdict == "invalid" else "failure"
-
-
-def _outcome_of(figure: GateFigure) -> _Outcome | None:
-    outcomes: dict[str, _Outcome] = {"slower": "failure", "invalid": "error", "undecided": "skipped"}
-    return outcomes.get(figure.verdict)
 
 
 def _said(figure: GateFigure) -> str:

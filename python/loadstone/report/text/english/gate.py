@@ -37,6 +37,7 @@ STANDINGS = {
     "faster": marked("FASTER"),
     "undecided": marked("open"),
     "invalid": marked("INVALID"),
+    "unclaimed": "—",
 }
 """What became of a figure, in one or two words."""
 _OF_MEMORY = {"slower": marked("MORE"), "faster": marked("LESS"), "not_slower": marked("not more")}

@@ -1,0 +1,101 @@
+"""What is said of a head where the base differs from itself: in no output anything but the values of both."""
+
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from loadstone.analyse.gate import gate_of
+from loadstone.analyse.gate_section import gate_section
+from loadstone.analyse.model import Comparison, Family
+from loadstone.judge.gate_result import GateResult
+from loadstone.judge.verdict import Side, Verdict
+from loadstone.report.ci.bencher import bencher
+from loadstone.report.ci.junit import junit
+from loadstone.report.ci.summary import summary
+from loadstone.report.gate import gate_lines
+from loadstone.report.text.sentences import text
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.gate_spec import Gate
+
+
+def verdict(metric: str, loss: float) -> Verdict:
+    """By how much B is slower, with an interval of 2 % to either side."""
+    sign = -1 if metric == "goodput_per_s" else 1
+    ends = sorted(sign * math.log1p(loss + by) for by in (-0.02, 0.0, 0.02))
+    low, estimate, high = ends
+    slower = {"kind": "faster", "winner": "a", "materially": True}
+    return Verdict(
+        metric=metric, larger_is_faster=sign < 0, margin=0.03, blocks=20, blocks_min=14, level=0.9998,
+        a=Side(name="base", typical=26_000.0), b=Side(name="head", typical=32_000.0),
+        estimate=estimate, low=low, high=high, **(slower if loss > 0.05 else {"kind": "equivalent"}),
+    )  # fmt: skip
+
+
+def compared(loss: float) -> Comparison:
+    return Comparison.model_construct(
+        primary=verdict("goodput_per_s", loss), costs=[verdict("cpu_ns.base", loss)], place=""
+    )
+
+
+def gated(twin: float) -> GateResult:
+    """A gate whose head is slower by 22 %, and whose base differs from itself by so much."""
+    family = Family.model_construct(name="rate", comparisons=[compared(0.22)], twin=compared(twin))
+    plan = SimpleNamespace(groups=[], budget_s=60.0)
+    experiment = Experiment.model_construct(gate=Gate(base="v1", head="v2"), servers={}, subjects={})
+    run: Any = SimpleNamespace(experiment=experiment, plan=plan, path=Path("gate"), environment={})
+    found = gate_of(run, [family], [], 61.0)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def invalid() -> GateResult:
+    return gated(0.19)
+
+
+def test_a_quiet_twin_leaves_the_claim() -> None:
+    found = gated(0.001)
+    assert found.verdict == "slower"
+    assert "SLOWER by 22 %" in junit(found)
+    assert json.loads(bencher(found))
+
+
+def test_the_values_of_both_stay_and_no_claim_does(invalid: GateResult) -> None:
+    assert (invalid.verdict, invalid.decided_by) == ("invalid", ["rate", "cpu"])
+    for one in invalid.figures:
+        assert (one.base, one.head, one.verdict) == (26_000.0, 32_000.0, "unclaimed")
+        assert not any((one.ratio, one.low, one.high, one.slower, one.slower_low, one.slower_high, one.visible))
+    assert next(one.slower for one in invalid.twin) == pytest.approx(0.19)
+
+
+def test_markdown_and_terminal_have_no_standing(invalid: GateResult) -> None:
+    row = next(line for line in summary(invalid).splitlines() if line.startswith("| CPU a request"))
+    assert row == "| CPU a request | 26 µs | 32 µs | — | — | — | +19 % [+17, +21] |"
+    assert "●" not in summary(invalid), "nothing is drawn of it"
+    assert "  CPU a request      26 µs → 32 µs: nothing is claimed" in list(gate_lines(invalid))
+
+
+def test_the_reports_section_has_no_standing(invalid: GateResult) -> None:
+    cells = gate_section(invalid).tables[0].lines[1].cells
+    assert [cell.value for cell in cells[:3]] == [26_000.0, 32_000.0, None]
+    assert [text(cell.said) for cell in cells if cell.said is not None] == ["—", "+19 % [+17, +21]"]
+
+
+def test_in_a_test_report_the_verdict_and_the_twin_are_errors(invalid: GateResult) -> None:
+    suite = ElementTree.fromstring(junit(invalid)).find("testsuite")
+    assert suite is not None
+    assert {name: suite.get(name) for name in ("failures", "errors", "skipped")} == {
+        "failures": "0", "errors": "3", "skipped": "2",
+    }  # fmt: skip
+    assert {str(case.get("classname")) for case in suite if case.find("skipped") is not None} == {
+        "loadstone gate.figures"
+    }
+
+
+def test_bencher_gets_nothing(invalid: GateResult) -> None:
+    assert json.loads(bencher(invalid)) == {}
