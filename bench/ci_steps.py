@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from result_lines import add_line
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.ci_steps import Done, run_action, run_gitlab
@@ -149,8 +151,7 @@ def main() -> None:
                 row |= {"expected": case.expected, "status": done.status, "seconds": round(took_s), "says": head}
                 print(json.dumps(row), flush=True)
                 if options.file is not None:
-                    with options.file.open("a") as file:
-                        file.write(f"{json.dumps(row)}\n")
+                    add_line(options.file, row)
                 if options.show:
                     print(done.said, done.errors, done.summary, sep="\n", file=sys.stderr)
     sys.exit(int(wrong))

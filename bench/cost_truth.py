@@ -37,6 +37,7 @@ from typing import Any
 
 import numpy as np
 from disturbance import Disturbance
+from result_lines import add_line, read_lines
 from scipy.stats import binomtest
 
 from loadstone.drive.slices import Slice
@@ -375,10 +376,6 @@ def _kind(line: dict[str, Any]) -> tuple[bool, float, str]:
     return line["pinned"], line["effect"], line["state"]
 
 
-def _read(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-
-
 def main() -> None:
     """Measure what is asked for, append it to the file, and print the table of all that is there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -397,12 +394,11 @@ def main() -> None:
     for program in ("valgrind", "redis-benchmark", "pidstat"):
         if shutil.which(program) is None:
             sys.exit(f"cost-truth: {program} is missing: apt-get install valgrind redis-tools sysstat")
-    lines = _read(options.file)
+    lines = read_lines(options.file)
 
     def note(line: dict[str, Any]) -> None:
         lines.append({"date": datetime.now(UTC).date().isoformat(), **machine(), **line})
-        with options.file.open("a") as file:
-            file.write(json.dumps(lines[-1]) + "\n")
+        add_line(options.file, lines[-1])
         print(json.dumps(line), flush=True)
 
     if not options.table:

@@ -24,6 +24,7 @@ from typing import Any
 
 import psutil
 from fleet.members import LOADSTONE
+from result_lines import add_line
 
 from loadstone.fleet import agent as on_agent
 from loadstone.fleet import certificates, dask_library, serving
@@ -145,8 +146,7 @@ def main() -> None:
         for line in of(number, options.rounds):
             print(json.dumps(line), flush=True)
             if options.out is not None:
-                with options.out.open("a") as out:
-                    out.write(json.dumps({"date": datetime.now(UTC).date().isoformat(), **line}) + "\n")
+                add_line(options.out, {"date": datetime.now(UTC).date().isoformat(), **line})
 
 
 if __name__ == "__main__":

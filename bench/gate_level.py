@@ -10,7 +10,6 @@ of one gate are taken to be independent, which is the worst case.
 """
 
 import argparse
-import json
 import math
 import sys
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from result_lines import add_line
 
 from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.plan.looks import gate_level, gate_looks
@@ -125,8 +125,7 @@ def main() -> int:
         shares = f"red {100 * red:.3f} %, green {100 * green:.1f} %, of {options.gates:,}"
         print(f"{name}: slower by {100 * slower:g} %: {shares}", flush=True)
         if options.results is not None:
-            with options.results.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+            add_line(options.results, row)
     return 0
 
 

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from result_lines import add_line, read_lines
+
 ROOT = Path(__file__).parents[1]
 SERVICE = ROOT / "bench" / "gate_service"
 VERSIONS = ("0", "5", "10", "tail", "3")
@@ -125,7 +127,7 @@ def main() -> int:
     parser.add_argument("--by", default="", help="a command that begins each gate, e.g. nice -n 5")
     parser.add_argument("--summary", action="store_true")
     options = parser.parse_args()
-    rows = [json.loads(line) for line in options.results.read_text().splitlines()] if options.results.exists() else []
+    rows = read_lines(options.results)
     if options.summary:
         print("\n".join(summary(rows)))
         return 0
@@ -144,8 +146,7 @@ def main() -> int:
                     continue
                 row = gate(program, version, min(times), options, options.keep or Path(temporary) / "runs")
                 done[version] += 1
-                with options.results.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+                add_line(options.results, row)
                 print(row["version"], row["said"], f"{row['seconds']} s", flush=True)
     return 0
 

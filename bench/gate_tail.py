@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from result_lines import add_line
 
 from loadstone.judge.statistics.histograms import Buckets, buckets_of, quantiles_ns, table_of
 from loadstone.judge.statistics.rounds.quiet import quiet_quantile_ns
@@ -58,8 +59,7 @@ def main() -> int:
                 row["blocks"] = len(ratios)
         print(json.dumps(row), flush=True)
         if options.results is not None:
-            with options.results.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+            add_line(options.results, row)
     return 0
 
 

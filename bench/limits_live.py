@@ -33,7 +33,8 @@ from statistics import median
 
 from peers.servers import listening, nginx_program
 from process_cpu import CpuWatch
-from saturation_run import ROOT, Searched, add_line, counted, estimate, read_lines, searched, trials_of
+from result_lines import add_line, read_lines
+from saturation_run import ROOT, Searched, counted, estimate, searched, trials_of
 
 from loadstone.deploy.placement import place
 from loadstone.drive.native import require_release_engine

@@ -29,7 +29,8 @@ from typing import Any
 
 import numpy as np
 from queues import ClosedQueue, UslServer
-from saturation_run import ROOT, add_line, counted, estimate, read_lines, searched
+from result_lines import add_line, read_lines
+from saturation_run import ROOT, counted, estimate, searched
 
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place

@@ -84,15 +84,3 @@ def counted(hits: int, total: int) -> str:
         return "0 of 0"
     interval = binomtest(hits, total).proportion_ci(method="wilson")
     return f"{hits} of {total} [{100 * interval.low:.1f}, {100 * interval.high:.1f}] %"
-
-
-def read_lines(file: Path) -> list[dict[str, Any]]:
-    """What was measured before."""
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-
-
-def add_line(file: Path, line: Mapping[str, Any]) -> None:
-    """Append what was measured, at once."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a") as lines:
-        lines.write(json.dumps(line) + "\n")

@@ -37,7 +37,8 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from saturation_run import LONGEST_S, ROOT, add_line
+from result_lines import add_line
+from saturation_run import LONGEST_S, ROOT
 
 from loadstone.analyse.capacity import Found, find_capacities
 from loadstone.judge.capacity.findings import capacity_of
