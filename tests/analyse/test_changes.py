@@ -3,8 +3,6 @@
 import csv
 import io
 import math
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ from tests.frozen_runs import unpacked
 from loadstone.analyse.analysis import analyse_run
 from loadstone.analyse.changes import History, first_figures, history_of
 from loadstone.analyse.over_runs import GOODPUT, Figure, RunFigures, figures_of
-from loadstone.judge.gate_result import GateFigure, GateResult
 from loadstone.record.reading import read_run
 from loadstone.report.charts.over_runs_chart import over_runs_chart
 from loadstone.report.history import csv_text, figure_lines, overview_lines
@@ -112,28 +109,6 @@ def test_a_stranger_s_names_are_no_commands(measured: RunFigures) -> None:
         assert "\x1b" not in text
     (row,) = csv.DictReader(io.StringIO(csv_text(history)))
     assert (row["run"], row["condition"]) == ("'=cmd|'/c calc'!A1", "'@x [2J Y")
-
-
-def test_gates_against_one_base_make_a_line_over_machines(tmp_path: Path, measured: RunFigures) -> None:
-    """The head's ratio to the base was measured in turns."""
-    run = read_run(unpacked("json-documents", tmp_path))
-    figure = GateFigure(
-        name="cpu", unit="ns", verdict="slower", ratio=1.06, low=1.04, high=1.08, tolerance=0.03, interval_level=0.9998
-    )
-    gate = GateResult.model_construct(base="v1", head="b", figures=[figure])
-    analysis = analyse_run(run).model_copy(update={"gate": gate})
-    days = [figures_of(run, analysis, float(number)).model_copy(update={"run": f"day-{number}"}) for number in range(3)]
-    other = replace(run, environment={**run.environment, "machine": {"machine_id": "f" * 32}})
-    days[1] = figures_of(other, analysis, 1.0)
-    (shown,) = history_of("gate", days, first_figures(days), {}).figures
-    (line,) = shown.over.lines
-    assert [point.figure.value for point in line.points] == [1.06] * 3
-    low, high = line.points[0].figure.low, line.points[0].figure.high
-    assert low is not None
-    assert high is not None
-    assert 1.045 < low < 1.06 < high < 1.075  # at 95 %, where the gate's own is wider
-    assert shown.over.label == "v1: cpu"
-    assert measured.places[0].key not in {place.key for place in days[0].places}
 
 
 def test_an_overview_has_a_line_a_condition(measured: RunFigures) -> None:

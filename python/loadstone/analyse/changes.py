@@ -21,7 +21,7 @@ from loadstone.analyse.over_runs import (
     over_runs,
     places_of,
 )
-from loadstone.analyse.run_differences import is_same_but_servers, servers_unlike
+from loadstone.analyse.run_differences import heads_unlike, is_same_but_servers, servers_unlike
 from loadstone.judge.statistics.change_points import LEVEL, RUNS_MIN, changes
 from loadstone.judge.verdict import Piece
 from loadstone.message import Message
@@ -52,7 +52,7 @@ class Hint(Piece):
     high: float
     p_value: float
     differs: list[Message]
-    """In which versions and settings the servers of the two runs differ."""
+    """In which versions and settings the servers of the two runs differ; of gates in the head, too."""
 
 
 class FigureHistory(Piece):
@@ -187,7 +187,9 @@ def hint_between(history: History, figure: FigureHistory, before: int, after: in
 
 def _differs(before: Measured, after: Measured, *names: Numbered) -> list[Message]:
     one, other = (f"run {name.number}" for name in names)
-    return servers_unlike(before[0].surroundings, after[0].surroundings, (one, other))
+    a, b = before[0].head, after[0].head
+    heads = [heads_unlike(a, b, (one, other))] if a != b else []
+    return [*heads, *servers_unlike(before[0].surroundings, after[0].surroundings, (one, other))]
 
 
 def _error(figure: Figure) -> float | None:

@@ -10,17 +10,23 @@ from statistics import NormalDist
 
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.analyse.run_differences import Driven, Surroundings, driven_by, surroundings_of, unlike
-from loadstone.judge.gate_result import GateResult
+from loadstone.judge.gate import starts_reach
+from loadstone.judge.gate_result import GateFigure, GateResult
+from loadstone.judge.statistics.pair_evidence import reaching
 from loadstone.judge.verdict import COST, Piece
 from loadstone.message import Message
+from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
+from loadstone.spec.gate_spec import BASE, GATE_P99, GATE_RATE
 from loadstone.spec.levels import identity
 
 RATIO = "ratio"
 """The metric of a declared comparison: how many times as much B is as A."""
 GATE_KEY = "gate "
 """With it the key of each figure of a gate begins."""
+GATE_RATIO = "gate."
+"""With it the metric of each figure of a gate begins, `gate.cpu`: what the head takes, or does, by that of the base."""
 GOODPUT, AT_RATE = "goodput_per_s", "response_ns"
 _QUANTILES = ("p50", "p99", "p999")
 _NORMAL = NormalDist()
@@ -45,7 +51,8 @@ class PlaceFigures(Piece):
     driven: list[Driven]
     """The load of the condition; of a pair of both."""
     figures: dict[str, Figure]
-    """Metric -> figure: `goodput_per_s`, `response_ns.p99` at the fixed rate, `cpu_ns.PART`; of a pair `ratio`."""
+    """Metric -> figure: `goodput_per_s`, `response_ns.p99` at the fixed rate, `cpu_ns.PART`; of a pair `ratio`, of a
+    gate `gate.FIGURE`."""
 
 
 class RunFigures(Piece):
@@ -55,6 +62,8 @@ class RunFigures(Piece):
     began_unix_s: float
     surroundings: Surroundings
     places: list[PlaceFigures]
+    head: str = ""
+    """Of a gate what was compared with its base."""
 
 
 class Point(Piece):
@@ -109,28 +118,74 @@ def figures_of(run: Run, analysis: Analysis, began_unix_s: float) -> RunFigures:
 def _of_gate(run: Run, gate: GateResult, began_unix_s: float) -> RunFigures:
     """How many times as much the head is as the base: measured in turns, so that the machine makes no difference.
 
-    Gates against one base make a line, whatever machines they ran on.
+    Gates against one base under one load make a line, whatever machines they ran on. What is started once is a line of
+    its own, with what starts of one version may differ by in its intervals: each gate has another start.
     """
-    surroundings = surroundings_of(run).model_copy(update={"environment": {}})
-    places = [
-        PlaceFigures(
-            key=f"{GATE_KEY}{figure.name} {gate.base}",
-            label=f"{gate.base}: {figure.name}",
-            driven=[],
-            figures={RATIO: _at_95(figure.ratio, figure.low, figure.high, figure.interval_level)},
-        )
-        for figure in gate.figures
-        if figure.ratio is not None
-    ]
-    return RunFigures(run=run.path.name, began_unix_s=began_unix_s, surroundings=surroundings, places=places)
+    surroundings = surroundings_of(run)
+    servers = surroundings.environment["servers"]
+    of_base = {"servers": {name: one for name, one in servers.items() if name == BASE}}
+    measured = {trial.group: trial for trial in reversed(run.trials) if trial.block != WARM_BLOCK}
+    loaded = {"p99": measured.get(GATE_P99)}
+    found = measured.get(GATE_RATE, measured.get(GATE_P99))
+    return RunFigures(
+        run=run.path.name,
+        began_unix_s=began_unix_s,
+        surroundings=surroundings.model_copy(update={"environment": of_base}),
+        places=[
+            _of_figure(run, gate, figure, loaded.get(figure.name, found))
+            for figure in gate.figures
+            if figure.ratio is not None
+        ],
+        head=gate.head,
+    )
 
 
-def _at_95(ratio: float, low: float | None, high: float | None, level: float | None) -> Figure:
+def _of_figure(run: Run, gate: GateResult, figure: GateFigure, trial: TrialRecord | None) -> PlaceFigures:
+    """`trial`: one under the load of the figure."""
+    once = trial is not None and _is_started_once(run, trial)
+    return PlaceFigures(
+        key=f"{GATE_KEY}{figure.name} {'once' if once else 'again'} {gate.base}",
+        label=f"{gate.base}: {figure.name}{', started once' if once else ''}",
+        driven=[] if trial is None else [_load_of_gate(run, trial)],
+        figures={f"{GATE_RATIO}{figure.name}": _of_starts(_at_95(figure), figure, gate.starts_differ)},
+    )
+
+
+def _is_started_once(run: Run, trial: TrialRecord) -> bool:
+    """Whether the processes of a gate stay the same over its blocks; a client library's program is started for each."""
+    drive = trial.facts.drive
+    rounds = next((one.rounds for one in run.plan.groups if one.name == trial.group), None)
+    return (rounds is None or rounds.processes != "restarted") and (drive is None or drive.program is None)
+
+
+def _load_of_gate(run: Run, trial: TrialRecord) -> Driven:
+    """The load without what the machine has a say in: threads, how they wait, and a rate that is a share of what both
+    can do."""
+    driven = driven_by(run, trial)
+    group = next((one for one in run.plan.groups if one.name == trial.group), None)
+    apart = {"spin_us", *(() if group is None or group.fixed_rate is None else ("rate_per_s",))}
+    load = {name: value for name, value in driven.load.items() if name != "threads"}
+    if "model" in load:
+        load["model"] = {name: value for name, value in load["model"].items() if name not in apart}
+    return driven.model_copy(update={"load": load})
+
+
+def _at_95(figure: GateFigure) -> Figure:
     """A ratio whose interval has another level with its 95 % interval, as if its logarithm were normal."""
+    ratio, low, high, level = figure.ratio or 0.0, figure.low, figure.high, figure.interval_level
     if low is None or high is None or level is None or not 0 < low <= ratio <= high:
         return Figure(value=ratio)
     shrunk = _NORMAL.inv_cdf(0.975) / _NORMAL.inv_cdf((1 + level) / 2)
     return Figure(value=ratio, low=ratio * (low / ratio) ** shrunk, high=ratio * (high / ratio) ** shrunk)
+
+
+def _of_starts(shown: Figure, figure: GateFigure, starts_differ: float) -> Figure:
+    """With an interval that holds what starts of one version differ by, where that is not in it."""
+    if not starts_differ or shown.low is None or shown.high is None:
+        return shown
+    reach = starts_reach(starts_differ, 0.95, of_latency=figure.name == "p99")
+    low, high = reaching(math.log(shown.value), math.log(shown.low), math.log(shown.high), reach)
+    return shown.model_copy(update={"low": math.exp(low), "high": math.exp(high)})
 
 
 def _of_row(run: Run, row: Row, trials: dict[str, TrialRecord]) -> PlaceFigures | None:

@@ -130,6 +130,11 @@ def servers_unlike(a: Surroundings, b: Surroundings, names: Names = NAMES) -> li
     return [_said(one, names) for one in _environment(a.environment, b.environment) if _is_of_server(one)]
 
 
+def heads_unlike(a: str, b: str, names: Names = NAMES) -> Message:
+    """That the heads of two gates differ."""
+    return _said(_Difference("head", a, b), names)
+
+
 def _machine_id(environment: Mapping[str, Any]) -> object:
     return figure_at(environment, "machine", "machine_id")
 

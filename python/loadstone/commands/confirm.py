@@ -141,7 +141,12 @@ def _experiment(asked: Asked, servers: tuple[Sequence[str], Sequence[str]]) -> t
 
     if asked.key.startswith(GATE_KEY):
         raise UserError(
-            said("--confirm: a gate measures both versions in turns; carry out the newest again: `loadstone gate`")
+            said(
+                "--confirm: a gate measures both versions in turns; compare the heads of runs {before} and {after}: "
+                "`loadstone gate --base EARLIER --head LATER`",
+                before=asked.hint.before.number,
+                after=asked.hint.after.number,
+            )
         )
     if asked.metric == RATIO:
         raise UserError(

@@ -27,7 +27,7 @@ from loadstone.record.run_files import ARCHIVE, run_folders
 
 T = TypeVar("T")
 _APPLICATION = 0x6C647374
-VERSION = 2
+VERSION = 3
 """Of what a line of the index holds; another one makes it anew."""
 _TABLES = f"""
 PRAGMA application_id = {_APPLICATION};

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from rich.cells import cell_len
 
 from loadstone.analyse.changes import FigureHistory, Hint, History
-from loadstone.analyse.over_runs import Figure, Line, Point
+from loadstone.analyse.over_runs import GATE_KEY, Figure, Line, Point
 from loadstone.language import _, several
 from loadstone.report import format as fmt
 from loadstone.report.over_runs import differs_text, figure_name, figure_text, hint_text, interval_text
@@ -31,8 +31,8 @@ def overview_lines(history: History) -> list[str]:
         (
             fmt.plain(one.over.label),
             figure_name(one.over.metric),
-            str(sum(len(line.points) for line in one.over.lines)),
-            _spark([point.figure for point in _points(one)][-_SPARK_RUNS:]),
+            _number_of_runs(one),
+            _spark([point.figure for point in _course(one)][-_SPARK_RUNS:]),
             interval_text(one.over.metric, one.over.lines[0].points[-1]),
         )
         for one in history.figures
@@ -42,6 +42,8 @@ def overview_lines(history: History) -> list[str]:
     for one, row in zip(history.figures, cells, strict=True):
         lines.append("  ".join(map(_filled, row, widths)).rstrip())
         lines += [f"  ↕ {line}" for hint in one.hints for line in _hint_lines(hint)]
+    if any(len(one.courses) > 1 for one in history.figures):
+        lines.append(_("2/3: of 3 runs 2 are drawn; the others are of another load, machine or version of loadstone."))
     return [*lines, *_ending(history)]
 
 
@@ -104,7 +106,11 @@ def _heading(history: History) -> str:
 
 
 def _ending(history: History) -> Iterator[str]:
+    of_gates = all(one.key.startswith(GATE_KEY) for one in history.figures)
     if not sum(one.looked for one in history.figures):
+        if of_gates:
+            yield _("Too few gates to look for a change: {runs} of one base and load.", runs=history.runs_min)
+            return
         yield _(
             "Too few runs to look for a change: {runs} of one machine, load and version of loadstone.",
             runs=history.runs_min,
@@ -112,6 +118,12 @@ def _ending(history: History) -> Iterator[str]:
         return
     if not any(one.hints for one in history.figures):
         yield _("No change is suspected.")
+        return
+    if of_gates:
+        yield _(
+            "A hint is no proof: gates of different times differ by the machine, too. Compare both heads now, in "
+            "turns: `loadstone gate --base EARLIER --head LATER`"
+        )
         return
     yield _(
         "A hint is no proof: runs of different times differ by the machine, too. Measure both versions now, in turns: "
@@ -137,8 +149,16 @@ def _in_order(figure: FigureHistory) -> list[tuple[Line, Point]]:
     return sorted(found, key=lambda one: (one[1].began_unix_s, one[1].run))
 
 
-def _points(figure: FigureHistory) -> list[Point]:
-    return [point for _line, point in _in_order(figure)]
+def _course(figure: FigureHistory) -> list[Point]:
+    """The runs that are looked at with the newest one, in order."""
+    points = [point for _line, point in _in_order(figure)]
+    return [point for point in points if point.run in figure.courses[0]] if figure.courses else points
+
+
+def _number_of_runs(figure: FigureHistory) -> str:
+    """`7`; `5/7` where 5 of them are looked at with the newest one."""
+    newest, runs = len(_course(figure)), sum(len(line.points) for line in figure.over.lines)
+    return f"{runs}" if newest == runs else f"{newest}/{runs}"
 
 
 _Row = tuple[str, str, str, str]

@@ -3,12 +3,13 @@
 import math
 
 from loadstone.analyse.changes import Hint
-from loadstone.analyse.over_runs import AT_RATE, RATIO, Point
+from loadstone.analyse.over_runs import AT_RATE, GATE_RATIO, RATIO, Point
 from loadstone.judge.verdict import Verdict
-from loadstone.language import _, marked
+from loadstone.language import _, marked, translated
 from loadstone.percents import decimal, decimals_of
 from loadstone.report import format as fmt
 from loadstone.report.text.english.figures import metric_text
+from loadstone.report.text.english.gate import NAMES
 from loadstone.spec.experiment import COST, RATES
 
 
@@ -16,6 +17,8 @@ def figure_name(metric: str) -> str:
     """What a metric is called, `ratio` too."""
     if metric == RATIO:
         return _("ratio, compared against reference")
+    if metric.startswith(GATE_RATIO):
+        return _("{figure}, head over base", figure=translated(NAMES[metric.removeprefix(GATE_RATIO)]))
     name = metric_text(metric)
     return _("{figure}, at the rate that was held", figure=name) if metric.startswith(AT_RATE) else name
 
@@ -24,7 +27,7 @@ def figure_text(metric: str, value: float | None) -> str:
     """A figure of a metric for people."""
     if value is None:
         return fmt.NONE
-    if metric == RATIO:
+    if metric == RATIO or metric.startswith(GATE_RATIO):
         return f"{value:.3g}"
     return fmt.duration(value) if "_ns" in metric else fmt.rate(value)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from loadstone.analyse.changes import Hint
-from loadstone.analyse.over_runs import Line, OverRuns, Point
+from loadstone.analyse.over_runs import GATE_RATIO, Line, OverRuns, Point
 from loadstone.language import _
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
@@ -49,8 +49,7 @@ def over_runs_chart(found: OverRuns, hints: Sequence[Hint] = ()) -> Chart | None
         _("{figure} over runs", figure=figure_name(found.metric)),
         " ".join(
             [
-                _("A bar is the 95 % interval of that run alone; two runs of the same thing may differ by 4 % more."),
-                _("A line joins runs of one machine, versions, settings and load."),
+                *_reading(found.metric),
                 *([_("A dashed line is where a change is suspected.")] if steps else []),
                 *([_("{number} older lines are left out.", number=left)] if left else []),
             ]
@@ -65,6 +64,13 @@ def over_runs_chart(found: OverRuns, hints: Sequence[Hint] = ()) -> Chart | None
         {"points": values, **({"steps": steps} if steps else {})},
         condition=fmt.plain(found.label),
     )
+
+
+def _reading(metric: str) -> tuple[str, str]:
+    bar = _("A bar is the 95 % interval of that run alone; two runs of the same thing may differ by 4 % more.")
+    if metric.startswith(GATE_RATIO):
+        return bar, _("A line joins gates of one base and load, whatever machines they ran on.")
+    return bar, _("A line joins runs of one machine, versions, settings and load.")
 
 
 def _time_axis(values: Values) -> alt.Axis:
