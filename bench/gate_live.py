@@ -80,7 +80,7 @@ def gate(program: Path, version: str, round_ns: float, options: argparse.Namespa
         "--out",
         str(folder),
     ]
-    command += ["--budget", options.budget, "--quiet", *(["--share-machine"] if options.share_machine else [])]
+    command += ["--budget", options.budget, "--level", str(options.level), "--quiet", *(["--share-machine"] if options.share_machine else [])]
     began = time.monotonic()
     with neighbour(options.neighbour):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -91,6 +91,7 @@ def gate(program: Path, version: str, round_ns: float, options: argparse.Namespa
         "version": version,
         "neighbour": options.neighbour,
         "place": options.place,
+        "level": options.level,
         "status": done.returncode,
         "verdict": result.get("verdict", ""),
         "figures": [{key: one[key] for key in kept} for one in result.get("figures", [])],
@@ -118,6 +119,7 @@ def main() -> int:
     parser.add_argument("--gates", type=int, default=20, help="of each version")
     parser.add_argument("--versions", default=",".join(VERSIONS))
     parser.add_argument("--budget", default="60 s")
+    parser.add_argument("--level", type=float, default=0.001)
     parser.add_argument("--neighbour", action="store_true")
     parser.add_argument("--share-machine", action="store_true")
     parser.add_argument("--place", default="calm", help="what else the machine does")
