@@ -161,10 +161,21 @@ def test_noise_of_starts_is_no_hint(measured: Measured) -> None:
     text = "\n".join(figure_lines(history(*(gate(figures, day) for day in range(20))), 120))
     assert "head is v2 in run 10 and v3 in run 11" in text
     assert text.endswith("in turns: `loadstone gate --base EARLIER --head LATER`")
-    assert "redis: cpu: CPU a request, head over base" in text
+    assert "redis: cpu: CPU a request, head/base" in text
     chart = over_runs_chart(again.over, again.hints)
     assert chart is not None
     assert "whatever machines they ran on" in chart.caption
+
+
+def test_many_gates_without_a_figure_are_counted(measured: Measured) -> None:
+    """P99 is not measured where the rate and the CPU are known to be lost."""
+    _, analysis = measured
+    known = [one for one in analysis.gate.figures if one.name == "cpu"]
+    without = [figures(measured, day, figures=[]) for day in range(2, 5)]
+    few = [figures(measured, 1, figures=known), *without]
+    assert "Without this figure: day-2, day-3, day-4" in figure_lines(history(*few), 120)
+    many = [*few, *(figures(measured, day, figures=[]) for day in range(5, 9))]
+    assert "Without this figure: 7 runs, those whose numbers are missing" in figure_lines(history(*many), 120)
 
 
 def test_an_invalid_gate_has_no_place(measured: Measured) -> None:

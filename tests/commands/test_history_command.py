@@ -50,6 +50,19 @@ def test_a_history_is_shown_drawn_and_written(folder: Path, tmp_path: Path, caps
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 4
 
 
+def test_a_gate_s_figure_is_asked_for_by_its_name_and_rows_name_the_head(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = unpacked("gate-twin", tmp_path)
+    (run / "analysis.json").write_bytes(render(analyse(run))["analysis.json"])
+    run.rename(tmp_path / "20260101T000000Z-gate")
+    typed(tmp_path, "gate", "--metric", "cpu")
+    _heading, figure, _empty, heads, row = capsys.readouterr().out.splitlines()[:5]
+    assert figure == "redis: cpu: CPU a request, head/base"
+    assert heads.split()[:5] == ["no.", "began", "(UTC)", "line", "head"]
+    assert "  A     redis,hz=11  0.994 [" in row
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

@@ -72,6 +72,8 @@ class Point(Piece):
     run: str
     began_unix_s: float
     figure: Figure
+    head: str = ""
+    """Of a gate what was compared with its base."""
 
 
 class Line(Piece):
@@ -305,7 +307,10 @@ def _line(number: int, line: Sequence[Measured], newest: Sequence[Measured], met
     differences = _unlike(newest[-1], line[-1], ("A", name)) if number else []
     return Line(
         name=name,
-        points=[Point(run=run.run, began_unix_s=run.began_unix_s, figure=place.figures[metric]) for run, place in line],
+        points=[
+            Point(run=run.run, began_unix_s=run.began_unix_s, figure=place.figures[metric], head=run.head)
+            for run, place in line
+        ],
         unlike=differences[:_NAMED],
         more=max(0, len(differences) - _NAMED),
     )

@@ -208,11 +208,12 @@ def _unknown(name: str, known: Sequence[str], runs: Path) -> UserError:
 def _metric(runs: Sequence["RunFigures"], text: str) -> str:
     """A metric that a run has, by its name or the words of `compare --metric`. Raises UserError."""
     from loadstone.analyse.objectives import metric_of
+    from loadstone.analyse.over_runs import GATE_RATIO
     from loadstone.spec.problems import listed
 
     known = list(dict.fromkeys(name for run in runs for place in run.places for name in place.figures))
-    found = text if text in known else metric_of(text)
-    if found not in known:
+    found = next((one for one in (text, f"{GATE_RATIO}{text}", metric_of(text)) if one in known), None)
+    if found is None:
         raise UserError(
             said("--metric {text}: no run has it; there are: {known}", text=text, known=listed(known) or "none")
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from loadstone import __version__
 from loadstone.analyse.analysis import analyse_run
 from loadstone.analyse.over_runs import RunFigures, figures_of
 from loadstone.errors import LoadstoneError
@@ -33,7 +34,7 @@ def collect(index: Index, rows: Sequence[RunRow], deadline_s: float | None = Non
     runs, unread, left = [], {}, 0
     for row in rows:
         path = index.root / row.name
-        now = fingerprint(path)
+        now = f"{fingerprint(path)} {__version__}"  # another version judges otherwise
         found = _read(index.kept_figures(row.name, now))
         if found is None:
             if deadline_s is not None and time.monotonic() > deadline_s:

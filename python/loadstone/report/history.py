@@ -21,6 +21,10 @@ _BEYOND = 1.3
 """By so many times the scale reaches beyond the figures themselves at most."""
 _DRAWN_MIN = 24
 """Columns for intervals: with fewer they are left out."""
+_HEAD_MAX = 24
+"""Letters of a gate's head."""
+_NAMED_MAX = 5
+"""More runs without a figure are counted."""
 CSV_COLUMNS = ("time", "number", "run", "branch", "line", "condition", "metric", "value", "low", "high")
 """`branch` numbers the courses, that of the newest run is 1: apache-otava reads such a file, a branch at a time."""
 
@@ -53,7 +57,8 @@ def figure_lines(history: History, width: int) -> list[str]:
     metric = figure.over.metric
     lines = [_heading(history), f"{fmt.plain(figure.over.label)}: {figure_name(metric)}"]
     rows = _rows(history, figure)
-    heads = (_("no."), _("began (UTC)"), _("line"), _("figure and 95 % interval"))
+    head = (_("head"),) if figure.key.startswith(GATE_KEY) else ()
+    heads = (_("no."), _("began (UTC)"), _("line"), *head, _("figure and 95 % interval"))
     cells = [heads, *(row for row, _point in rows)]
     widths = _widths(cells)
     room = width - sum(widths) - 2 * len(widths) - 1
@@ -68,7 +73,9 @@ def figure_lines(history: History, width: int) -> list[str]:
         lines.append(f"{_row_text(row, widths)}  {drawn}".rstrip())
     lines += [""] if any(line.unlike for line in figure.over.lines) else []
     lines += [_unlike(line) for line in figure.over.lines if line.unlike]
-    if figure.over.without:
+    if (number := len(figure.over.without)) > _NAMED_MAX:
+        lines.append(_("Without this figure: {number} runs, those whose numbers are missing", number=number))
+    elif number:
         lines.append(_("Without this figure: {runs}", runs=fmt.plain(", ".join(figure.over.without))))
     if figure.others:
         lines.append(_("Other figures of it: --metric {metrics}", metrics=fmt.plain(", ".join(figure.others))))
@@ -161,7 +168,7 @@ def _number_of_runs(figure: FigureHistory) -> str:
     return f"{runs}" if newest == runs else f"{newest}/{runs}"
 
 
-_Row = tuple[str, str, str, str]
+_Row = tuple[str, ...]
 
 
 def _rows(history: History, figure: FigureHistory) -> list[tuple[_Row, Point]]:
@@ -172,12 +179,19 @@ def _rows(history: History, figure: FigureHistory) -> list[tuple[_Row, Point]]:
                 str(numbers[point.run]),
                 datetime.fromtimestamp(point.began_unix_s, UTC).strftime("%Y-%m-%d %H:%M"),
                 line.name,
+                *([_end_of(point.head)] if figure.key.startswith(GATE_KEY) else []),
                 interval_text(figure.over.metric, point),
             ),
             point,
         )
         for line, point in _in_order(figure)
     ]
+
+
+def _end_of(head: str) -> str:
+    """What a head is called: commands differ where they end."""
+    text = fmt.plain(head)
+    return text if len(text) <= _HEAD_MAX else f"…{text[1 - _HEAD_MAX :]}"
 
 
 def _row_text(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -18,7 +18,7 @@ def figure_name(metric: str) -> str:
     if metric == RATIO:
         return _("ratio, compared against reference")
     if metric.startswith(GATE_RATIO):
-        return _("{figure}, head over base", figure=translated(NAMES[metric.removeprefix(GATE_RATIO)]))
+        return _("{figure}, head/base", figure=translated(NAMES[metric.removeprefix(GATE_RATIO)]))
     name = metric_text(metric)
     return _("{figure}, at the rate that was held", figure=name) if metric.startswith(AT_RATE) else name
 
@@ -28,7 +28,7 @@ def figure_text(metric: str, value: float | None) -> str:
     if value is None:
         return fmt.NONE
     if metric == RATIO or metric.startswith(GATE_RATIO):
-        return f"{value:.3g}"
+        return f"{value:#.3g}".rstrip(".")
     return fmt.duration(value) if "_ns" in metric else fmt.rate(value)
 
 

@@ -87,7 +87,7 @@ def _value(line: Line, point: Point, metric: str) -> dict[str, object]:
         "value": figure.value,
         "low": figure.value if figure.low is None else figure.low,
         "high": figure.value if figure.high is None else figure.high,
-        "tip": fmt.plain(f"{point.run}\n{interval_text(metric, point)}"),
+        "tip": fmt.plain("\n".join(filter(None, (point.run, point.head, interval_text(metric, point))))),
     }
 
 
