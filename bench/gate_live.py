@@ -80,7 +80,8 @@ def gate(program: Path, version: str, round_ns: float, options: argparse.Namespa
         "--out",
         str(folder),
     ]
-    command += ["--budget", options.budget, "--level", str(options.level), "--quiet", *(["--share-machine"] if options.share_machine else [])]
+    command += ["--budget", options.budget, "--level", str(options.level), "--quiet"]
+    command += ["--share-machine"] if options.share_machine else []
     began = time.monotonic()
     with neighbour(options.neighbour):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
