@@ -2,18 +2,25 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.changed_facts import with_drive, written
+from tests.frozen_runs import unpacked
 
+from loadstone.analyse.analysis import analyse_run
 from loadstone.analyse.gate import gate_of
 from loadstone.analyse.gate_section import gate_section
 from loadstone.analyse.model import Comparison, Family
 from loadstone.judge.gate_result import GateResult
 from loadstone.judge.verdict import Side, Verdict
+from loadstone.record.reading import read_run
+from loadstone.record.trial import TrialRecord
+from loadstone.report import markdown_report
 from loadstone.report.ci.bencher import bencher
 from loadstone.report.ci.junit import junit
 from loadstone.report.ci.summary import summary
@@ -99,3 +106,30 @@ def test_in_a_test_report_the_verdict_and_the_twin_are_errors(invalid: GateResul
 
 def test_bencher_gets_nothing(invalid: GateResult) -> None:
     assert json.loads(bencher(invalid)) == {}
+
+
+def dearer(trial: TrialRecord) -> TrialRecord:
+    """A trial of the twin whose requests cost twice as much CPU."""
+    if trial.condition.get("twin") != "twin":
+        return trial
+    slices = written(trial)["drive"]["slices"]
+    for one in slices:
+        for part in one["parts"].values():
+            part.update({name: 2 * part[name] for name in ("cpu_s", "turn_cpu_s")})
+    return with_drive(trial, slices=slices)
+
+
+def test_the_comparisons_of_its_report_claim_nothing(tmp_path: Path) -> None:
+    """Nor what is made of them: the list of runs, the lessons, what its tables conclude."""
+    run = read_run(unpacked("gate-twin", tmp_path))
+    found = analyse_run(replace(run, trials=list(map(dearer, run.trials))))
+    assert found.gate is not None
+    assert (found.gate.verdict, found.gate.decided_by) == ("invalid", ["cpu"])
+    pairs = [one for family in found.families for one in family.comparisons]
+    assert {(one.primary.kind, one.primary.refusal and one.primary.refusal.name) for one in pairs} == {
+        ("invalid", "twin")
+    }
+    assert not any(one.costs or one.exploratory for one in pairs)
+    report = markdown_report.render(found)["report.md"].decode()
+    assert "head against base: INVALID: twin, measured" in report
+    assert "UNDECIDED: " not in report

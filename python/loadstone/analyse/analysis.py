@@ -12,6 +12,7 @@ from loadstone.analyse.effects import effects_of
 from loadstone.analyse.fixed_rates import own_load
 from loadstone.analyse.full_servers import full_servers_of
 from loadstone.analyse.gate import gate_of
+from loadstone.analyse.gate_claims import without_claims
 from loadstone.analyse.gate_section import gate_answer
 from loadstone.analyse.headline import Opening, budget_too_short, comparison_line, opening
 from loadstone.analyse.lessons import Outcome, learn
@@ -49,7 +50,9 @@ def analyse_run(run: Run) -> Analysis:
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
     under_own_load = own_load(run, judged)
     tables, full_servers = make_tables(run, judged), full_servers_of(run, judged)
-    families, effects = compare_groups(run, judged), effects_of(run, judged)
+    compared, effects = compare_groups(run, judged), effects_of(run, judged)
+    gate = gate_of(run, compared, judged, elapsed_s(run))
+    families = without_claims(compared, gate)
     checks = summarise_checks(judged)
     needed_s, quick = needed_budget_s(run), run.plan.quick
     short = budget_too_short(run.plan.budget_s, needed_s, quick=quick) if needed_s else None
@@ -57,7 +60,6 @@ def analyse_run(run: Run) -> Analysis:
     points = saturation_headline(saturations)
     answers = answers_of(run, judged)
     said = [one for answer in answers.values() if (one := answer.headline()) is not None]
-    gate = gate_of(run, families, judged, elapsed_s(run))
     alone = gate_answer(gate) if gate is not None else short or (points if not tables else None)
     begin = (
         Opening.alone(alone)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from loadstone.analyse.gate_claims import unclaimed
 from loadstone.analyse.gate_memory import memory_verdict
 from loadstone.analyse.gate_needs import advice, paces_of, runs_already, with_needs
 from loadstone.analyse.model import Comparison, Family
@@ -54,7 +55,7 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
     why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
     verdict, by = verdict_of(figures, twin, invalid=why is not None or not figures)
     if verdict == "invalid":
-        figures = [_unclaimed(one) for one in figures]
+        figures = [unclaimed(one) for one in figures]
     elif verdict == "slower":
         figures = [_unmeasured(one, message("gate_known_before")) for one in figures]
     else:
@@ -88,14 +89,6 @@ def _unmeasured(figure: GateFigure, why: Message) -> GateFigure:
     """With why it was not measured, if it was not."""
     open_ = figure.verdict == "undecided" and figure.units == 0 and figure.why is None
     return figure.model_copy(update={"why": why}) if open_ else figure
-
-
-def _unclaimed(figure: GateFigure) -> GateFigure:
-    """What an invalid gate leaves of a figure: the values of both sides, and nothing of the head against the base."""
-    if figure.verdict == "invalid":
-        return figure
-    claims = ("ratio", "low", "high", "slower", "slower_low", "slower_high", "visible", "why")
-    return figure.model_copy(update={"verdict": "unclaimed", **dict.fromkeys(claims)})
 
 
 def _figures(pairs: Mapping[str, Comparison]) -> list[GateFigure]:
