@@ -175,32 +175,25 @@ def _said(
     if verdict == "invalid":
         apart = next((one for one in twin if one.name in by), None)
         if apart is not None:
-            return message("gate_twin_differs", figure=apart.name, slower=_by(apart))
+            return message("gate_twin_differs", figure=apart.name, slower=apart.by)
         return why or message("gate_nothing")
     of = {one.name: one for one in figures}
     if verdict in ("slower", "faster"):
         sign = 1 if verdict == "slower" else -1
         first = [name for name in by if name != "memory"] or by
         most = max((of[name] for name in first), key=lambda one: sign * (one.slower or 0.0))
-        facts = {"figure": most.name, "by": _by(most, verdict), "others": [n for n in by if n != most.name]}
-        return message("gate_slower", **facts) if verdict == "slower" else message("gate_faster", **facts)
+        others = [name for name in by if name != most.name]
+        if verdict == "slower":
+            return message("gate_slower", figure=most.name, by=most.by, others=others)
+        return message("gate_faster", figure=most.name, by=most.faster, others=others)
     if verdict == "same":
         bounds = {name: of[name].tolerance for name in by if name in DECIDING} or {n: of[n].tolerance for n in by}
         return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds), once=once)
     if lost := withheld_losses(deciding(figures)):
         most = max(lost, key=lambda one: one.slower or 0.0)
-        return message("gate_withheld", figure=most.name, by=_by(most), why=most.why)
+        return message("gate_withheld", figure=most.name, by=most.by, why=most.why)
     seen = [one.visible for one in deciding(figures) if one.visible is not None]
     return message("gate_undecided", visible=min(seen, default=None))
-
-
-def _by(figure: GateFigure, verdict: str = "slower") -> list[float | None]:
-    """By how much, and the interval's ends: shares of the side that is less."""
-    ends = (figure.slower, figure.slower_low, figure.slower_high)
-    if verdict == "slower":
-        return list(ends)
-    low, high = ends[2], ends[1]
-    return [None if one is None else round(-one / (1 + one), 6) for one in (ends[0], low, high)]
 
 
 def _machine(environment: Mapping[str, object]) -> dict[str, str]:

@@ -62,5 +62,4 @@ def _line(figure: GateFigure, twin: list[GateFigure | None]) -> Line:
 
 
 def _slower(figure: GateFigure) -> Cell:
-    by = [figure.slower, figure.slower_low, figure.slower_high]
-    return Cell(figure.slower, "share", None if None in by else message("gate_by", by=by))
+    return Cell(figure.slower, "share", None if None in figure.by else message("gate_by", by=figure.by))

@@ -53,6 +53,21 @@ class GateFigure(Piece):
     why: Message | None = None
     """Why it is not decided, where there is more to say than that."""
 
+    @property
+    def by(self) -> list[float | None]:
+        """By how much the head is slower, with the interval's ends."""
+        return [self.slower, self.slower_low, self.slower_high]
+
+    @property
+    def less(self) -> list[float | None]:
+        """By how much it takes less, with the interval's ends: shares of what the base takes."""
+        return [None if one is None else -one for one in (self.slower, self.slower_high, self.slower_low)]
+
+    @property
+    def faster(self) -> list[float | None]:
+        """By how much it is faster, with the interval's ends: shares of what it takes now."""
+        return [None if one is None else round(one / (1 - one), 6) for one in self.less]
+
 
 class GateResult(Piece):
     """The whole outcome of a gate. `gate.json` in the run's folder; its schema is docs/gate.schema.json."""

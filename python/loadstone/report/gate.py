@@ -33,7 +33,7 @@ def figure_text(figure: GateFigure) -> str:
 
 def verdict_text(figure: GateFigure) -> str:
     """What may be said by one figure, with its interval; where nothing may, what would have been seen."""
-    by = by_text([figure.slower, figure.slower_low, figure.slower_high])
+    by = by_text(figure.by)
     if figure.verdict == "invalid":
         return _("invalid: {why}", why=fmt.sentence(figure.why))
     if figure.verdict == "unclaimed":
@@ -41,9 +41,9 @@ def verdict_text(figure: GateFigure) -> str:
     if figure.verdict == "slower":
         return _("{by} MORE", by=by) if figure.name == "memory" else _("SLOWER by {by}", by=by)
     if figure.verdict == "faster" and figure.name == "memory":
-        return _("{by} LESS", by=by_text(less(figure)))
+        return _("{by} LESS", by=by_text(figure.less))
     if figure.verdict == "faster":
-        return _("FASTER by {by}", by=by_text(faster(figure)))
+        return _("FASTER by {by}", by=by_text(figure.faster))
     tolerance = percent(figure.tolerance)
     if figure.verdict == "same":
         return _("same within {tolerance} %: {by}", tolerance=tolerance, by=signed(figure))
@@ -74,21 +74,9 @@ def _why_open(figure: GateFigure) -> str:
     return _("open: {by}; {visible} % would have been seen", by=signed(figure), visible=percent(figure.visible))
 
 
-def less(figure: GateFigure) -> list[float | None]:
-    """By how much the head takes less, with the interval's ends: shares of what the base takes."""
-    return [None if one is None else -one for one in (figure.slower, figure.slower_high, figure.slower_low)]
-
-
-def faster(figure: GateFigure) -> list[float | None]:
-    """By how much the head is faster, with the interval's ends: shares of what it takes now."""
-    ends = (figure.slower, figure.slower_high, figure.slower_low)
-    return [None if one is None else -one / (1 + one) for one in ends]
-
-
 def signed(figure: GateFigure) -> str:
     """`+1.2 % [-0.4, +2.9]` slower; less than 0: faster."""
-    by = (figure.slower, figure.slower_low, figure.slower_high)
-    return fmt.NONE if None in by else signed_text(by)
+    return fmt.NONE if None in figure.by else signed_text(figure.by)
 
 
 def _floor(figure: GateFigure) -> str:

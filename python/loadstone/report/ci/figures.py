@@ -39,7 +39,7 @@ def drawing(figures: Sequence[GateFigure], columns: int = 41) -> list[str]:
     shown = [one for one in figures if one.slower is not None]
     if not shown:
         return []
-    ends = [abs(end) for one in shown for end in (one.slower, one.slower_low, one.slower_high) if end is not None]
+    ends = [abs(end) for one in shown for end in one.by if end is not None]
     reach = max(*ends, *(1.5 * one.tolerance for one in shown))
     reach = min(reach, 1.0)
 
