@@ -15,11 +15,12 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from loadstone import registry
+from loadstone.conduct.reaching import is_here, may_lead, names_variable_as_host, reaches
 from loadstone.deploy.driver_manifest import read_driver_manifest
 from loadstone.deploy.subjects.manifest import Build, Manifest, read_manifest
 from loadstone.deploy.subjects.schema import read_tables
 from loadstone.deploy.subjects.url import parse_subject_url
-from loadstone.deploy.transport import is_loopback, stays_here
+from loadstone.deploy.transport import stays_here
 from loadstone.deploy.urls import TLS_OPTIONS
 from loadstone.language import Said, in_language, joined, marked, said
 from loadstone.plan.deployment import split_urls
@@ -66,19 +67,7 @@ _SPOKEN = {
 _ORDER = tuple(KINDS)
 _PROGRAM_FIELDS = ("binary", "json_module", "folder")
 _TLS_FILES = tuple(name for name in TLS_OPTIONS if name.endswith("_file"))
-_REACHING_NAME = re.compile(
-    r"command|file|dir|path|librar|plugin|load|module|provider|include|init|enable|host|script|program|url|addr|source"
-    r"|secure|log|ssl|tls|master|primary|replica|wsrep|conninfo"
-)
-"""In names of settings that may stand for files, programs or other servers."""
-_LEADING_NAME = re.compile(
-    r"^LD_|BASH_ENV|^ENV$|CERT|AGENT|OPT|PATH|PRELOAD|HOST|UR[IL]|ADDR|CLASS|CONF|FILE|DIR|HOME|COMMAND|SHELL|PROXY|IMPORT|PROFILE"
-)
-"""In names of variables that lead a program to code, files or addresses of others."""
-_WORD = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*|")
 _FOR_SHELLS = re.compile(r"[\s`$;|&<>()]")
-_PLAIN_VALUE = re.compile(r"-?[0-9.]+ ?[A-Za-z%]{0,3}|yes|no|on|off|true|false|", re.IGNORECASE)
-_TAME_VALUE = re.compile(r"[A-Za-z0-9 _.,:%+-]*")
 
 
 @dataclass(frozen=True)
@@ -228,7 +217,7 @@ class _Acts:
                 )
                 self._add("starts", what, "servers", name, key, asks=True)
         for setting, value in _mapping(settings.get("settings")).items():
-            if _reaches(str(setting), value):
+            if reaches(str(setting), value):
                 set_to = f"{name}: {_filled_in(f'{setting}: {value}')}"
                 self._add("sets on a server", set_to, "servers", name, "settings", str(setting), asks=True)
         self._commands(trial, name, software.name)
@@ -237,7 +226,7 @@ class _Acts:
         """One by URL; `written` is the URL with its references."""
         software = registry.software_by_url(url)
         place = registry.room(software.name).place(name, url).address
-        outside = not _is_here(place) or _names_variable_as_host(written)
+        outside = not is_here(place) or names_variable_as_host(written)
         shown = _shown(hide_url(written))
         to = _To(said("server {name} ({address})", name=name, address=shown), outside)
         more = said(", and to the servers that it names") if {"cluster", "read_from"} & _options(written).keys() else ""
@@ -321,7 +310,7 @@ class _Acts:
                     application=path.name,
                     name=name,
                 )
-                asks = _may_lead(key, value)
+                asks = may_lead(key, value)
                 self._add("sets for a program", what, "subjects", name, "environment", key, asks=asks)
         else:
             manifest, folder = read_manifest(path)
@@ -334,7 +323,7 @@ class _Acts:
 
     def _users_subject(self, name: str, subject: RequiredSubject, written: str) -> Iterator[_To]:
         for url, text in zip(subject.urls, split_urls(written), strict=False):
-            outside = not stays_here(parse_subject_url(url)) or _names_variable_as_host(text)
+            outside = not stays_here(parse_subject_url(url)) or names_variable_as_host(text)
             shown = _shown(hide_url(text))
             to = _To(said("subject {name} ({address})", name=name, address=shown), outside)
             self._add(
@@ -486,41 +475,11 @@ def _of_variable(name: str, value: str) -> str:
     return HIDDEN if masked else hide_url(value)
 
 
-def _reaches(name: str, value: object) -> bool:
-    """Whether a setting of a server of ours may stand for a file, a program or another server."""
-    text = str(value).strip().strip("\"'")
-    if name.lower().startswith("enable"):
-        return text.lower() not in ("no", "off", "false", "0")
-    if isinstance(value, bool | int | float) or _PLAIN_VALUE.fullmatch(text):
-        return False
-    return bool(_REACHING_NAME.search(name.lower())) or not _TAME_VALUE.fullmatch(text)
-
-
-def _may_lead(name: str, value: str) -> bool:
-    """Whether a variable for an application of ours may make it load code or connect elsewhere."""
-    return bool(_LEADING_NAME.search(name.upper())) or not _WORD.fullmatch(value)
-
-
 def _options(url: str) -> dict[str, str]:
     try:
         return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
     except ValueError:
         return {}
-
-
-def _is_here(address: str) -> bool:
-    """Whether the address of a place is this machine's, by its text alone."""
-    parts = urlsplit(address)
-    if not parts.netloc:
-        return True  # a socket
-    hosts = [urlsplit(f"//{one}").hostname for one in parts.netloc.rpartition("@")[2].split(",")]
-    return all(host is not None and is_loopback(host) for host in hosts)
-
-
-def _names_variable_as_host(url: str) -> bool:
-    """Whether a variable's value stands in the host of a URL as it is written: then nobody can tell where it leads."""
-    rest = url.partition("://")[2] if "://" in url else url
-    return REFERENCE.search(re.split(r"[/?#]", REFERENCE.sub("${env:X}", rest).rpartition("@")[2])[0]) is not None
 
 
 def _words(text: str) -> list[str]:
