@@ -25,7 +25,7 @@ from loadstone.report import format as fmt
 from loadstone.report.tables.columns import MARKS
 from loadstone.report.terminal.ending import ROW_STYLES
 from loadstone.report.terminal.terminal_sections import VERDICT_STYLES
-from loadstone.report.text.english.comparisons import blocks_text
+from loadstone.report.text.english.figures import blocks_text
 from loadstone.report.verdicts import verdict_text
 
 _ENDS: dict[Reason, str] = {

@@ -8,8 +8,7 @@ from loadstone.language import _, opened
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
-from loadstone.report.text.english.comparisons import blocks_text
-from loadstone.report.text.english.figures import metric_text
+from loadstone.report.text.english.figures import blocks_text, metric_text
 from loadstone.report.text.sentences import check_names
 
 

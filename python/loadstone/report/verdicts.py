@@ -9,8 +9,7 @@ from loadstone.judge.verdict import COST, DECIDED, Side, Verdict, VerdictKind
 from loadstone.language import _, opened, several
 from loadstone.message import Message, alike, message
 from loadstone.report import format as fmt
-from loadstone.report.text.english.comparisons import blocks_text, units_text
-from loadstone.report.text.english.figures import listed, metric_short, metric_text
+from loadstone.report.text.english.figures import blocks_text, listed, metric_short, metric_text, units_text
 
 MARKS: dict[VerdictKind, str] = {
     "faster": "▲",

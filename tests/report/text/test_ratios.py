@@ -12,7 +12,7 @@ from loadstone.percents import percent_text, ratio_text
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.text import sentences
-from loadstone.report.text.english.comparisons import minutes_text
+from loadstone.report.text.english.verdicts import minutes_text
 
 
 def log(*percents: float) -> list[float]:

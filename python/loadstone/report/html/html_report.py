@@ -39,7 +39,7 @@ from loadstone.report.summary import Anchors
 from loadstone.report.tables import columns, observed
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS
 from loadstone.report.tables.study_columns import goodput_name
-from loadstone.report.text.english.comparisons import blocks_text
+from loadstone.report.text.english.figures import blocks_text
 from loadstone.report.text.sentences import figures_of
 from loadstone.report.trust import trust_text
 

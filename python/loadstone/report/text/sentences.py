@@ -14,7 +14,7 @@ from loadstone.report.text.english.announcement import ANNOUNCEMENT
 from loadstone.report.text.english.bottleneck import BOTTLENECK
 from loadstone.report.text.english.capacity import CAPACITY
 from loadstone.report.text.english.checks import CHECK_QUESTIONS, CHECKS
-from loadstone.report.text.english.comparisons import COMPARISONS, PAIR_CHECKS, RUN_DIFFERENCES, VERDICTS
+from loadstone.report.text.english.comparisons import COMPARISONS
 from loadstone.report.text.english.crashes import CRASHES
 from loadstone.report.text.english.effects import EFFECTS
 from loadstone.report.text.english.figures import FIGURES, QUANTILES, ROWS
@@ -22,9 +22,12 @@ from loadstone.report.text.english.full_servers import FULL_SERVERS
 from loadstone.report.text.english.gate import GATE
 from loadstone.report.text.english.glossary import GLOSSARY
 from loadstone.report.text.english.objectives import OBJECTIVES
+from loadstone.report.text.english.pair_checks import PAIR_CHECKS
 from loadstone.report.text.english.run import HEADLINE, NEXT_STEP, NOTES, TRUST
+from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
 from loadstone.report.text.english.saturation import SATURATION, SATURATION_REPORT
 from loadstone.report.text.english.study import ANSWERS, LESSONS
+from loadstone.report.text.english.verdicts import VERDICTS
 
 Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""

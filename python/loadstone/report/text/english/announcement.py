@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 
 from loadstone.figures import digits, slice_text
 from loadstone.language import _, several
-from loadstone.report.text.english.comparisons import blocks_text, units_text
-from loadstone.report.text.english.figures import listed
+from loadstone.report.text.english.figures import blocks_text, listed, units_text
 
 Levels = Sequence[tuple[str, Sequence[str]]]
 """Factor and the texts of its levels."""

@@ -232,3 +232,17 @@ ROWS: Mapping[str, str | Callable[..., str]] = {
     "row.rises_within": "The rate rises by {share:.0%} within its trials: they were not warm yet.",
     "row.rose_over": "The rate rose by {share:.0%} from its first trials to its last.",
 }
+
+
+def blocks_text(blocks: int, unit: str = "block", *, always_many: bool = False) -> str:
+    """`1 block`, `8 blocks`, `32 rounds`."""
+    if always_many:
+        return _("{n} rounds", n=blocks) if unit == "round" else _("{n} blocks", n=blocks)
+    if unit == "round":
+        return several(blocks, "{n} round", "{n} rounds")
+    return several(blocks, "{n} block", "{n} blocks")
+
+
+def units_text(unit: str) -> str:
+    """`blocks`, `rounds`."""
+    return _("rounds") if unit == "round" else _("blocks")
