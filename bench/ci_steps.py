@@ -1,6 +1,6 @@
 """The Action's and the template's very steps with real gates, in a clean clone: an exit status for each verdict.
 
-    scripts/bench ci-steps [--package WHEEL|source] [--budget '20 s'] [--only slower] [--file FILE]
+    scripts/bench ci-steps [--package WHEEL|source] [--budget '60 s'] [--only slower] [--file FILE]
 
 A repository with a small service in Python is made, with a commit for each verdict. `source` installs what the Action
 does without a package: loadstone as it stands beside it, built. Without `--package` the install step is left out, and
@@ -129,7 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", default="", metavar="WHEEL|source")
     parser.add_argument("--file", type=Path, help="add the lines to it, too")
-    parser.add_argument("--budget", default="20 s")
+    parser.add_argument("--budget", default="60 s")
     parser.add_argument("--only", choices=[case.name for case in CASES])
     parser.add_argument("--show", action="store_true", help="what the jobs printed, too")
     options = parser.parse_args()
