@@ -1,5 +1,7 @@
 """Gates over runs: which of them make a line, and what their intervals hold."""
 
+import csv
+import io
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +19,7 @@ from loadstone.judge.gate import starts_reach
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.report.charts.over_runs_chart import over_runs_chart
-from loadstone.report.history import figure_lines, overview_lines
+from loadstone.report.history import csv_text, figure_lines, overview_lines
 
 Measured = tuple[Run, Analysis]
 
@@ -162,6 +164,8 @@ def test_noise_of_starts_is_no_hint(measured: Measured) -> None:
     assert "head is v2 in run 10 and v3 in run 11" in text
     assert text.endswith("in turns: `loadstone gate --base EARLIER --head LATER`")
     assert "redis: cpu: CPU a request, head/base" in text
+    rows = csv.DictReader(io.StringIO(csv_text(history(*(gate(figures, day) for day in range(20))))))
+    assert [row["head"] for row in rows] == 10 * ["v2"] + 10 * ["v3"]
     chart = over_runs_chart(again.over, again.hints)
     assert chart is not None
     assert "whatever machines they ran on" in chart.caption

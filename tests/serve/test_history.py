@@ -134,6 +134,16 @@ def test_a_figure_over_runs(pages: Pages) -> None:
         assert pages.client.get("/figures", params=odd).status_code == 200
 
 
+def test_a_gate_over_runs_names_its_heads(tmp_path: Path) -> None:
+    run = unpacked("gate-twin", tmp_path / "runs")
+    (run / "analysis.json").write_bytes(render(analyse(run))["analysis.json"])
+    with serving(tmp_path) as pages:
+        text = unescape(pages.client.get("/figures", params={"experiment": "gate"}).text)
+    assert "requests a second, head/base" in text
+    assert '<th scope="col">head</th>' in text
+    assert "<td>redis,hz=11</td>" in text
+
+
 def test_a_report_and_its_downloads(pages: Pages) -> None:
     answer = pages.client.get(f"/runs/{A}/report")
     policy = answer.headers["content-security-policy"]

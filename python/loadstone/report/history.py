@@ -25,7 +25,7 @@ _HEAD_MAX = 24
 """Letters of a gate's head."""
 _NAMED_MAX = 5
 """More runs without a figure are counted."""
-CSV_COLUMNS = ("time", "number", "run", "branch", "line", "condition", "metric", "value", "low", "high")
+CSV_COLUMNS = ("time", "number", "run", "branch", "line", "condition", "metric", "value", "low", "high", "head")
 """`branch` numbers the courses, that of the newest run is 1: apache-otava reads such a file, a branch at a time."""
 
 
@@ -97,8 +97,8 @@ def csv_text(history: History) -> str:
             figure = point.figure
             values = map(_number, (figure.value, figure.low, figure.high))
             began = datetime.fromtimestamp(point.began_unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            run = fmt.without_formula(fmt.plain(point.run))
-            writer.writerow((began, numbers[point.run], run, branch, line.name, label, one.over.metric, *values))
+            run, head = (fmt.without_formula(fmt.plain(text)) for text in (point.run, point.head))
+            writer.writerow((began, numbers[point.run], run, branch, line.name, label, one.over.metric, *values, head))
     return text.getvalue()
 
 

@@ -63,7 +63,7 @@ def _figures(request: Request) -> Response:
                 "line": line,
                 "unlike": [fmt.sentence(one) for one in line.unlike],
                 "points": [
-                    (numbers[point.run], point.run, _time(point.began_unix_s), interval_text(over.metric, point))
+                    (numbers[point.run], point, _time(point.began_unix_s), interval_text(over.metric, point))
                     for point in reversed(line.points)
                 ],
             }
