@@ -169,6 +169,7 @@ def test_noise_of_starts_is_no_hint(measured: Measured) -> None:
     chart = over_runs_chart(again.over, again.hints)
     assert chart is not None
     assert "whatever machines they ran on" in chart.caption
+    assert "4 % more" not in chart.caption, "that is of runs, which share no turns"
 
 
 def test_many_gates_without_a_figure_are_counted(measured: Measured) -> None:

@@ -67,10 +67,15 @@ def over_runs_chart(found: OverRuns, hints: Sequence[Hint] = ()) -> Chart | None
 
 
 def _reading(metric: str) -> tuple[str, str]:
-    bar = _("A bar is the 95 % interval of that run alone; two runs of the same thing may differ by 4 % more.")
     if metric.startswith(GATE_RATIO):
-        return bar, _("A line joins gates of one base and load, whatever machines they ran on.")
-    return bar, _("A line joins runs of one machine, versions, settings and load.")
+        return (
+            _("A bar is the 95 % interval of that gate, whose sides took turns."),
+            _("A line joins gates of one base and load, whatever machines they ran on."),
+        )
+    return (
+        _("A bar is the 95 % interval of that run alone; two runs of the same thing may differ by 4 % more."),
+        _("A line joins runs of one machine, versions, settings and load."),
+    )
 
 
 def _time_axis(values: Values) -> alt.Axis:
