@@ -11,7 +11,7 @@ from rich.console import Console
 
 from loadstone import defect
 from loadstone.analyse.analysis import analyse
-from loadstone.analyse.comparisons import look_at
+from loadstone.analyse.looks import look_at
 from loadstone.analyse.model import Analysis
 from loadstone.analyse.objectives import Objective, missed
 from loadstone.bounds.beneath import NotOfFolder

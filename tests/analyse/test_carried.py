@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.changed_facts import with_drive
 
-from loadstone.analyse.comparisons import LookOutcome, look_at
+from loadstone.analyse.looks import LookOutcome, look_at
 from loadstone.plan.group import Group
 from loadstone.plan.rounds import sequential_rounds
 from loadstone.record.trial import TrialRecord

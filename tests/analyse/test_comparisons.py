@@ -12,8 +12,9 @@ import pytest
 from tests.changed_facts import with_drive
 from tests.verdicts import verdict
 
-from loadstone.analyse import comparisons
-from loadstone.analyse.comparisons import compare_groups, look_at
+from loadstone.analyse import comparisons, looks, pair_costs
+from loadstone.analyse.comparisons import compare_groups
+from loadstone.analyse.looks import look_at
 from loadstone.analyse.model import Comparison, Family
 from loadstone.errors import DriveFailed
 from loadstone.judge.compare.carried import with_carry_over
@@ -468,8 +469,9 @@ def test_a_comparison_in_rounds_ends_when_rate_and_cost_are_decided_or_one_of_th
     rounds: int, rate: Verdict, cost: Verdict, ends: bool, study: Studies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = rate.model_copy(update={"unit": "round", "blocks": rounds, "metric": "goodput_per_s"})
-    monkeypatch.setattr(comparisons, "_costs", lambda *_: [cost])
-    monkeypatch.setattr(comparisons, "with_carry_over", partial(_as_judged, judged))
+    monkeypatch.setattr(pair_costs, "_costs", lambda *_: [cost])
+    for module in (looks, comparisons):
+        monkeypatch.setattr(module, "with_carry_over", partial(_as_judged, judged))
     made = study()
     assert look_at(made.group(), made.made_experiment, made.trials(), None).decided == ends
 
@@ -481,8 +483,9 @@ def test_what_a_request_costs_is_judged_once_at_a_look_and_once_in_a_report(
     rate = verdict("faster", 40, 20, 60, materially=True)
     judged = rate.model_copy(update={"unit": "round", "blocks": rounds, "metric": "goodput_per_s"})
     asked: list[object] = []
-    monkeypatch.setattr(comparisons, "_costs", lambda *pair: asked.append(pair) or [verdict("faster", 30, 20, 40)])
-    monkeypatch.setattr(comparisons, "with_carry_over", partial(_as_judged, judged))
+    monkeypatch.setattr(pair_costs, "_costs", lambda *pair: asked.append(pair) or [verdict("faster", 30, 20, 40)])
+    for module in (looks, comparisons):
+        monkeypatch.setattr(module, "with_carry_over", partial(_as_judged, judged))
     made = study()
     look_at(made.group(), made.made_experiment, made.trials(), None)
     assert len(asked) == len(made.group().pairs)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.changed_facts import with_drive, with_facts
 
-from loadstone.analyse.comparisons import EXACT_ROUNDS_MAX, LookOutcome, look_at
+from loadstone.analyse.looks import EXACT_ROUNDS_MAX, LookOutcome, look_at
 from loadstone.plan.rounds import sequential_rounds
 from loadstone.report.verdicts import verdict_text
 

@@ -11,7 +11,7 @@ import pytest
 from tests.changed_facts import with_drive
 from tests.verdicts import verdict
 
-from loadstone.analyse.comparisons import LookOutcome, look_at
+from loadstone.analyse.looks import LookOutcome, look_at
 from loadstone.judge.compare.blocks import group_blocks
 from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.latencies import Latencies

@@ -265,7 +265,7 @@ class LookOutcome(Protocol):
 
 
 class LookAt(Protocol):
-    """Judges a group by its blocks so far; see `analyse.comparisons.look_at`."""
+    """Judges a group by its blocks so far; see `analyse.looks.look_at`."""
 
     def __call__(
         self,
