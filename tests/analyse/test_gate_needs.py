@@ -50,8 +50,8 @@ def test_the_budget_is_what_passed_and_what_the_other_starts_take() -> None:
     assert with_needs(same, pace(), 30.0, 30.0) == same
 
 
-def said(found: GateFigure, at: Pace) -> str:
-    return text(advice([with_needs(found, at, 60.0, 60.0)], at, experiment(), 60.0, 0.1))
+def said(found: GateFigure, at: Pace, starts_differ: float = 0.0) -> str:
+    return text(advice([with_needs(found, at, 60.0, 60.0)], at, experiment(), 60.0, starts_differ))
 
 
 def experiment(warm_up: str | None = "60 s", url: str | None = None) -> Experiment:
@@ -63,9 +63,9 @@ def experiment(warm_up: str | None = "60 s", url: str | None = None) -> Experime
 def test_what_two_starts_may_differ_by_no_budget_decides() -> None:
     starts = figure(0.02, slower=0.12, why=message("gate_starts", differ=0.7))
     assert with_needs(starts, pace(), 30.0, 60.0) == starts
-    assert said(starts, pace()).startswith("No budget decides it: these two processes are all there is")
-    assert "taken to differ by 10 %" in said(starts, pace())
-    assert said(starts, pace()).endswith("with --warm-up and a --budget for that.")
+    assert said(starts, pace(), 0.1).startswith("No budget decides it: these two processes are all there is")
+    assert "taken to differ by 10 %" in said(starts, pace(), 0.1)
+    assert said(starts, pace(), 0.1).endswith("with --warm-up and a --budget for that.")
     at_url = experiment(url="http://127.0.0.1:1")
     assert text(advice([starts], pace(), at_url, 60.0, 0.02)).endswith("Or let the gate start both versions.")
     redis = Experiment.model_construct(servers={"base": {"kind": "embedded"}}, subjects={})
@@ -81,6 +81,14 @@ def test_a_longer_budget_helps_most() -> None:
 def test_where_no_time_helps_the_tolerance_is_named() -> None:
     assert said(figure(0.2), pace()).startswith("No budget decides it here")
     assert said(figure(0.2), pace()).endswith("--tolerance '4 %'.")
+
+
+def test_where_starts_hide_more_than_noise_no_tolerance_is_named() -> None:
+    wide = figure(0.1, interval_level=0.9999).model_copy(update={"visible": 1.0})
+    told = text(advice([wide], pace(), experiment(url="http://127.0.0.1:1"), 60.0, 0.1))
+    assert told.endswith("Or let the gate start both versions.")
+    told = text(advice([wide], pace(), experiment(), 60.0, 0.0))
+    assert told == "No budget decides it here: what both do varies too much. A quieter machine helps."
 
 
 def test_what_was_not_begun_is_taken_to_get_on_like_what_was() -> None:

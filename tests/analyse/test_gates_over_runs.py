@@ -96,7 +96,7 @@ def test_another_load_is_another_line(measured: Measured, change: Callable[[dict
     assert found.figures[0].courses == [["day-1", "day-3"], ["day-2"]]
     assert found.figures[0].over.lines[1].unlike
     both = overview_lines(history_of("gate", [figures(measured, 1), figures(measured, 2)], [], {}))
-    assert both[-1] == "Too few gates to look for a change: 8 of one base and load."
+    assert both[-1] == "A change is looked for from 8 gates of one base and load on."
 
 
 def test_the_rate_that_a_gate_chose_is_no_other_load(measured: Measured) -> None:

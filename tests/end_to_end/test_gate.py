@@ -72,6 +72,20 @@ def test_a_version_that_costs_twice_as_much_is_red(lab: Lab, service: Path) -> N
     assert not [one for one in psutil.process_iter(["cmdline"]) if str(service) in (one.info["cmdline"] or [])]
 
 
+@pytest.mark.parametrize("side", ["base", "head"])
+def test_one_that_does_not_start_is_named_with_what_it_said_first(lab: Lab, service: Path, side: str) -> None:
+    usage = "; ".join(f"echo usage {line}" for line in range(9))
+    commands = {"base": f"{sys.executable} {service} {{port}} 1", "head": f"{sys.executable} {service} {{port}} 2"}
+    commands[side] = f"sh -c 'echo flag provided but not defined; {usage}; exit 2' {{port}}"
+    done = lab.loadstone("gate", "--base", commands["base"], "--head", commands["head"], "--budget", "20s")
+    assert done.status == 2
+    assert done.error_line == (
+        f"loadstone: --{side}: it ended while it started, and its last lines are: "
+        "flag provided but not defined | ... | usage 6 | usage 7 | usage 8"
+    )
+    assert not [one for one in psutil.process_iter(["cmdline"]) if str(service) in (one.info["cmdline"] or [])]
+
+
 def test_a_command_that_ends_at_once_says_why(lab: Lab) -> None:
     versions = (f"sh -c 'echo no licence; exit {status}' {{port}}" for status in (2, 3))
     base, head = versions

@@ -208,7 +208,7 @@ def test_every_report_of_the_run_begins_with_the_verdict_and_has_the_figures(
         assert cost in written
         assert "+0.1 % [−1, +1.2]" in written
     assert said in text.splitlines()[2]
-    assert "| 26 µs | 28 µs | +6 % [+4, +8] |" in text
+    assert "| +6 % [+4, +8] | 26 µs | 28 µs |" in text
 
 
 def test_memory_is_more_or_less_and_of_what_the_base_takes() -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from loadstone.analyse.comparisons import INTERRUPTED
 from loadstone.analyse.gate_claims import unclaimed
 from loadstone.analyse.gate_memory import memory_verdict
 from loadstone.analyse.gate_needs import advice, paces_of, runs_already, with_needs
@@ -54,26 +55,28 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
     pace = paces.get(GATE_RATE, paces.get(GATE_P99))
     why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
     verdict, by = verdict_of(figures, twin, invalid=why is not None or not figures)
+    cut = _interrupted(main) if verdict == "undecided" else None
     if verdict == "invalid":
         figures = [unclaimed(one) for one in figures]
     elif verdict == "slower":
         figures = [_unmeasured(one, message("gate_known_before")) for one in figures]
-    else:
+    elif cut is None:
         of = {"rate": pace, "cpu": pace, "p99": paces.get(GATE_P99)}
         figures = [
             _unmeasured(with_needs(one, of.get(one.name), elapsed_s, run.plan.budget_s), message("gate_not_begun"))
             for one in figures
         ]
+    open_ = verdict == "undecided" and cut is None
     return GateResult(
         base=gate.base,
         head=gate.head,
         verdict=verdict,
         status=status_of(verdict, gate.undecided),
-        message=_said(verdict, by, figures, twin, why, once=differ > 0),
+        message=cut or _said(verdict, by, figures, twin, why, once=differ > 0),
         decided_by=by,
         figures=figures,
         twin=twin,
-        advice=advice(figures, pace, run.experiment, run.plan.budget_s, differ) if verdict == "undecided" else None,
+        advice=advice(figures, pace, run.experiment, run.plan.budget_s, differ) if open_ else None,
         level=gate.level,
         starts_differ=differ,
         tolerance=margin_share(gate.cost_margin),
@@ -83,6 +86,14 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
         budget_s=run.plan.budget_s,
         machine=_machine(run.environment),
     )
+
+
+def _interrupted(main: Mapping[str, Comparison]) -> Message | None:
+    """Where the comparison that decides was ended by the user, or by what ended the run."""
+    first = main.get(GATE_RATE, main.get(GATE_P99))
+    if first is None or first.ended != INTERRUPTED:
+        return None
+    return message("gate_interrupted", units=first.blocks_done, unit=first.primary.unit)
 
 
 def _unmeasured(figure: GateFigure, why: Message) -> GateFigure:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from loadstone.judge.gate import WITHHELD, deciding
+from loadstone.judge.gate import WITHHELD, deciding, starts_reach
 from loadstone.judge.gate_result import GateFigure
 from loadstone.message import Message, message
 from loadstone.plan.group import GroupDesign
@@ -122,14 +122,14 @@ def advice(
         warmed_s = max((duration_s(one.warm_up) for one in experiment.subjects.values() if one.warm_up), default=0.0)
         warmer_s = max(WARMER_S, 2 * warmed_s)
         return message("gate_advice_warm", warm_up_s=warmer_s, budget_s=budget_s + 2 * (warmer_s - warmed_s))
+    way = "start both" if running else "start again" if experiment.subjects else ""
     if any(_is_open_by(one, [WITHHELD]) for one in open_):
-        way = "start both" if running else "start again" if experiment.subjects else ""
         return message("gate_advice_starts", differ=starts_differ, way=way)
-    if not open_ or pace is None:
+    if not open_:
         return None
     nearest = min(open_, key=lambda one: math.inf if one.needed_s is None else one.needed_s)
     longer_s = nearest.needed_s
-    if longer_s is not None:
+    if longer_s is not None and pace is not None:
         each = "round" if nearest.unit_of_units == "round" else "start"
         return message(
             "gate_advice_budget",
@@ -140,15 +140,32 @@ def advice(
             budget_s=longer_s,
         )
     visible = min((one.visible for one in open_ if one.visible is not None), default=None)
-    return None if visible is None else message("gate_advice_noise", visible=visible)
+    if visible is None:
+        return None
+    if any(_is_wide_by_starts(one, starts_differ) for one in open_):
+        return message("gate_advice_starts", differ=starts_differ, way=way)
+    return message("gate_advice_noise", visible=visible)
+
+
+def _is_wide_by_starts(figure: GateFigure, starts_differ: float) -> bool:
+    """Whether what starts differ by hides more than what was measured does."""
+    half = _half(figure)
+    return half is not None and starts_reach(starts_differ, figure.interval_level) > half
 
 
 def _units(figure: GateFigure, pace: Pace) -> float:
     """How many units would probably decide a figure; the first look where it has no interval yet."""
-    if figure.slower is None or figure.slower_low is None or figure.slower_high is None:
+    half = _half(figure)
+    if half is None:
         return pace.looks[0]
-    half = (math.log1p(figure.slower_high) - math.log1p(figure.slower_low)) / 2
     return pace.units * (half / _distance(figure)) ** 2
+
+
+def _half(figure: GateFigure) -> float | None:
+    """How far the interval reaches to a side, as a log ratio."""
+    if figure.slower is None or figure.slower_low is None or figure.slower_high is None:
+        return None
+    return (math.log1p(figure.slower_high) - math.log1p(figure.slower_low)) / 2
 
 
 def _distance(figure: GateFigure) -> float:

@@ -16,14 +16,14 @@ _UNITS: dict[str, Unit] = {"/s": "per_s", "ns": "ns", "bytes": "bytes"}
 
 _COLUMNS = (
     Column(message("gate_column_figure"), message("gate_column_figure_meaning")),
+    Column(message("gate_column_verdict"), message("gate_column_verdict_meaning")),
+    Column(message("gate_column_slower"), message("gate_column_slower_meaning")),
     Column(message("gate_column_base"), message("gate_column_base_meaning")),
     Column(message("gate_column_head"), message("gate_column_head_meaning")),
-    Column(message("gate_column_slower"), message("gate_column_slower_meaning")),
-    Column(message("gate_column_verdict"), message("gate_column_verdict_meaning")),
     Column(message("gate_column_visible"), message("gate_column_visible_meaning")),
     Column(message("gate_column_twin"), message("gate_column_twin_meaning")),
 )
-"""The last one where there is a twin."""
+"""The last one where there is a twin; on a narrow screen the first ones are seen."""
 
 
 def gate_answer(result: GateResult) -> Message:
@@ -50,10 +50,10 @@ def _line(figure: GateFigure, twin: list[GateFigure | None]) -> Line:
     unit = _UNITS[figure.unit]
     standing = message("gate_standing", standing=figure.verdict, figure=figure.name)
     cells = (
+        Cell(None, said=standing, alarm=figure.verdict == "slower"),
+        _slower(figure),
         Cell(figure.base, unit),
         Cell(figure.head, unit),
-        _slower(figure),
-        Cell(None, said=standing, alarm=figure.verdict == "slower"),
         Cell(figure.visible, "share"),
         *(_slower(one) if one is not None else Cell(None) for one in twin),
     )

@@ -27,7 +27,11 @@ def published_sources(sources: Sequence[str]) -> Message | None:
 
 def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[Message]:
     """One sentence each."""
-    return [*map(as_written, run.notes), *_course(run, judged), *_surroundings(run.environment)]
+    return [
+        *map(as_written, run.notes),
+        *_course(run, judged),
+        *_surroundings(run.environment, servers=bool(run.experiment.servers)),
+    ]
 
 
 def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
@@ -74,7 +78,7 @@ def _measured_again(run: Run) -> Iterator[Message]:
         yield message("note_measured_again", trials=len(run.superseded), blocks=len(blocks))
 
 
-def _surroundings(environment: Mapping[str, Any]) -> Iterator[Message]:
+def _surroundings(environment: Mapping[str, Any], *, servers: bool) -> Iterator[Message]:
     """Settings of the machine that distort figures, where they are so."""
     kernel, machine = _part(environment, "kernel"), _part(environment, "machine")
     engine = _part(_part(environment, "versions"), "engine")
@@ -82,7 +86,7 @@ def _surroundings(environment: Mapping[str, Any]) -> Iterator[Message]:
         yield message("note_engine_build", profile=engine["profile"])
     if kernel.get("transparent_huge_pages") == "always":
         yield message("note_huge_pages")
-    if kernel.get("overcommit_memory") == 0:
+    if servers and kernel.get("overcommit_memory") == 0:
         yield message("note_overcommit")
     if isinstance(machine.get("cpu_limit"), (int, float)):
         yield message("note_cpu_limit", cpus=machine["cpu_limit"])

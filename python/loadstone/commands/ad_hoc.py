@@ -292,6 +292,7 @@ def _design(ad_hoc: AdHoc, *, compares: bool, capacity: bool) -> Fields:
 def gate_fields(ad_hoc: AdHoc, gate: GateAsked) -> Fields:
     """The head against the base: rate and CPU a request at full speed, and P99 at one rate of both."""
     base, head = ad_hoc.targets
+    names = {"base": gate.base, "head": gate.head}
     common: Fields = {
         "between": TARGET_FACTOR,
         "levels": [head.label, base.label],
@@ -300,13 +301,13 @@ def gate_fields(ad_hoc: AdHoc, gate: GateAsked) -> Fields:
     }
     rate: Fields = {
         "name": GATE_RATE,
-        "question": f"Is {gate.head} slower than {gate.base}?",
+        "question": authored("Is {head} slower than {base}?", **names),
         "metric": "goodput_per_s",
         "margin": gate.tolerance,
     }
     p99: Fields = {
         "name": GATE_P99,
-        "question": f"Is the P99 of {gate.head} higher than that of {gate.base}, at the same rate?",
+        "question": authored("Is the P99 of {head} higher than that of {base}, at the same rate?", **names),
         "metric": "response_ns.p99",
         "margin": gate.tolerance_p99,
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from loadstone import terminal
 from loadstone.commands.ad_hoc import AdHoc, Target
 from loadstone.commands.gate_experiment import asked as gate_asked
+from loadstone.commands.gate_experiment import question as gate_question
 from loadstone.commands.gate_folder import gate_folder
 from loadstone.commands.gate_options import GateOptions
 from loadstone.commands.gate_redis import one_kind_of_request, server_of
@@ -81,7 +82,7 @@ def client_gate(base: str, head: str, server: str | None, asked: RedisAsked, gat
         common,
         command="gate",
         load=asked.load,
-        question=f"Is {head} slower than {base} under {common.rows[0].name}?",
+        question=gate_question(base, head, common.rows[0].name),
         targets=tuple(
             Target(label, SERVER, settings, driver=str(one.word))
             for label, one in zip((BASE, HEAD), sides, strict=True)

@@ -8,7 +8,7 @@ from loadstone.commands.http_requests import HttpRequests
 from loadstone.commands.load import Load
 from loadstone.commands.operations import LoadRow
 from loadstone.errors import UserError
-from loadstone.language import said
+from loadstone.language import authored, said
 from loadstone.spec.gate_spec import BASE, HEAD, STARTS_DIFFER
 
 
@@ -34,6 +34,11 @@ def asked(base: str, head: str, gate: GateOptions, *, restarts: bool, starts_dif
     )
 
 
+def question(base: str, head: str, requests: str) -> str:
+    """What a gate asks, in English."""
+    return authored("Is {head} slower than {base} under {requests}?", head=head, base=base, requests=requests)
+
+
 def require_no_guess(gate: GateOptions) -> None:
     """Of versions that start again and again. Raises UserError where `--starts-differ` says what is measured."""
     if gate.starts_differ is not None:
@@ -49,7 +54,9 @@ def http_gate(
     targets, row = _targets(base, head, requests)
     return AdHoc(
         command="gate",
-        question=f"Is {head.name} slower than {base.name} under {row.name}?",
+        question=authored(
+            "Is {head} slower than {base} under {requests}?", head=head.name, base=base.name, requests=row.name
+        ),
         load=load,
         targets=targets,
         rows=(row,),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from loadstone import registry
 from loadstone.commands.ad_hoc import AdHoc, Target
 from loadstone.commands.gate_experiment import asked as gate_asked
+from loadstone.commands.gate_experiment import question as gate_question
 from loadstone.commands.gate_options import GateOptions
 from loadstone.commands.operations import Fields
 from loadstone.commands.redis_experiment import RedisAsked, redis_ad_hoc
@@ -134,7 +135,7 @@ def redis_gate(base: str, head: str, asked: RedisAsked, gate: GateOptions) -> Ad
         common,
         command="gate",
         load=asked.load,
-        question=f"Is {sides[1].name} slower than {sides[0].name} under {common.rows[0].name}?",
+        question=gate_question(sides[0].name, sides[1].name, common.rows[0].name),
         targets=tuple(
             Target(part, part, {**side.settings, **needs}) for part, side in zip((BASE, HEAD), sides, strict=True)
         ),

@@ -48,7 +48,9 @@ class HttpWork:
             panel=REQUESTS,
         ),
     ] = ()
-    text: Annotated[str | None, Option("--body", metavar="TEXT|@FILE", help="Of all requests.", panel=REQUESTS)] = None
+    text: Annotated[
+        str | None, Option("--body", metavar="TEXT|@FILE", help="The body of all requests.", panel=REQUESTS)
+    ] = None
     body_file: Annotated[
         Path | None,
         Option("--body-file", ("-D",), metavar="FILE", help="The body from a file.", panel=REQUESTS),

@@ -36,6 +36,8 @@ class Conductor:
     folder: RunFolder
     _not_started: Counter[str] = field(default_factory=Counter)
     """How often the parts of a condition could not be started, by its servers' and subjects' settings."""
+    _why_not: dict[str, str] = field(default_factory=dict)
+    """Why they could not the last time."""
 
     def run(self, block: Block, on_interval: OnInterval) -> list[TrialRecord]:
         """Measure a block and record its trials in their order, whatever became of them.
@@ -80,14 +82,13 @@ class Conductor:
         """What its trials need, all of it running. Raises UserError, at once where it could not be started before."""
         kind = repr([(trial.servers, trial.subjects) for trial in block.trials])
         if self._not_started[kind] >= START_TRIES:
-            raise UserError(
-                said("its servers or its subject could not be started before; its first trial gives the reason")
-            )
+            raise UserError(said("could not be started before, and is not tried again: {why}", why=self._why_not[kind]))
         restarted = block.rounds is not None and block.rounds.processes == "restarted"
         try:
             ready = self.measurement.parts.need_all(block.trials, restarted=restarted)
-        except UserError:
+        except UserError as error:
             self._not_started[kind] += 1
+            self._why_not[kind] = str(error)
             raise
         self._not_started.pop(kind, None)
         return ready

@@ -130,7 +130,7 @@ def opened(
         for line in (*announcement, *(() if live is None else (f"live figures for Prometheus: {live.url}",))):
             progress.note(line)
         add_programs(drivers, run.run_plan, context)
-        first = start_parts(parts, run.run_plan)
+        first = start_parts(parts, run.run_plan, of_gate=run.experiment.gate is not None)
         folder = held.enter_context(_open_folder(options, run, first, path, others, drivers))
         with suppress(LoadstoneError):  # what is measured needs no one who follows it
             progress.events.open(LineFile(folder.path / EVENTS), **_planned(run))

@@ -80,11 +80,12 @@ def _check_limits(name: str, limits: Mapping[str, object]) -> None:
         ) from None
 
 
-def start_parts(parts: "Deployments", run_plan: RunPlan) -> Ready:
+def start_parts(parts: "Deployments", run_plan: RunPlan, *, of_gate: bool = False) -> Ready:
     """Start every server that the run needs, and the first application; what runs, by name.
 
     Of several servers of one name (a setting is varied) it is the first. The other applications are started when
-    their first trial comes, because each takes long and much memory.
+    their first trial comes, because each takes long and much memory; but those of a gate take turns, and are its only
+    question: all of them.
 
     Raises:
         UserError: one cannot be started, or does not take what is to be stored on it.
@@ -99,10 +100,12 @@ def start_parts(parts: "Deployments", run_plan: RunPlan) -> Ready:
                 theirs = [one for one in run_plan.every_trial if one.servers.get(name) == settings]
                 require_room(bare.servers[name].server, theirs)
         servers = {**bare.servers, **servers}
-    for trial in _distinct(run_plan):
-        if trial.subjects:
-            subjects = parts.need(trial).subjects
-            break
+    applications = [trial for trial in _distinct(run_plan) if trial.subjects]
+    if of_gate and applications and any(group.rounds is not None for group in run_plan.groups):
+        for ready in parts.need_all(applications):
+            subjects |= ready.subjects
+    elif applications:
+        subjects = parts.need(applications[0]).subjects
     return Ready(servers, subjects)
 
 

@@ -46,9 +46,9 @@ def verdict_text(figure: GateFigure) -> str:
         return _("FASTER by {by}", by=by_text(figure.faster))
     tolerance = percent(figure.tolerance)
     if figure.verdict == "same":
-        return _("same within {tolerance} %: {by}", tolerance=tolerance, by=signed(figure))
+        return _("same within {tolerance} %: {by}", tolerance=tolerance, by=_slower_by(figure))
     if figure.verdict == "not_slower":
-        return _("not slower by more than {tolerance} %: {by}", tolerance=tolerance, by=signed(figure))
+        return _("not slower by more than {tolerance} %: {by}", tolerance=tolerance, by=_slower_by(figure))
     return _open(figure)
 
 
@@ -68,15 +68,21 @@ def _why_open(figure: GateFigure) -> str:
     if figure.slower is None:
         return _("open: {why}", why=why) if why else _("open: too few rounds for an interval")
     if why:
-        return _("open: {by}: {why}", by=signed(figure), why=why)
+        return _("open: {by}: {why}", by=_slower_by(figure), why=why)
     if figure.visible is None:
-        return _("open: {by}", by=signed(figure))
-    return _("open: {by}; {visible} % would have been seen", by=signed(figure), visible=percent(figure.visible))
+        return _("open: {by}", by=_slower_by(figure))
+    return _("open: {by}; {visible} % would have been seen", by=_slower_by(figure), visible=percent(figure.visible))
 
 
 def signed(figure: GateFigure) -> str:
     """`+1.2 % [-0.4, +2.9]` slower; less than 0: faster."""
     return fmt.NONE if None in figure.by else signed_text(figure.by)
+
+
+def _slower_by(figure: GateFigure) -> str:
+    """`slower by +1.2 % [-0.4, +2.9]`: a rate falls where this is more than 0."""
+    by = signed(figure)
+    return _("{by} more", by=by) if figure.name == "memory" else _("slower by {by}", by=by)
 
 
 def _floor(figure: GateFigure) -> str:

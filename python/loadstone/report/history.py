@@ -116,7 +116,7 @@ def _ending(history: History) -> Iterator[str]:
     of_gates = all(one.key.startswith(GATE_KEY) for one in history.figures)
     if not sum(one.looked for one in history.figures):
         if of_gates:
-            yield _("Too few gates to look for a change: {runs} of one base and load.", runs=history.runs_min)
+            yield _("A change is looked for from {runs} gates of one base and load on.", runs=history.runs_min)
             return
         yield _(
             "Too few runs to look for a change: {runs} of one machine, load and version of loadstone.",

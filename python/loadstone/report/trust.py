@@ -73,7 +73,10 @@ def trust_text(analysis: Analysis) -> str:
         left = sum(number for _, number in found.others[_SHOWN_MAX:])
         shown.append(message("trust_others", figures=left, why=message("trust_other_reasons")))
     good = {"good": found.good - found.once, "once": found.once, "of": found.of}
-    return fmt.sentence(message("trust", **good, within_share=GOOD_WITHIN, others=shown))
+    said = fmt.sentence(message("trust", **good, within_share=GOOD_WITHIN, others=shown))
+    if analysis.gate is None or analysis.gate.verdict == "invalid":
+        return said
+    return _("Both took turns, so that their ratio stands; of each by itself: {said}", said=said)
 
 
 def _why_not(row: Row, failed: Mapping[str, str]) -> Message | None:

@@ -108,7 +108,7 @@ def loss_of(workers: Sequence[Worker]) -> str:
 
 
 POLL_S, ASK_S = 0.05, 5.0
-LAST_LINES, LAST_BYTES = 4, 16_384
+LAST_LINES, LAST_BYTES, LINE_MAX = 4, 16_384, 150
 PLACE = re.compile(r"\{(" + "|".join(sorted(PLACES)) + r")\}")
 OF_MANAGER = re.compile(r"\bPM2 +(log:|\| )|^\[?PM2\]? ")
 """What a process manager says of itself: behind it stands what the application said before it ended."""
@@ -261,10 +261,13 @@ class Replica(OneProcess):
         )
 
     def last_lines(self) -> str:
-        """The end of what it wrote, on one line, without secrets."""
-        lines = [line.strip() for line in self._tail().splitlines() if line.strip()]
+        """The end of what it wrote, on one line, without secrets; where it wrote little, the first line, too."""
+        tail = self._tail()
+        lines = [line.strip() for line in hide(tail).splitlines() if line.strip()]  # before it is cut
         lines = [line for line in lines if not OF_MANAGER.search(line)] or lines
-        return hide(" | ".join(lines[-LAST_LINES:]) or "none")[-600:]
+        if len(tail) < LAST_BYTES // 4 and len(lines) > LAST_LINES + 1:  # what is wrong, and then how it is used
+            lines = [lines[0], "...", *lines[-LAST_LINES + 1 :]]
+        return " | ".join(line[:LINE_MAX] for line in lines[-LAST_LINES - 1 :]) or "none"
 
     def close(self) -> None:
         """End it with all that it started. May be called more than once."""

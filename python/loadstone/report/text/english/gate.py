@@ -13,6 +13,8 @@ NAMES = {
     "memory": marked("memory"),
 }
 """What the figures of a gate are called."""
+TOLERABLE = 0.2
+"""Nobody means a larger tolerance."""
 
 
 def percent(share: float) -> str:
@@ -153,7 +155,15 @@ def _advice_starts(differ: float = 0.1, way: str = "start again") -> str:
     return f"{said} {more}"
 
 
+def _interrupted(units: int, unit: str) -> str:
+    if unit == "round":
+        return _("NOT DECIDED: interrupted after {units} rounds", units=units)
+    return _("NOT DECIDED: interrupted after {units} starts of both", units=units)
+
+
 def _advice_noise(visible: float) -> str:
+    if visible > TOLERABLE:
+        return _("No budget decides it here: what both do varies too much. A quieter machine helps.")
     return _(
         "No budget decides it here: what both do varies too much. A quieter machine helps, or --tolerance "
         "'{visible} %'.",
@@ -166,6 +176,7 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_faster": _faster,
     "gate_same": _same,
     "gate_undecided": _undecided,
+    "gate_interrupted": _interrupted,
     "gate_twin_differs": _twin_differs,
     "gate_refused": "INVALID: {reason} ({check})",
     "gate_nothing": "INVALID: nothing was measured",
