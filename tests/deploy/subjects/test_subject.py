@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -203,7 +204,7 @@ def test_the_first_error_of_maven_is_the_compilers() -> None:
 
 
 def test_what_does_not_get_ready_is_reported_with_its_last_lines(
-    shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
+    shop: Callable[..., LocalSubject], context: DeployContext, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "app.py").write_text(
         "import os\nprint('no table', os.environ['STORE'], flush=True)\nraise SystemExit(3)\n"
@@ -211,7 +212,11 @@ def test_what_does_not_get_ready_is_reported_with_its_last_lines(
     assert "its last lines are: no table redis://:***@127.0.0.1:6379/2" in refusal(shop(), context)
     (folder / "app.py").write_text("import time\nprint('waiting', flush=True)\ntime.sleep(600)\n")
     edit(folder, "ready: /ready", "ready: /ready\n  ready_within_s: 5")  # for Python itself to start
-    assert "/ready is not ready within 5 s; its last lines are: waiting" in refusal(shop(), context)
+    heard: list[str] = []
+    monkeypatch.setattr(replica_module, "SILENT_S", 0.1)
+    told = replace(context, progress=heard.append)
+    assert "/ready is not ready within 5 s; its last lines are: waiting" in refusal(shop(), told)
+    assert any(re.search(r"waiting for \w+ to answer at port \d+/ready, up to 5 s", str(one)) for one in heard)
 
 
 def test_a_port_that_is_taken_is_left_to_the_other(

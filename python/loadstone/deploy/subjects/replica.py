@@ -23,7 +23,7 @@ from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import LOOPBACK, DeployContext, silent
 from loadstone.deploy.subjects.manifest import PLACES, WORKERS_MAX, Manifest, Run
 from loadstone.errors import SubjectFailed, UserError
-from loadstone.language import said
+from loadstone.language import _, said
 from loadstone.machine.local_ports import PORT_TRIES, free_port, listeners
 from loadstone.machine.process_identity import started
 from loadstone.plan.endpoints import Endpoint
@@ -109,6 +109,8 @@ def loss_of(workers: Sequence[Worker]) -> str:
 
 POLL_S, ASK_S = 0.05, 5.0
 LAST_LINES, LAST_BYTES, LINE_MAX = 4, 16_384, 150
+SILENT_S = 5.0
+"""After so long it is said what is waited for."""
 PLACE = re.compile(r"\{(" + "|".join(sorted(PLACES)) + r")\}")
 OF_MANAGER = re.compile(r"\bPM2 +(log:|\| )|^\[?PM2\]? ")
 """What a process manager says of itself: behind it stands what the application said before it ended."""
@@ -222,10 +224,14 @@ class Replica(OneProcess):
             Interrupted: the user requested a stop; it still runs.
         """
         run = self._manifest.run
-        deadline = time.monotonic() + run.ready_within_s
+        began = time.monotonic()
+        deadline, said_at = began + run.ready_within_s, began + SILENT_S
         tries = PORT_TRIES
         while not self._ready(run.ready):
             self._context.raise_if_stopped()
+            if time.monotonic() > said_at:
+                said_at = deadline
+                self._context.progress(self._waits_for())
             if not self.alive():
                 if tries > 0 and PORT_TAKEN.search(self._tail()):
                     tries -= 1
@@ -274,6 +280,16 @@ class Replica(OneProcess):
         process, self._process = self._process, None
         if process is not None:
             process.close()
+
+    def _waits_for(self) -> str:
+        run = self._manifest.run
+        return _(
+            "waiting for {name} to answer at port {port}{path}, up to {ready_within_s:g} s",
+            name=self.name,
+            port=self._endpoint.port,
+            path=run.ready or "",
+            ready_within_s=run.ready_within_s,
+        )
 
     def _tail(self) -> str:
         """The end of its log since its last start."""
