@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from loadstone.judge.gate import WITHHELD, deciding, starts_reach
+from loadstone.judge.gate import WITHHELD, deciding, starts_reach, withheld_losses
 from loadstone.judge.gate_result import GateFigure
 from loadstone.message import Message, message
 from loadstone.plan.group import GroupDesign
@@ -123,7 +123,7 @@ def advice(
         warmer_s = max(WARMER_S, 2 * warmed_s)
         return message("gate_advice_warm", warm_up_s=warmer_s, budget_s=budget_s + 2 * (warmer_s - warmed_s))
     way = "start both" if running else "start again" if experiment.subjects else ""
-    if any(_is_open_by(one, [WITHHELD]) for one in open_):
+    if withheld_losses(open_):
         return message("gate_advice_starts", differ=starts_differ, way=way)
     if not open_:
         return None

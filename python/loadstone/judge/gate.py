@@ -125,7 +125,7 @@ def needs_more(primary: Verdict, cost: Verdict | None, *, ends: bool, starts_dif
     if is_rate(primary.metric):
         known = not GOOD.isdisjoint(standings)
     else:
-        known = ends and (cost is None or standing(cost, starts_differ) in GOOD)
+        known = ends and all(of in GOOD for one, of, _ in found if one is cost)
     return not known or any(of == "undecided" and _looks_lost(one) for one, of, _ in found)
 
 
