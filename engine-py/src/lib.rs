@@ -3,6 +3,7 @@
 
 use loadstone_engine::drive::{Drive, Opened};
 use loadstone_engine::link::LinkOptions;
+use loadstone_engine::machine::waits;
 use loadstone_engine::net::back_end;
 use loadstone_engine::null_server::NullOptions;
 use loadstone_engine::plan::{Plan, PlanError};
@@ -13,7 +14,7 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long Python waits for the engine before it looks for signals.
 const SIGNAL_TICK: Duration = Duration::from_millis(50);
@@ -53,6 +54,25 @@ fn lease(seconds: f64) -> PyResult<Duration> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(length) if !length.is_zero() && length <= LEASE_MAX => Ok(length),
         _ => Err(PyValueError::new_err(format!("seconds: {seconds}: must be above 0 and at most a day"))),
+    }
+}
+
+/// Waits for what `next` brings, for so long in all, without the interpreter: that runs for signals alone, whose handlers
+/// may raise.
+fn ticking<T: Send>(
+    py: Python<'_>,
+    timeout_s: f64,
+    next: impl Fn(Duration) -> Option<T> + Sync,
+    is_over: impl Fn() -> bool + Sync,
+) -> PyResult<Option<T>> {
+    let until = Instant::now().checked_add(seconds(timeout_s)?);
+    loop {
+        let left = until.map_or(SIGNAL_TICK, |until| until.saturating_duration_since(Instant::now()));
+        let found = py.detach(|| next(left.min(SIGNAL_TICK)));
+        if found.is_some() || left.is_zero() || is_over() {
+            return Ok(found);
+        }
+        py.check_signals()?;
     }
 }
 
@@ -103,8 +123,7 @@ impl Engine {
     }
 
     fn next_interval(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        let timeout = seconds(timeout_s)?;
-        Ok(py.detach(|| self.drive.next_interval(timeout)))
+        ticking(py, timeout_s, |tick| self.drive.next_interval(tick), || self.drive.finished())
     }
 
     fn finished(&self) -> bool {
@@ -168,8 +187,16 @@ impl Rounds {
     }
 
     fn next_interval(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<(usize, String)>> {
-        let timeout = seconds(timeout_s)?;
-        Ok(py.detach(|| self.rounds.next_interval(timeout)))
+        let is_over = || self.rounds.finished() || self.rounds.is_resting();
+        ticking(py, timeout_s, |tick| self.rounds.next_interval(tick), is_over)
+    }
+
+    fn is_resting(&self) -> bool {
+        self.rounds.is_resting()
+    }
+
+    fn go_on(&self) {
+        self.rounds.go_on();
     }
 
     fn finished(&self) -> bool {
@@ -268,6 +295,26 @@ impl Link {
     }
 }
 
+/// Looks at the threads of other processes, in a thread of its own, until it is dropped.
+#[pyclass(frozen, module = "loadstone._engine")]
+struct Waits {
+    waits: waits::Waits,
+}
+
+#[pymethods]
+impl Waits {
+    #[new]
+    #[pyo3(signature = (pids, main=None))]
+    fn new(py: Python<'_>, pids: Vec<i32>, main: Option<i32>) -> Self {
+        Self { waits: py.detach(|| waits::Waits::new(pids, main)) }
+    }
+
+    fn take(&self, pids: Vec<i32>) -> (u32, u32, u32, u64, u32, u32) {
+        let waits::Looks { all, at_disk, at_lock, waiters, main, main_at_disk } = self.waits.take(pids);
+        (all, at_disk, at_lock, waiters, main, main_at_disk)
+    }
+}
+
 /// `version`, `profile` (release or debug), `backend` (io_uring, epoll, kqueue): what is used here where nothing else is
 /// requested.
 #[pyfunction]
@@ -290,5 +337,5 @@ mod _engine {
     #[pymodule_export]
     use super::set_slowed_ns;
     #[pymodule_export]
-    use super::{Engine, Link, NullServer, Rounds, build};
+    use super::{Engine, Link, NullServer, Rounds, Waits, build};
 }

@@ -242,6 +242,11 @@ impl Drive {
         self.outbox.next_interval(timeout)
     }
 
+    /// Whether the drive ended; intervals may be left to be taken.
+    pub fn has_ended(&self) -> bool {
+        self.outbox.has_ended()
+    }
+
     /// Whether the drive ended and every interval was taken.
     pub fn finished(&self) -> bool {
         self.outbox.finished()

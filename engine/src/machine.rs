@@ -1,5 +1,5 @@
-//! What the engine needs of the machine: clocks, a CPU of its own, how long it waited for one, what others used, and
-//! that others stand still.
+//! What the engine needs of the machine: clocks, a CPU of its own, how long it waited for one, what others used and wait
+//! for, and that others stand still.
 
 pub mod affinity;
 pub mod clock;
@@ -8,3 +8,4 @@ pub mod main_thread;
 pub mod paused_process;
 pub mod process_clock;
 pub mod run_delay;
+pub mod waits;

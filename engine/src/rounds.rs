@@ -2,10 +2,11 @@
 //!
 //! All pools are open at once. A drive's time paused does not exist for it (see [`crate::control::turns`]); at the end
 //! each has one record of its own, with its slices. `options.rs` says what can be had so, `coordinator.rs` gives the
-//! slices, `standing_still.rs` has programs stand still that only others' slices need.
+//! slices, `standing_still.rs` has programs stand still that only others' slices need, `rest.rs` is for their owner.
 
 mod coordinator;
 mod options;
+mod rest;
 mod standing_still;
 
 pub use options::{RoundsOptions, Timetable};
@@ -17,6 +18,7 @@ use crate::machine::clock::Clock;
 use crate::plan::{Plan, PlanError};
 use crate::record::outcome::{DriveError, DriveRecord};
 use coordinator::{Coordinator, Driven};
+use rest::Rest;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -34,6 +36,7 @@ pub struct Rounds {
     coordinator: Mutex<Option<JoinHandle<()>>>,
     /// Of all drives.
     lease: Arc<Lease>,
+    rest: Arc<Rest>,
 }
 
 impl Rounds {
@@ -57,7 +60,8 @@ impl Rounds {
             .map(|(number, text)| drive(text).map_err(|error| options::of_plan(number, error)))
             .collect::<Result<_, _>>()?;
         drive::require_files(drives.iter().map(|drive| u64::from(drive.plan().pool.connections)).sum())?;
-        Ok(Self { clock, options, drives, delivered, paused, coordinator: Mutex::default(), lease })
+        let rest = Arc::new(Rest::new(delivered.clone(), paused.clone()));
+        Ok(Self { clock, options, drives, delivered, paused, coordinator: Mutex::default(), lease, rest })
     }
 
     fn coordinator(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
@@ -122,20 +126,37 @@ impl Rounds {
         let interval_s = self.drives.iter().map(|drive| drive.plan().interval_s).fold(0.0, f64::max);
         let coordinator =
             Coordinator::new(self.clock, origin_ns, self.paused.clone(), self.options.clone(), drives, interval_s);
+        let coordinator = coordinator.resting(self.rest.clone());
         let thread = std::thread::Builder::new().name("rounds".into()).spawn(|| coordinator.run());
         thread.map_err(|error| DriveError::Start(format!("a thread could not be started: {error}")))
     }
 
     /// The next interval of any drive, which is named by its number, as JSON; None after `timeout` or when all were
     /// taken.
+    ///
+    /// Where there are rests it waits for one: whoever takes intervals runs while nothing is measured. It is None at once
+    /// in a rest in which all were taken.
     pub fn next_interval(&self, timeout: Duration) -> Option<(usize, String)> {
         let mut next = None;
         self.delivered.wait(Instant::now().checked_add(timeout), || {
-            let mut drives = self.drives.iter().enumerate();
-            next = drives.find_map(|(number, drive)| Some((number, drive.next_interval(Duration::ZERO)?)));
-            next.is_some() || self.finished()
+            let is_resting = self.is_resting();
+            if self.options.rest_every_s.is_none() || is_resting || self.drives.iter().all(Drive::has_ended) {
+                let mut drives = self.drives.iter().enumerate();
+                next = drives.find_map(|(number, drive)| Some((number, drive.next_interval(Duration::ZERO)?)));
+            }
+            next.is_some() || is_resting || self.finished()
         });
         next
+    }
+
+    /// Whether there is a rest, until [`Self::go_on`].
+    pub fn is_resting(&self) -> bool {
+        self.rest.is_on()
+    }
+
+    /// Ends a rest, if there is one.
+    pub fn go_on(&self) {
+        self.rest.end();
     }
 
     /// Whether every drive ended and every interval was taken.

@@ -20,7 +20,8 @@ class Engine:
     def end_measure(self, at_monotonic_ns: int) -> None:
         """End the measure phase at that instant, or at once if it has passed, but not before `measure_s`."""
     def next_interval(self, timeout_s: float) -> str | None:
-        """The next `Interval` as JSON, or None after `timeout_s` or when all were handed out."""
+        """The next `Interval` as JSON, or None after `timeout_s` or when all were handed out. Handlers of signals run
+        meanwhile, and may raise."""
     def finished(self) -> bool:
         """True once the drive ended and every interval was handed out."""
     def stop(self) -> None:
@@ -50,7 +51,15 @@ class Rounds:
     def lease(self, seconds: float) -> bool:
         """As `Engine.lease`, of all drives together."""
     def next_interval(self, timeout_s: float) -> tuple[int, str] | None:
-        """The next `Interval` of any drive, by its number, as JSON; None after `timeout_s` or when all were taken."""
+        """The next `Interval` of any drive, by its number, as JSON; None after `timeout_s` or when all were taken.
+
+        With the option `rest_every_s` it waits for a rest, and is None at once in one in which all were taken. Handlers
+        of signals run meanwhile, and may raise.
+        """
+    def is_resting(self) -> bool:
+        """True from the begin of a rest to `go_on`: nothing is driven, so that Python disturbs nothing."""
+    def go_on(self) -> None:
+        """End a rest, if there is one."""
     def finished(self) -> bool:
         """True once every drive ended and every interval was handed out."""
     def stop(self) -> None:
@@ -101,6 +110,16 @@ class Link:
     def report(self) -> str:
         """What it did, as JSON; begins to count pieces and their lateness anew."""
     def stop(self) -> None: ...
+
+class Waits:
+    """Looks at what the threads of other processes wait for, in a native thread that ends when this is dropped."""
+
+    def __init__(self, pids: list[int], main: int | None = None) -> None:
+        """`main`: the process of which the main thread is looked at for its disk, too."""
+    def take(self, pids: list[int]) -> tuple[int, int, int, int, int, int]:
+        """Since it was asked last: looks at all threads, those with one at the disk, those with threads at a lock, how
+        many these were in all; looks at the main thread, and those with it in state D. `pids` are looked at from now
+        on."""
 
 def build() -> dict[str, str]:
     """`version`, `profile` (release or debug), `backend` (io_uring, epoll, kqueue): what is used here where

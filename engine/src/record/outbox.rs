@@ -75,6 +75,11 @@ impl Outbox {
         self.wait(timeout, is_there).intervals.pop_front()
     }
 
+    /// Whether the drive has ended.
+    pub fn has_ended(&self) -> bool {
+        self.contents().has_ended()
+    }
+
     /// Whether the drive has ended and every interval was taken.
     pub fn finished(&self) -> bool {
         let contents = self.contents();

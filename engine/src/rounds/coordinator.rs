@@ -1,6 +1,7 @@
 //! Who gives the slices: one drive after the other, round for round; what stands beside each slice is read here.
 
 use super::options::{RoundsOptions, Timetable};
+use super::rest::Rest;
 use super::standing_still::StandingStill;
 use crate::control::Control;
 use crate::control::bell::Bell;
@@ -191,6 +192,9 @@ pub(super) struct Coordinator {
     rounds_of_interval: usize,
     /// When the next slice is due, by the timetable.
     due_ns: u64,
+    /// For who owns the rounds, and when the last one was over.
+    rest: Option<Arc<Rest>>,
+    rested_ns: u64,
 }
 
 /// What a slice is to be like: all of its parts but the pause before it.
@@ -218,7 +222,14 @@ impl Coordinator {
         let standing_still = StandingStill::of(&options);
         let rounds = from_s(interval_s).div_ceil(from_s(options.slice_s).max(1)).max(1);
         let rounds_of_interval = usize::try_from(rounds).unwrap_or(usize::MAX);
-        Self { clock, origin_ns, bell, options, drives, standing_still, rounds_of_interval, due_ns: origin_ns }
+        let (due_ns, rested_ns) = (origin_ns, origin_ns);
+        Self { clock, origin_ns, bell, options, drives, standing_still, rounds_of_interval, due_ns, rest: None, rested_ns }
+    }
+
+    /// With rests, if the options have them.
+    pub fn resting(mut self, rest: Arc<Rest>) -> Self {
+        self.rest = self.options.rest_every_s.map(|_| rest);
+        self
     }
 
     /// Gives every slice of every round; ends early with the first drive that does.
@@ -232,8 +243,20 @@ impl Coordinator {
                 if self.ended_early().is_some() {
                     return;
                 }
+                self.rest();
                 self.measure(round, position, drive);
             }
+        }
+    }
+
+    /// Rests if the last time is long enough ago.
+    fn rest(&mut self) {
+        let Some((rest, every_s)) = self.rest.as_ref().zip(self.options.rest_every_s) else {
+            return;
+        };
+        if self.clock.now().saturating_sub(self.rested_ns) >= from_s(every_s) {
+            rest.take(|| self.ended_early().is_some());
+            self.rested_ns = self.clock.now();
         }
     }
 

@@ -27,6 +27,9 @@ pub struct RoundsOptions {
     /// Slices begin by the clock; else each when the one before it is over.
     #[serde(default)]
     pub timetable: Option<Timetable>,
+    /// So long after the last rest there is another one, between two slices; None: there are none.
+    #[serde(default)]
+    pub rest_every_s: Option<f64>,
 }
 
 /// When slices begin, so that those of several agents do together: the first one when the load does, and each after all
@@ -69,13 +72,21 @@ impl RoundsOptions {
     }
 
     fn check(&self, drives: usize) -> Result<(), PlanError> {
-        let Self { slice_s, settle_s, orders, parts, paused, timetable } = self;
+        let Self { slice_s, settle_s, orders, parts, paused, timetable, rest_every_s } = self;
         let error = |field: &str, message: String| Err(PlanError::new(field, message));
         if !(slice_s.is_finite() && *slice_s > 0.0) {
             return error("slice_s", format!("{slice_s}: must be above 0"));
         }
         if !(settle_s.is_finite() && *settle_s >= 0.0) {
             return error("settle_s", format!("{settle_s}: must not be negative"));
+        }
+        if let Some(every_s) = rest_every_s {
+            if !(every_s.is_finite() && *every_s > 0.0) {
+                return error("rest_every_s", format!("{every_s}: must be above 0"));
+            }
+            if timetable.is_some() {
+                return error("rest_every_s", "a timetable leaves no time for rests; leave one of them out".into());
+            }
         }
         if let Some(Timetable { pause_s, edge_s }) = timetable {
             if !(pause_s.is_finite() && *pause_s > 0.0) {

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.software.host.threads import PERIOD_S, DiskWaits
+from loadstone.software.host.waits import Waits
+
+PERIOD_S = 0.01
+"""Of the engine: between two looks at a main thread."""
 
 WAITS = """
 #include <unistd.h>
@@ -32,9 +35,9 @@ def _share_of(command: list[str]) -> float | None:
     process = subprocess.Popen(command)
     try:
         time.sleep(0.2)
-        waits = DiskWaits(process.pid)
+        waits = Waits(lambda: (process.pid,), main=process.pid)
         time.sleep(50 * PERIOD_S)
-        return waits.share()
+        return share(waits)
     finally:
         subprocess.run(["pkill", "-P", str(process.pid)], check=False)
         process.kill()
@@ -46,14 +49,17 @@ def test_a_thread_that_waits_all_the_time_and_one_that_sleeps(waiting: Path) -> 
     assert _share_of(["sleep", "20"]) == pytest.approx(0.0)
 
 
+def share(waits: Waits) -> float | None:
+    return waits.figures().get("main_thread_disk_share")
+
+
 def test_of_a_process_that_is_gone_nothing_is_known() -> None:
-    waits = DiskWaits(1 << 22)
-    assert waits.share() is None
+    assert share(Waits(lambda: (), main=1 << 22)) is None
     process = subprocess.Popen(["sleep", "20"])
-    waits = DiskWaits(process.pid)
+    waits = Waits(lambda: (process.pid,), main=process.pid)
     process.kill()
     process.wait()
     time.sleep(5 * PERIOD_S)
-    waits.share()
+    share(waits)
     time.sleep(5 * PERIOD_S)
-    assert waits.share() is None
+    assert share(waits) is None

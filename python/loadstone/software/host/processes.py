@@ -14,7 +14,7 @@ from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.host.metrics import OF_PROCESS
-from loadstone.software.host.threads import DiskWaits, main_thread, switches
+from loadstone.software.host.threads import main_thread, switches
 from loadstone.software.host.waits import Waits
 from loadstone.software.metric import by_name
 
@@ -50,8 +50,7 @@ class ProcessMonitor:
         self._children_s = 0.0
         self._rates = Rates(self._counters())
         self._sockets_after_s = 0.0
-        self._disk = DiskWaits(pid) if stores else None
-        self._waits = Waits(lambda: (pid,))
+        self._waits = Waits(lambda: (pid,), main=pid if stores else None)
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
@@ -69,8 +68,6 @@ class ProcessMonitor:
             rates = self._rates.of(counters)
             reported |= {RATES[name]: rate for name, rate in rates.items() if name in RATES}
             reported |= self._gauges()
-            if self._disk is not None and (at_the_disk := self._disk.share()) is not None:
-                reported["main_thread_disk_share"] = at_the_disk
             reported |= self._waits.figures()
         for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
