@@ -39,6 +39,8 @@ WARM_ROUNDS, WARM_ROUNDS_MIN, WARM_S = 8, 2, 0.8
 """Rounds of block 0: as many as take each condition so long, not fewer than the least and not more than the most."""
 TABLE_ROUNDS = 12
 """The fewest slices of a row in a run: where rows are measured for a short time, slices are shorter."""
+LONE_ROUNDS, LONE_SLICE_S = 24, 0.5
+"""The same of a row that is measured alone, and the longest of its slices: rests between them come once a second."""
 TABLE_SLICE_MIN_S, TABLE_SETTLE_S = 0.03, 0.006
 TABLE_WARM_UP_S = 0.03
 """Of each row, before the first round of a block: all of its connections have been used, and its keys are there."""
@@ -197,13 +199,15 @@ def fixed_rounds(blocks: int, slice_s: float, *, settle_s: float, processes: Pro
     return Rounds((FIXED_ROUNDS,) * blocks, slice_s, settle_s, processes=processes)
 
 
-def table_rounds(blocks: int, measure_s: float, slice_s: float | None) -> Rounds:
+def table_rounds(blocks: int, measure_s: float, slice_s: float | None, rows: int = 2) -> Rounds:
     """So many blocks, in each of which a row is measured for about `measure_s`.
 
     Slices are shorter than usual where a row would have too few of them; `slice_s` is their length where it is given.
+    Those of one row alone may be longer, since nothing else has its turn meanwhile.
     """
     if slice_s is None:
-        slice_s = min(SLICE_S, max(TABLE_SLICE_MIN_S, blocks * measure_s / TABLE_ROUNDS + TABLE_SETTLE_S))
+        longest_s, fewest = (SLICE_S, TABLE_ROUNDS) if rows > 1 else (LONE_SLICE_S, LONE_ROUNDS)
+        slice_s = min(longest_s, max(TABLE_SLICE_MIN_S, blocks * measure_s / fewest + TABLE_SETTLE_S))
     settle_s = min(SETTLE_S if slice_s >= SLICE_S else TABLE_SETTLE_S, slice_s / 4)
     rounds = max(-(-TABLE_ROUNDS // blocks), round(measure_s / (slice_s - settle_s)))
     return Rounds(

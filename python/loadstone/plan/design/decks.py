@@ -6,6 +6,7 @@ one curve.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -181,8 +182,6 @@ CONDITIONS_MAX = 64
 """A block is measured whole or not at all: with more of them an interruption would cost minutes."""
 CONNECTIONS_MAX = 3500
 """Below what a Redis takes where 4,096 files may be open, and far below its own limit of 10,000."""
-ALONE = message("whole_trials.alone")
-"""No other row has the same servers and warm-up, so there is nothing to take turns with."""
 
 
 def _decks_that_fit(conditions: Sequence[Condition], made: Mapping[str, Parts]) -> list[tuple[Condition, ...]]:
@@ -251,7 +250,9 @@ def table_groups(
     slice_s: float | None,
     whole_trials: Message | None,
 ) -> list[Group]:
-    """The rows that take turns first, deck by deck, then the others, each kind with the reason why.
+    """The rows that are measured in slices first, deck by deck, then the others, each kind with the reason why.
+
+    A row that no other one takes turns with is measured in slices as well: loadstone's own work falls between them.
 
     Args:
         conditions: the rows, in the order of the tables.
@@ -265,7 +266,11 @@ def table_groups(
     groups: list[Group] = []
     for deck in decks:
         measure_s = fmean(expected_measure_s(made[identity(condition)].plan) for condition in deck)
-        groups.append(_group(len(groups), deck, metric, made, blocks, rounds=table_rounds(blocks, measure_s, slice_s)))
+        rounds = table_rounds(blocks, measure_s, slice_s, rows=len(deck))
+        if len(deck) == 1:  # which needs no time of others for its own warm-up
+            warm_up_s = made[identity(deck[0])].plan.phases.warm_up_s
+            rounds = replace(rounds, warm_up_s=max(rounds.warm_up_s, warm_up_s))
+        groups.append(_group(len(groups), deck, metric, made, blocks, rounds=rounds))
     for why, rows in apart:
         groups.append(_group(len(groups), tuple(rows), metric, made, blocks, why=why))
     return groups
@@ -298,9 +303,8 @@ def mean_overhead_s(conditions: Iterable[Condition], made: Mapping[str, Parts]) 
 def _split(
     conditions: Sequence[Condition], made: Mapping[str, Parts], whole_trials: Message | None
 ) -> tuple[list[tuple[Condition, ...]], list[tuple[Message, list[Condition]]]]:
-    """Decks of rows that take turns, and the other rows by the reason why they do not."""
+    """Decks of rows that take turns, of one row as well, and the other rows by the reason why they do not."""
     decks, apart = split_rows(conditions, made, whole_trials)
-    apart += [(ALONE, deck[0]) for deck in decks if len(deck) == 1]
     reasons: list[tuple[Message, list[Condition]]] = []
     for why, condition in apart:
         same = next((rows for reason, rows in reasons if reason == why), None)
@@ -308,7 +312,7 @@ def _split(
             reasons.append((why, [condition]))
         else:
             same.append(condition)
-    return [deck for deck in decks if len(deck) > 1], reasons
+    return decks, reasons
 
 
 def _up_together(parts: Parts) -> str:

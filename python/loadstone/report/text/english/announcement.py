@@ -178,7 +178,6 @@ def _too_slow(response_s: float, pause_s: float) -> str:
 _WHOLE_TRIALS: dict[str, str | Callable[..., str]] = {
     "whole_trials.as_written": "the experiment says so (design.rounds: never)",
     "whole_trials.as_published": "the original gives its numbers of operations for whole trials",
-    "whole_trials.alone": "no other row has the same servers and the same warm-up",
     "whole_trials.metric": "{metric} needs whole trials",
     "whole_trials.subject": "garbage collections and compilations of an application last longer than a slice",
     "whole_trials.counted": "stored rows are counted, so each condition needs the server for itself",
@@ -213,6 +212,13 @@ def _rows_at_rate(rows: int, time_s: float, rate_per_s: float | None, share: flo
 
 def _table_rounds(decks: int, rows: int, rounds: int, slice_s: float, time_s: float) -> str:
     """`16 of the tables' rows take turns: each of 36 rounds measures every row once, for 100 ms (a slice); ...`."""
+    if rows == decks == 1:
+        return _(
+            "one row, in {rounds} slices of {slice_text}; about {time_s} in all",
+            rounds=rounds,
+            slice_text=slice_text(slice_s),
+            time_s=duration(time_s),
+        )
     several_times = _("{decks} times ", decks=decks) if decks > 1 else ""
     each = _(
         "each of {rounds} rounds measures every row once, for {slice_text} (a slice)",
