@@ -134,7 +134,7 @@ class Bench:
                 intervals.append(interval)
 
             sampler.now()
-            drive = drive_alone(self._driver, plan, take)
+            drive = drive_alone(self._driver, plan, take, sampler.rest)
         planned = PlannedTrial("b01-001", {}, 1, 1, {"redis": {"kind": "embedded"}}, plan, None)
         driven = Drive(planned.name, plan, drive, intervals, samples)
         readings = PartReadings(counters={"redis": (None, None)})

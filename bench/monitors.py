@@ -72,11 +72,10 @@ def watched(plan: Plan, pid: int, seconds: int) -> tuple[list[Sample], dict[str,
     def begin(_: object) -> None:
         if not beside:
             began_s.append(time.time())
-            sampler.start()
             for command in (of_vmstat, of_pidstat):
                 beside.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"LC_ALL": "C"}))
 
-    drive_alone(NativeDriver(), plan, begin)
+    drive_alone(NativeDriver(), plan, begin, sampler.rest)
     sampler.stop()
     samples = [sample for sample in samples if sample.unix_s < began_s[0] + seconds + 0.5]
     vmstat, pidstat = (process.communicate()[0] for process in beside)

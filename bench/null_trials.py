@@ -94,7 +94,7 @@ class NullBench:
                     sampler.now()
                 intervals.append(interval)
 
-            drive = drive_alone(self._driver, planned.plan, take)
+            drive = drive_alone(self._driver, planned.plan, take, sampler.rest)
         if self._ceiling is None:
             self._ceiling = self._gauge.measure(planned.plan)
         observation = Observation(

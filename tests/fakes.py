@@ -14,7 +14,7 @@ from loadstone.deploy.limit_in_force import PartLimits
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.replica import Worker
-from loadstone.drive.driver import OnInterval, RoundsOptions
+from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, nothing
 from loadstone.drive.outcome import (
     Acknowledged,
     AgentState,
@@ -85,14 +85,21 @@ class FakeDriver:
     """How often it was stopped."""
 
     def drive(
-        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+        self,
+        shares: Sequence[Plan],
+        on_interval: OnInterval,
+        rounds: RoundsOptions | None = None,
+        on_rest: OnRest = nothing,
     ) -> list[DriveRecord]:
         """One after the other what the real one does in turns; the figures are spread over the slices then."""
         if rounds is None:
-            return [self._one(shares[0], partial(on_interval, 0))]
+            alone = self._one(shares[0], partial(on_interval, 0))
+            on_rest()
+            return [alone]
         self.rounds.append(rounds)
         started_ns = steady_clock.unix_ns()
         found = [self._one(share, partial(on_interval, place)) for place, share in enumerate(shares)]
+        on_rest()
         return [
             record.model_copy(update={"started_unix_ns": started_ns, "slices": _slices(record, place, rounds)})
             for place, record in enumerate(found)

@@ -7,7 +7,7 @@ import pytest
 
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import OnInterval, RoundsOptions
+from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, nothing
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.drive_plan import Plan
@@ -21,10 +21,14 @@ class CountingDriver(NativeDriver):
         self.drives = 0
 
     def drive(
-        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+        self,
+        shares: Sequence[Plan],
+        on_interval: OnInterval,
+        rounds: RoundsOptions | None = None,
+        on_rest: OnRest = nothing,
     ) -> list[DriveRecord]:
         self.drives += 1
-        return super().drive(shares, on_interval, rounds)
+        return super().drive(shares, on_interval, rounds, on_rest)
 
 
 @pytest.fixture

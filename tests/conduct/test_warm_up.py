@@ -15,7 +15,7 @@ from tests.busy_loops import TESTS_RUN
 from loadstone.conduct.warm_up import FEW_USERS, GENTLY, LONGEST, QUIET_CORES, WINDOWS, warm_up
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.subjects.url import UrlSubject
-from loadstone.drive.driver import OnInterval, RoundsOptions
+from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, nothing
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, Interrupted
 from loadstone.machine import process_table
@@ -37,6 +37,7 @@ class Rates:
         shares: Sequence[Plan],
         on_interval: OnInterval,  # noqa: ARG002 (the seam's)
         rounds: RoundsOptions | None = None,  # noqa: ARG002
+        on_rest: OnRest = nothing,  # noqa: ARG002
     ) -> list[DriveRecord]:
         (share,) = shares
         rate = self.rates[min(len(self.of_all_users), len(self.rates) - 1)]

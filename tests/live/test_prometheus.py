@@ -306,8 +306,8 @@ def test_a_real_drive_is_reported_to_the_last_operation(exporter: LiveExporter, 
         phases = {"ramp_up_s": 0.0, "warm_up_s": 0.2, "measure_s": 0.6, "drain_s": 1.0}
         reported = {**example, "phases": phases, "interval_s": 0.2, "start_at_unix_ns": None}
         plan = Plan.model_validate(reported).model_copy(update={"endpoints": (endpoint,)})
-        with Sampler([ProcessMonitor("redis", pid) for pid in server.pids.values()], exporter.sample, 0.3):
-            drive = drive_alone(NativeDriver(), plan, exporter.observe)
+        with Sampler([ProcessMonitor("redis", pid) for pid in server.pids.values()], exporter.sample, 0.3) as sampler:
+            drive = drive_alone(NativeDriver(), plan, exporter.observe, sampler.rest)
     finally:
         server.stop()
     observed = scraped(exporter)

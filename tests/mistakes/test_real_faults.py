@@ -101,7 +101,7 @@ class Bench:
             watch = Watch(pids=self.server.pids, controls={"redis": {"redis": monitored}}, cpus=cpus)
             with Sampler(registry.monitors(watch), samples.extend, interval_s=0.3) as sampler:
                 sampler.now()
-                drive = drive_alone(NativeDriver(), plan, take)
+                drive = drive_alone(NativeDriver(), plan, take, sampler.rest)
             for thread in faults:
                 thread.join()
             after, more = snapshot(control), control.keys()

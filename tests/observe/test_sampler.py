@@ -1,14 +1,23 @@
 """The sampler's schedule and its patience with monitors."""
 
 import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.software.metric import Metric, by_name
+
+
+class Clock:
+    """Stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
 
 
 class Counting:
@@ -30,90 +39,70 @@ class Failing(Counting):
         raise RuntimeError("no such thing")
 
 
-class SlowOnce(Counting):
-    def sample(self, unix_s: float) -> Iterable[Sample]:
-        if self.requested == 0:
-            time.sleep(0.2)
-        return super().sample(unix_s)
-
-
-class Moments:
-    """Where samples go; `enough` is set after a number of them."""
-
-    def __init__(self, required: int) -> None:
-        self.all: list[list[Sample]] = []
-        self.required = required
-        self.enough = threading.Event()
-
-    def __call__(self, samples: list[Sample]) -> None:
-        self.all.append(samples)
-        if len(self.all) >= self.required:
-            self.enough.set()
-
-
-def wait_until(what: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not what():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.005)
-
-
 def test_all_monitors_are_queried_at_the_same_moments_and_once_more_at_the_end() -> None:
-    moments = Moments(3)
-    with Sampler([Counting(), Counting()], moments, interval_s=0.02):
-        assert moments.enough.wait(20)
-    assert len(moments.all) >= 4
-    for number, samples in enumerate(moments.all, 1):
+    clock, moments = Clock(), list[list[Sample]]()
+    with Sampler([Counting(), Counting()], moments.append, 1.0, clock) as sampler:
+        for now_s in (100.4, 101.0, 101.9, 102.1, 103.05):
+            clock.now_s = now_s
+            sampler.rest()
+    assert len(moments) == 4
+    for number, samples in enumerate(moments, 1):
         assert [sample.value for sample in samples] == [number, number]
         assert len({sample.unix_s for sample in samples}) == 1
+    assert sampler.missed == 0
+
+
+def test_it_has_no_thread_of_its_own() -> None:
+    """A thread would run beside what is measured."""
+    before = set(threading.enumerate())
+    with Sampler([Counting()], lambda _: None) as sampler:
+        sampler.now()
+        assert set(threading.enumerate()) == before
 
 
 def test_a_monitor_that_raises_is_noted_once_and_stops_no_one() -> None:
-    moments, failing = Moments(3), Failing()
-    with Sampler([failing, Counting()], moments, interval_s=0.02) as sampler:
-        assert moments.enough.wait(20)
+    moments, failing = list[list[Sample]](), Failing()
+    with Sampler([failing, Counting()], moments.append) as sampler:
+        sampler.now()
+        sampler.now()
     assert sampler.problems == ["Failing: RuntimeError: no such thing"]
-    assert failing.requested == len(moments.all)
-    assert all(len(samples) == 1 for samples in moments.all)
+    assert failing.requested == len(moments) == 3
+    assert all(len(samples) == 1 for samples in moments)
 
 
 def test_it_may_be_queried_between_two_moments() -> None:
-    moments = Moments(2)
-    with Sampler([Counting()], moments, interval_s=600) as sampler:
+    clock, moments = Clock(), list[list[Sample]]()
+    with Sampler([Counting()], moments.append, 1.0, clock) as sampler:
+        clock.now_s = 100.5
         sampler.now()
-        wait_until(lambda: len(moments.all) == 1)
         sampler.now()
-        assert moments.enough.wait(20)
-        assert sampler.missed == 0
-    assert len(moments.all) == 3
+        clock.now_s = 101.2
+        sampler.rest()
+        assert (len(moments), sampler.missed) == (3, 0)
 
 
-def test_moments_that_a_slow_monitor_took_are_left_out_and_counted() -> None:
-    moments = Moments(3)
-    with Sampler([SlowOnce()], moments, interval_s=0.05) as sampler:
-        assert moments.enough.wait(20)
-    assert sampler.missed >= 3
-    first, second = moments.all[0][0].unix_s, moments.all[1][0].unix_s
-    assert second - first >= 0.2
+def test_moments_without_a_rest_are_left_out_and_counted() -> None:
+    clock, moments = Clock(), list[list[Sample]]()
+    with Sampler([Counting()], moments.append, 1.0, clock) as sampler:
+        for now_s in (101.5, 105.2, 105.9, 106.0):
+            clock.now_s = now_s
+            sampler.rest()
+        assert (len(moments), sampler.missed) == (3, 3)
 
 
-def test_what_the_receiver_raises_comes_out_at_the_end() -> None:
+def test_what_the_receiver_raises_comes_out_and_the_monitors_end_all_the_same() -> None:
     def full(_: list[Sample]) -> None:
         raise OSError("no space left on device")
 
-    sampler = Sampler([Counting()], full, interval_s=0.02)
-    sampler.start()
+    counting = Counting()
+    sampler = Sampler([counting], full)
     with pytest.raises(OSError, match="no space left"):
         sampler.stop()
     sampler.stop()
-
-
-def test_stopping_before_starting_is_harmless() -> None:
-    Sampler([], lambda _: None).stop()
+    assert counting.requested == 1
 
 
 def test_its_own_cpu_time_is_reported() -> None:
-    moments = Moments(2)
-    with Sampler([Counting()], moments, interval_s=0.02) as sampler:
-        assert moments.enough.wait(20)
+    with Sampler([Counting()], lambda _: None) as sampler:
+        sampler.now()
     assert sampler.cpu_s > 0

@@ -13,6 +13,7 @@ from loadstone.conduct.failures import failure
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.conduct.processes import paused_of, read_by_driver
 from loadstone.conduct.snapshots import Before, read_after, read_before, readings
+from loadstone.deploy.capacity import INTERVAL_S as ROOM_S
 from loadstone.deploy.capacity import RoomWatch
 from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval, RoundsOptions, drive_alone
@@ -24,6 +25,8 @@ from loadstone.record.facts import CompanyFacts
 from loadstone.record.observation import Drive, Observation, company_of, measure_phase
 
 Read = TypeVar("Read")
+REST_S = 1.0
+"""So often there is a rest in rounds, in which Python runs: monitors, display, records. It takes some 10 ms."""
 
 
 @contextmanager
@@ -57,7 +60,8 @@ def observe_block(
     before = _once(prepared, lambda trial: read_before(trial.planned, trial.ready, steps.cpus))
     with DriveWatch(steps, block, prepared, on_interval) as watch:
         driver = steps.drivers.of(prepared[0].planned.driver)
-        records = driver.drive([trial.plan for trial in prepared], watch.take, _options(block, prepared))
+        options = _options(block, prepared)
+        records = driver.drive([trial.plan for trial in prepared], watch.take, options, watch.rest)
     drives = watch.drives(records)
     first_of = {id(trial): first for trial, first in zip(prepared, before, strict=True)}
     after = _once(prepared, lambda trial: read_after(trial.planned, trial.ready, steps.cpus, first_of[id(trial)]))
@@ -85,7 +89,8 @@ def _preload(measurement: Measurement, prepared: PreparedTrial) -> None:
     if planned.load is None:
         return
     load = on_endpoints(planned.load, prepared.ready, planned.target)
-    done = drive_alone(measurement.driver, load, lambda interval: prepared.room.note_refused(refused(interval)))
+    room = prepared.room
+    done = drive_alone(measurement.driver, load, lambda interval: room.note_refused(refused(interval)), room.rest)
     if prepared.room.reason is not None:
         raise DriveFailed(prepared.room.reason)
     keys = planned.load.keys.count
@@ -129,6 +134,7 @@ def _options(block: Block, prepared: Sequence[PreparedTrial]) -> RoundsOptions |
         orders=block.orders,
         parts=tuple(read_by_driver(trial.ready) for trial in prepared),
         paused=paused_of([trial.ready for trial in prepared]),
+        rest_every_s=ROOM_S if any(trial.room.watches for trial in prepared) else REST_S,
     )
 
 

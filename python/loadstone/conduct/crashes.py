@@ -151,7 +151,7 @@ class Crashes:
         started_unix_ns = steady_clock.unix_ns()
         alone, driver = Block.alone(one.trial), self.measurement.drivers.of_this_machine(one.trial.driver)
         with killer, DriveWatch(self.measurement, alone, [prepared], killer.on_interval, monitored=False) as watch:
-            records = driver.drive([prepared.plan], watch.take)
+            records = driver.drive([prepared.plan], watch.take, None, watch.rest)
         (done,) = watch.drives(records)
         drive = done.record
         killed_after_s = round(killer.killed_after_s or 0.0, 3)

@@ -11,6 +11,7 @@ from loadstone.conduct.processes import alike, watch_of, watched_apart
 from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.machine.own_threads import ServerCpuTime, kept_to
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.block import Block
@@ -20,7 +21,9 @@ from loadstone.record.observation import Drive
 class DriveWatch:
     """A context around one drive.
 
-    Trials that share their parts share the monitors, too; with `monitored` false there are none.
+    Trials that share their parts share the monitors, too; with `monitored` false there are none. Within it nothing of
+    this process but the engine's threads runs on the servers' CPUs, as far as the system lets us choose, and what does
+    run there while it is measured is counted.
     """
 
     def __init__(
@@ -39,26 +42,32 @@ class DriveWatch:
         self._intervals: list[list[Interval]] = [[] for _ in prepared]
         self._samples: list[list[Sample]] = [[] for _ in self._watched]
         self._samplers: list[Sampler] = []
+        self._own_time = ServerCpuTime(steps.placement.server_cpus)
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as held:
+            held.enter_context(kept_to(self._steps.placement.lab_cpus))
             for place, (ready, in_turn) in enumerate(self._watched):
                 sampler = held.enter_context(self._sampler(place, ready, in_turn))
                 self._samplers.append(sampler)
                 sampler.now()
             self._held = held.pop_all()
+        self._own_time.begin()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._own_time.end()
         self._held.__exit__(kind, error, trace)
 
     def take(self, place: int, interval: Interval) -> None:
         """An interval of the trial at this place ended. Raises what `on_interval` raises."""
         earlier = self._intervals[place]
-        if not self._in_rounds and (not earlier or interval.phase != earlier[-1].phase):
+        if self._in_rounds:
+            self._own_time.end()  # a rest has begun
+        elif not earlier or interval.phase != earlier[-1].phase:
             for sampler in self._samplers:
                 sampler.now()
         earlier.append(interval)
@@ -66,13 +75,31 @@ class DriveWatch:
         self._steps.live.observe(interval, self._prepared[place].planned.condition)
         self._on_interval(place, interval)
 
+    def rest(self) -> None:
+        """Do what is put off while slices are measured; see `OnRest`. Raises what the display of samples raises."""
+        if self._in_rounds:
+            self._own_time.end()
+        for sampler in self._samplers:
+            sampler.rest()
+        for trial in self._prepared:
+            trial.room.rest()
+        if self._in_rounds:
+            self._own_time.begin()
+
     def drives(self, records: Sequence[DriveRecord]) -> list[Drive]:
         """The records with what was kept beside them, once the drive ended."""
         for trial, record in zip(self._prepared, records, strict=True):
             trial.offered = record.total.offered
         self._prepared[0].room.end()
         return [
-            Drive(trial.planned.name, trial.plan, record, intervals, self._samples_of(trial.ready))
+            Drive(
+                trial.planned.name,
+                trial.plan,
+                record,
+                intervals,
+                self._samples_of(trial.ready),
+                lab_share=self._own_time.share,
+            )
             for trial, record, intervals in zip(self._prepared, records, self._intervals, strict=True)
         ]
 

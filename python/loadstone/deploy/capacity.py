@@ -6,7 +6,7 @@ Watched are servers that are not ours, while a run stores something there.
 import contextlib
 import os
 import re
-import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import Self
 
@@ -63,15 +63,16 @@ def is_under(folder: str, path: str) -> bool:
 
 
 INTERVAL_S = 0.25
-"""How often each server is looked at: less than a thousandth of its time."""
+"""How often each server is looked at: less than a thousandth of its time. In rounds that is between two slices."""
 TIMEOUT_S = 2.0
 
 
 class RoomWatch:
     """A context: from its beginning to its end every server that is not ours, and may lose something, is watched.
 
-    It does so in a thread. `reason` says in one line what was lost; `stop` is called once, as soon as it is known. A
-    server that does not answer is not reported as lost here: whoever loads it does that.
+    It looks whenever whoever drives has a moment for it (`rest`): a thread would run beside what is measured. `reason`
+    says in one line what was lost; `stop` is called once, as soon as it is known. A server that does not answer is not
+    reported as lost here: whoever loads it does that.
     """
 
     def __init__(self, servers: Iterable[Server], stop: Callable[[], None] = lambda: None) -> None:
@@ -79,8 +80,8 @@ class RoomWatch:
         self._stop = stop
         self._servers = [server for server in servers if not server.ours]
         self._watched: list[tuple[Control, LossWatch]] = []
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._due_s = 0.0
+        self._open = False
 
     def __enter__(self) -> Self:
         for server in self._servers:
@@ -94,24 +95,33 @@ class RoomWatch:
                 control.close()
             else:
                 self._watched.append((control, watch))
-        if self._watched:
-            self._thread = threading.Thread(target=self._run, name="room", daemon=True)
-            self._thread.start()
+        self._open = bool(self._watched)
+        self._due_s = time.monotonic() + INTERVAL_S
         return self
 
     def __exit__(self, *_: object) -> None:
         self.end()
 
+    @property
+    def watches(self) -> bool:
+        """Whether there is anything to look at, until the end or the first loss."""
+        return self._open and self.reason is None
+
+    def rest(self) -> None:
+        """Look if the last time is long enough ago."""
+        if self.watches and time.monotonic() >= self._due_s:
+            self._look()
+            self._due_s = time.monotonic() + INTERVAL_S
+            if self.reason is not None:
+                self._stop()
+
     def end(self) -> None:
         """Look once more, and end. May be called more than once."""
-        self._over.set()
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        thread.join()
-        self._look()
-        for control, _ in self._watched:
-            control.close()
+        if self._open:
+            self._open = False
+            self._look()
+            for control, _ in self._watched:
+                control.close()
 
     def note_refused(self, commands: int) -> None:
         """So many commands of our own load were refused because memory was full. Not every server counts them."""
@@ -130,12 +140,6 @@ class RoomWatch:
         """Raises OutOfRoom if something was lost."""
         if self.reason is not None:
             raise OutOfRoom(self.reason)
-
-    def _run(self) -> None:
-        while self.reason is None and not self._over.wait(INTERVAL_S):
-            self._look()
-            if self.reason is not None:
-                self._stop()
 
     def _look(self) -> None:
         for _, watch in self._watched:

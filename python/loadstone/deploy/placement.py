@@ -11,6 +11,8 @@ from loadstone.language import said
 OWN_CPUS = "own"
 """The word of a server's settings (`cpus`) for CPUs that the application does not share."""
 SYSTEM_CPUS = Path("/sys/devices/system/cpu")
+_SERVERS_MIN = 2
+"""Servers keep so many CPUs where one goes to loadstone's own threads."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,9 @@ class Placement:
     """One line for a person and the environment's record."""
     beside: bool = False
     """Whether under some condition a server has the generator's CPU, for want of another."""
+    lab_cpus: tuple[int, ...] = ()
+    """Of loadstone's threads that make no load: monitors, display, records. One of their own where there are four CPUs
+    or more, else the generator's; a server's only where there is one CPU in all."""
 
 
 def place(generator_threads: int = 1) -> Placement:
@@ -82,18 +87,26 @@ def split(cores: list[tuple[int, ...]], generator_threads: int = 1) -> Placement
     """Split `cores`, each the tuple of its CPUs (two where it runs two threads).
 
     The generator gets the last CPUs, one a thread, and leaves one at least to the servers. Servers
-    get the CPUs of the cores that the generator does not use, if there are any.
+    get the CPUs of the cores that the generator does not use, if there are any. Loadstone's other threads get a CPU
+    that neither uses; of three or more CPUs of the servers' it is the last one.
     """
     cpus = [cpu for core in cores for cpu in core]
     if len(cpus) == 1:
         return Placement(
-            (cpus[0],), (cpus[0],), shared=True, note=said("one CPU ({cpus}) for servers and generator", cpus=cpus[0])
+            (cpus[0],),
+            (cpus[0],),
+            shared=True,
+            note=said("one CPU ({cpus}) for servers and generator", cpus=cpus[0]),
+            lab_cpus=(cpus[0],),
         )
     required = min(generator_threads, len(cpus) - 1)
     generator = cpus[-required:]
     rest = [cpu for cpu in cpus if cpu not in generator]
     apart = [cpu for core in cores if not set(core) & set(generator) for cpu in core]
     servers = apart or rest
+    beside = [cpu for cpu in rest if cpu not in servers]
+    if not beside and len(servers) >= _SERVERS_MIN + 1:
+        servers, beside = servers[:-1], servers[-1:]
     note = said(
         "servers on CPU {servers}, generator on CPU {generator}", servers=_listed(servers), generator=_listed(generator)
     )
@@ -106,7 +119,8 @@ def split(cores: list[tuple[int, ...]], generator_threads: int = 1) -> Placement
             threads=generator_threads,
             cpus=required,
         )
-    return Placement(tuple(servers), tuple(generator), shared=False, note=note)
+    lab = tuple(beside[-1:] or generator)
+    return Placement(tuple(servers), tuple(generator), shared=False, note=note, lab_cpus=lab)
 
 
 def _cores(usable: Iterable[int]) -> list[tuple[int, ...]]:

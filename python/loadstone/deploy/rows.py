@@ -272,6 +272,7 @@ class DataWriter:
             telling = self._telling(data, rows)
 
             def tell(done: int) -> None:
+                room.rest()
                 room.require()
                 telling(done)
 

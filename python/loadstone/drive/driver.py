@@ -59,19 +59,35 @@ class RoundsOptions(BaseModel):
     those that do not, and runs again at the end, however that comes; or none at all."""
     timetable: Timetable | None = None
     """None: each slice begins when the one before it is drained."""
+    rest_every_s: float | None = Field(default=None, gt=0)
+    """So long after the last rest there is another one, between two slices. Intervals are passed on in rests alone.
+    None: there are none; a timetable has none."""
 
 
 OnInterval = Callable[[int, Interval], None]
 """Gets each interval as it ends, with the place of its share in the drive. What it raises ends the drive."""
+OnRest = Callable[[], None]
+"""Called again and again while a drive goes on: in rounds in each rest, when nothing is driven; else several times a
+second, and then it should be short. What it raises ends the drive."""
+
+
+def nothing() -> None:
+    """Do nothing in a rest."""
 
 
 class Driver(Protocol):
     """Makes one drive after another: each from its plans to its end, or until it is stopped."""
 
     def drive(
-        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+        self,
+        shares: Sequence[Plan],
+        on_interval: OnInterval,
+        rounds: RoundsOptions | None = None,
+        on_rest: OnRest = nothing,
     ) -> list[DriveRecord]:
         """Load the endpoints of one share, or of several by turns in rounds; pass each interval on as it ends.
+
+        Both callbacks run in the calling thread, which waits otherwise.
 
         In rounds a share that ends before the time, because its server is gone, ends all of them; every record says
         so. There is a record a share, in their order.
@@ -86,6 +102,11 @@ class Driver(Protocol):
         """End the drive within 100 ms, and later ones at once. From any thread, and more than once."""
 
 
-def drive_alone(driver: Driver, share: Plan, on_interval: Callable[[Interval], None] = lambda _: None) -> DriveRecord:
+def drive_alone(
+    driver: Driver,
+    share: Plan,
+    on_interval: Callable[[Interval], None] = lambda _: None,
+    on_rest: OnRest = nothing,
+) -> DriveRecord:
     """One share from its beginning to its end. Raises as `Driver.drive`."""
-    return driver.drive([share], lambda _, interval: on_interval(interval))[0]
+    return driver.drive([share], lambda _, interval: on_interval(interval), None, on_rest)[0]

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 
 from loadstone import _engine
-from loadstone.drive.driver import OnInterval, RoundsOptions
+from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, nothing
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.errors import DriveFailed, UserError
 from loadstone.language import said
@@ -14,7 +14,8 @@ from loadstone.plan.drive_plan import Plan
 Running = _engine.Engine | _engine.Rounds
 
 POLL_S = 0.2
-"""How long one wait for an interval lasts: the time after which a signal is observed."""
+"""How often whoever drives is asked whether it has something to do in a drive without rests. Signals are observed
+sooner, within the wait."""
 
 
 def engine_build() -> dict[str, str]:
@@ -58,7 +59,11 @@ class NativeDriver:
         self._stopped = threading.Event()
 
     def drive(
-        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+        self,
+        shares: Sequence[Plan],
+        on_interval: OnInterval,
+        rounds: RoundsOptions | None = None,
+        on_rest: OnRest = nothing,
     ) -> list[DriveRecord]:
         """See `Driver.drive`."""
         ahead_ns = steady_clock.set_ahead_of_wall_ns()
@@ -77,6 +82,11 @@ class NativeDriver:
                 if delivered is not None:
                     number, text = (0, delivered) if isinstance(delivered, str) else delivered
                     on_interval(number, _interval(text, ahead_ns))
+                elif not isinstance(engine, _engine.Rounds):
+                    on_rest()
+                elif engine.is_resting():
+                    on_rest()
+                    engine.go_on()
         except BaseException:
             engine.stop()
             raise

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from loadstone.drive.driver import OnInterval, RoundsOptions
+from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, nothing
 from loadstone.drive.outcome import AgentState, DriveRecord
 from loadstone.errors import DriveFailed, FleetGone, Interrupted
 from loadstone.fleet import agent as on_agent
@@ -90,7 +90,11 @@ class FleetDriver:
         cluster.listen(on_agent.TOPIC, self._hear)
 
     def drive(
-        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+        self,
+        shares: Sequence[Plan],
+        on_interval: OnInterval,
+        rounds: RoundsOptions | None = None,
+        on_rest: OnRest = nothing,
     ) -> list[DriveRecord]:
         """See `Driver.drive`.
 
@@ -121,7 +125,7 @@ class FleetDriver:
         self._current = drive
         self._show_states()
         try:
-            return self._driven(drive)
+            return self._driven(drive, on_rest)
         except AgentLost as lost:
             self._lose(lost)
             raise
@@ -140,7 +144,7 @@ class FleetDriver:
         """For the environment's record: how the fleet was named, and its agents."""
         return {"fleet": word, "agents": [{"name": one.name, "host": one.host} for one in self._agents]}
 
-    def _driven(self, drive: FleetDrive) -> list[DriveRecord]:
+    def _driven(self, drive: FleetDrive, on_rest: OnRest) -> list[DriveRecord]:
         try:
             self._clocks.measure(drive.members)
             for member in drive.members:
@@ -148,7 +152,7 @@ class FleetDriver:
             drive.open(max(self._clocks.offset(member).bound_ns for member in drive.members), self._drain_s)
             self._count(drive.pids)
             drive.begin({member.name: self._clocks.offset(member) for member in drive.members})
-            drive.follow()
+            drive.follow(on_rest)
         except BaseException:
             drive.abandon()
             self._count(set())

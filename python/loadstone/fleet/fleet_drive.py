@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from loadstone.deploy.transport import is_loopback
-from loadstone.drive.driver import OnInterval, RoundsOptions, Timetable
+from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, Timetable, nothing
 from loadstone.drive.merging import Agent, MergedIntervals, merged_record
 from loadstone.drive.outcome import AgentInterval, DriveRecord, Interval
 from loadstone.errors import DriveFailed
@@ -144,9 +144,10 @@ class FleetDrive:
             share.heard_s = time.monotonic() + lead_s
         self._looked_s = time.monotonic()
 
-    def follow(self) -> None:
-        """Until every agent has reported its record. Raises AgentLost, and what `on_interval` raises."""
+    def follow(self, on_rest: OnRest = nothing) -> None:
+        """Until every agent has reported its record. Raises AgentLost, and what `on_interval` and `on_rest` raise."""
         while self._waiting():
+            on_rest()
             self._pass_on_stop()
             self._take_all(POLL_S)
             self._require_heard()
@@ -192,7 +193,9 @@ class FleetDrive:
         pause_s = max(PAUSE_S, PAUSE_SHARE * self.rounds.slice_s, min(PAUSE_MAX_S, 2 * drain_s))
         timetable = Timetable(pause_s=pause_s, edge_s=self._edge_ns / 1e9)
         parts = self.rounds.parts if self.here and number == 0 else ()
-        return self.rounds.model_copy(update={"timetable": timetable, "parts": parts}).model_dump(mode="json")
+        return self.rounds.model_copy(update={"timetable": timetable, "parts": parts, "rest_every_s": None}).model_dump(
+            mode="json"
+        )
 
     def _opened(self, share: _Share, rounds: dict[str, Any] | None) -> DriveFailed | None:
         """What went wrong; None if its connections are open."""

@@ -1,7 +1,6 @@
-"""Queries all monitors on a steady schedule, in a thread of its own."""
+"""Queries all monitors on a steady schedule, when the driver has a moment for it: in rounds between two slices."""
 
 import math
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Self
@@ -13,78 +12,63 @@ from loadstone.observe.sample import Monitor, Sample
 
 
 class Sampler:
-    """Hands all samples of one moment to `deliver`, every `interval_s`, until it is stopped.
+    """Hands all samples of one moment to `deliver`, every `interval_s`, whenever `rest` is called after that is over.
 
-    The moments are `interval_s` apart from the first on: a slow monitor makes the next moment late
-    or left out, never the whole schedule. `deliver` is called in the sampler's thread.
+    It has no thread: Python that runs beside a slice takes CPU time from what is measured. The moments are `interval_s`
+    apart from the first on: a late one makes none of the later ones late.
     """
 
     def __init__(
-        self, monitors: Sequence[Monitor], deliver: Callable[[list[Sample]], None], interval_s: float = 1.0
+        self,
+        monitors: Sequence[Monitor],
+        deliver: Callable[[list[Sample]], None],
+        interval_s: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.problems: list[str] = []
         """What monitors raised, the first of each; one line each."""
         self.missed = 0
-        """Moments left out because the one before took too long."""
+        """Moments left out because no rest came before the next one."""
         self.cpu_s = 0.0
         """CPU time that the sampling took."""
         self._monitors = list(monitors)
         self._deliver = deliver
         self._interval_s = interval_s
+        self._clock = clock
         self._reported: set[int] = set()
-        self._stopping = False
-        self._wake = threading.Event()
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self._start_s = clock()
+        self._moment = 1
+        self._open = True
 
     def __enter__(self) -> Self:
-        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def start(self) -> None:
-        """Begin; the first moment is one interval from now."""
-        self._thread.start()
+    def rest(self) -> None:
+        """Ask all monitors if the next moment has come. Raises what `deliver` raises."""
+        passed = int((self._clock() - self._start_s) / self._interval_s)
+        if passed >= self._moment:
+            self.missed += passed - self._moment
+            self._moment = passed + 1
+            self.now()
 
     def now(self) -> None:
-        """Ask once more, at once, beside the schedule: as where a phase begins. Does not wait for it."""
-        self._wake.set()
+        """Ask once more, beside the schedule: as where a phase begins. Raises what `deliver` raises."""
+        cpu_start_s = time.thread_time()
+        samples = self._ask()
+        self.cpu_s += time.thread_time() - cpu_start_s
+        self._deliver(samples)
 
     def stop(self) -> None:
-        """Take a last sample and end. May be called more than once.
-
-        Raises:
-            Exception: what `deliver` raised, which ended the sampling.
-        """
-        self._stopping = True
-        self._wake.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-        self._monitors.clear()  # what they keep open and look at ends now, and not when Python collects them
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
-
-    def _run(self) -> None:
-        cpu_start = time.thread_time()
-        start, moment = time.monotonic(), 1
-        try:
-            while True:
-                woken = self._wake.wait(max(0.0, start + moment * self._interval_s - time.monotonic()))
-                self._wake.clear()
-                last = self._stopping
-                self._deliver(self._ask())
-                self.cpu_s = time.thread_time() - cpu_start
-                if last:
-                    return
-                if not woken:
-                    late = int((time.monotonic() - start) / self._interval_s)
-                    self.missed += max(0, late - moment)
-                    moment = max(moment, late) + 1
-        except Exception as error:
-            self._failure = error
+        """Take a last sample and end. May be called more than once. Raises what `deliver` raises."""
+        if self._open:
+            self._open = False
+            try:
+                self.now()
+            finally:
+                self._monitors.clear()  # what they keep open and look at ends now, and not when Python collects them
 
     def _ask(self) -> list[Sample]:
         unix_s = steady_clock.unix_s()

@@ -387,6 +387,9 @@ class TrialFacts(Facts):
     """What of the generator differs between the conditions of its table or comparison."""
     misses: float | Literal["any"] | None = None
     """The share of the reads that find nothing by design; None: as data are loaded."""
+    lab_share: float | None = None
+    """For which share of the time loadstone's threads that make no load ran on the servers' CPUs while it was measured;
+    None: these CPUs are not known, or an older version did not look."""
     rate_share: float | None = None
     """The share of the condition's own capacity that the plan's rate is; None: it is not one."""
 

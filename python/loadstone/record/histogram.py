@@ -66,13 +66,20 @@ def measurable(per_mille: int, operations: int) -> bool:
 
 
 def quantiles_ns(
-    histogram: HdrHistogram, operations: int, least: int | None, mean: float | None, greatest: int | None
+    histogram: HdrHistogram,
+    operations: int,
+    least: int | None,
+    mean: float | None,
+    greatest: int | None,
+    delayed: float = 0.0,
 ) -> Quantiles:
     """Quantiles over `operations`, of which only those in the histogram ended rightly.
 
     What is not in the histogram (errors, timeouts, replies that never came) counts as infinitely
-    late: a rank that falls among those has no value, nor has a quantile with too few beyond it.
+    late: a rank that falls among those has no value, nor has a quantile with too few beyond it. With a share `delayed`
+    of the operations made late by somebody, each quantile is the least that it can be without that.
     """
+    lower = math.ceil(delayed * operations)
     cumulated = np.frombuffer(histogram.counts, dtype=np.uint64).cumsum()
     recorded = int(cumulated[-1])
     values: dict[str, int | None] = {}
@@ -80,6 +87,7 @@ def quantiles_ns(
         rank = rank_of(per_mille, operations)
         values[name] = None
         if measurable(per_mille, operations) and 0 < rank <= recorded:
+            rank = max(1, rank - lower)
             index = int(np.searchsorted(cumulated, rank))
             value = int(histogram.get_highest_equivalent_value(histogram.get_value_from_index(index)))
             values[name] = value if greatest is None else min(value, greatest)

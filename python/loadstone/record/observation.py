@@ -38,6 +38,9 @@ class Drive:
     """All of them, in their order."""
     samples: Sequence[Sample] = ()
     """What the monitors observed, some seconds to both sides of the load included."""
+    lab_share: float | None = None
+    """For which share of the time threads of this process that make no load ran on the servers' CPUs; None where these
+    are not known."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from loadstone.errors import DriveFailed, UserError
 from loadstone.language import said
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
+from loadstone.record.delayed import delayed_share
 from loadstone.record.histogram import merge, quantiles_ns
 from loadstone.record.hlog import IntervalSpan, RoundSpan, measured, measured_by_intervals, measured_by_rounds
 from loadstone.record.lines import LineReader, require_format
@@ -127,15 +128,22 @@ class Run:
         return self._merged("service", trials, [t.service_ns for t in trials], operations)
 
     def least_ns(self, trials: list[TrialRecord]) -> Quantiles | None:
-        """Response times without what the driver itself may have added, of all operations; None where a trial has none.
+        """Response times without what loadstone itself may have added, of all operations; None where a trial has none.
         Raises as `response_ns`."""
         parts = [t.least_ns for t in trials if t.least_ns is not None]
         if not parts or len(parts) < len(trials):
             return None
-        return self._merged("least", trials, parts, sum(t.counts.offered for t in trials))
+        operations = sum(t.counts.offered for t in trials)
+        delayed = sum(t.counts.offered * delayed_share(t.facts) for t in trials)
+        return self._merged("least", trials, parts, operations, delayed / operations if operations else 0.0)
 
     def _merged(
-        self, kind: LatencyKind, trials: list[TrialRecord], parts: list[Quantiles], operations: int
+        self,
+        kind: LatencyKind,
+        trials: list[TrialRecord],
+        parts: list[Quantiles],
+        operations: int,
+        delayed: float = 0.0,
     ) -> Quantiles:
         return quantiles_ns(
             merge(read_histogram(self.path, t.trial, kind) for t in trials),
@@ -143,6 +151,7 @@ class Run:
             least=min((p.min for p in parts if p.min is not None), default=None),
             mean=mean_of([p.mean for p in parts], [t.counts.ok for t in trials]),
             greatest=max((p.max for p in parts if p.max is not None), default=None),
+            delayed=delayed,
         )
 
 

@@ -13,6 +13,7 @@ from loadstone.observe.sample import OTHER_MACHINE
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.units import of_plan
+from loadstone.record.delayed import delayed_share
 from loadstone.record.facts import (
     DRIVER,
     HOST,
@@ -71,7 +72,7 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
         service_ns=_service(drive, counts),
         pool_wait_ns=quantiles_of_summary(drive.pool_wait_ns),
         schedule_lag_ns=quantiles_of_summary(drive.schedule_lag_ns),
-        least_ns=_least(drive, counts),
+        least_ns=_least(drive, counts, delayed_share(facts)),
         notice_lag_ns=None if drive.notice_lag_ns is None else quantiles_of_summary(drive.notice_lag_ns),
         cpu_s=cpu_s,
         checks=[],
@@ -129,6 +130,7 @@ def _facts(
         replica_of=_replica_of(observation.drive.plan),
         company=observation.company,
         misses=observation.drive.plan.misses,
+        lab_share=observation.drive.lab_share,
         rate_share=planned.rate_share,
         studied=planned.studied,
     )
@@ -179,16 +181,19 @@ def _service(drive: DriveRecord, counts: Counts) -> Quantiles:
     return _latency([o.service_histogram for o in operations], [o.service_ns for o in operations], counts.sent)
 
 
-def _least(drive: DriveRecord, counts: Counts) -> Quantiles | None:
-    """As the response time, less what the driver itself may have added; None where an operation has none."""
+def _least(drive: DriveRecord, counts: Counts, delayed: float) -> Quantiles | None:
+    """As the response time, less what loadstone itself may have added; None where an operation has none.
+
+    `delayed`: the share of the operations that its other threads may have made late.
+    """
     encoded = [o.least_histogram for o in drive.operations.values() if o.least_histogram is not None]
     summaries = [o.least_ns for o in drive.operations.values() if o.least_ns is not None]
     if not drive.operations or min(len(encoded), len(summaries)) < len(drive.operations):
         return None
-    return _latency(encoded, summaries, counts.offered)
+    return _latency(encoded, summaries, counts.offered, delayed)
 
 
-def _latency(encoded: list[str], summaries: list[Latency], operations: int) -> Quantiles:
+def _latency(encoded: list[str], summaries: list[Latency], operations: int, delayed: float = 0.0) -> Quantiles:
     present = [summary for summary in summaries if summary.count]
     recorded = sum(summary.count for summary in present)
     return quantiles_ns(
@@ -197,6 +202,7 @@ def _latency(encoded: list[str], summaries: list[Latency], operations: int) -> Q
         least=min((summary.min for summary in present), default=None),
         mean=sum(summary.mean * summary.count for summary in present) / recorded if recorded else None,
         greatest=max((summary.max for summary in present), default=None),
+        delayed=delayed,
     )
 
 

@@ -93,7 +93,9 @@ class MessageLines:
         """
         deadline_s = time.monotonic() + within_s
         while (line := self._line()) is None:
+            began_s = time.monotonic()
             waiting()
+            deadline_s += time.monotonic() - began_s  # the program is not to blame for that
             if time.monotonic() > deadline_s:
                 raise DriverHung(
                     said(

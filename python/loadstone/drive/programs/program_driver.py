@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from loadstone.drive.driver import OnInterval, RoundsOptions
+from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, nothing
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.drive.programs.cpu_of_program import CpuOfProgram
 from loadstone.drive.programs.messages import Failed, IntervalMessage, PlanMessage, Ready, RecordMessage, StopMessage
@@ -63,7 +63,11 @@ class ProgramDriver:
         self._stopped = threading.Event()
 
     def drive(
-        self, shares: Sequence[Plan], on_interval: OnInterval, rounds: RoundsOptions | None = None
+        self,
+        shares: Sequence[Plan],
+        on_interval: OnInterval,
+        rounds: RoundsOptions | None = None,
+        on_rest: OnRest = nothing,
     ) -> list[DriveRecord]:
         """See `Driver.drive`. What is wrong with the program is a fault of `programs.program`.
 
@@ -78,7 +82,7 @@ class ProgramDriver:
         program = self._launch(share)
         try:
             with CpuOfProgram(program.guard_pid) as cpu:
-                return [self._converse(program, cpu, share, partial(on_interval, 0))]
+                return [self._converse(program, cpu, share, partial(on_interval, 0), on_rest)]
         finally:
             program.end()
 
@@ -87,7 +91,12 @@ class ProgramDriver:
         self._stopped.set()
 
     def _converse(
-        self, program: Program, cpu: CpuOfProgram, share: Plan, on_interval: Callable[[Interval], None]
+        self,
+        program: Program,
+        cpu: CpuOfProgram,
+        share: Plan,
+        on_interval: Callable[[Interval], None],
+        on_rest: OnRest,
     ) -> DriveRecord:
         ahead_ns, sent_ns = steady_clock.set_ahead_of_wall_ns(), steady_clock.unix_ns()
         lines, order = MessageLines(self.name, program), _StopOrder(self.name, program, self._stopped)
@@ -99,6 +108,7 @@ class ProgramDriver:
         def waiting() -> None:
             order.pass_on()
             self._require_bounded(cpu)
+            on_rest()
 
         try:
             ready = lines.next(self._ready_within_s + _start_s(share), waiting, "word that it is ready")

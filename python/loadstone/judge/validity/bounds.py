@@ -270,17 +270,19 @@ def _more(lost: float) -> float:
 
 
 def _lost_by_servers(evidence: TrialEvidence, cpus: CpuUse) -> float:
-    """The share of the servers' time that was stolen or went to others.
+    """The share of the servers' time that was stolen or went to others, loadstone's own threads among them.
 
     A part of one thread loses to others no more than the time for which that thread waited for a CPU; it may have run
     on the CPU from which most was stolen.
     """
     parts, alone = list(evidence.server_parts.values()), _one_thread(evidence)
+    own = 0.0 if _shared(evidence) else evidence.facts.lab_share or 0.0
     if alone is not None:
         waited = alone.wait_share or 0.0
-        others = max(cpus.worst_others, _unexplained(evidence, cpus, parts)) if cpus.observed else waited
+        others = max(cpus.worst_others + own, _unexplained(evidence, cpus, parts)) if cpus.observed else waited
         return min(1.0, cpus.worst_stolen + DISPLACED * min(others, waited))
-    return min(1.0, cpus.stolen + DISPLACED * max(cpus.others, _unexplained(evidence, cpus, parts)))
+    others = max(cpus.others + own / cpus.number, _unexplained(evidence, cpus, parts))
+    return min(1.0, cpus.stolen + DISPLACED * others)
 
 
 def _unexplained(evidence: TrialEvidence, cpus: CpuUse, parts: Sequence[PartCpu]) -> float:
