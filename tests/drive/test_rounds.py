@@ -14,7 +14,7 @@ import psutil
 import pytest
 import redis
 
-from loadstone.drive.driver import RoundsOptions
+from loadstone.drive.driver import RoundsOptions, Timetable
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval, read_record
 from loadstone.errors import DriveFailed
@@ -338,3 +338,43 @@ def test_drives_by_turns_leave_no_connection(stores: Stores) -> None:
     for store in stores:
         assert isinstance(store.control, RedisControl)
         assert len(str(store.control.call("CLIENT", "LIST")).strip().splitlines()) <= 1
+
+
+def test_whoever_drives_runs_in_rests_alone(stores: Stores) -> None:
+    """Python beside a slice takes CPU time from what is measured: it waits, and nothing is sent while it runs."""
+    seen: list[tuple[str, tuple[int, int]]] = []
+
+    def calls() -> tuple[int, int]:
+        return stores[0].calls(), stores[1].calls()
+
+    def rest() -> None:
+        seen.append(("rest", calls()))
+        time.sleep(0.02)
+        seen.append(("rested", calls()))
+
+    shares = [plan(store.endpoint) for store in stores]
+    rounds = options(rest_every_s=0.1)
+    records = NativeDriver().drive(shares, lambda place, _: seen.append((f"interval {place}", calls())), rounds, rest)
+    assert all(record.stopped is None and len(record.slices) == ROUNDS for record in records)
+    kinds = [kind for kind, _ in seen]
+    assert kinds.count("rest") == kinds.count("rested") >= 3
+    assert {"interval 0", "interval 1"} <= set(kinds)
+    for (kind, before), (_, after) in pairwise(seen[: kinds[::-1].index("rested") * -1 or None]):
+        if kind != "rested":
+            assert after == before, "something was sent while Python ran"
+
+
+def test_a_rest_that_raises_ends_the_rounds(stores: Stores) -> None:
+    def rest() -> None:
+        raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        NativeDriver().drive(
+            [plan(store.endpoint) for store in stores], lambda *_: None, options(rest_every_s=0.1), rest
+        )
+
+
+def test_a_timetable_leaves_no_time_for_rests(stores: Stores) -> None:
+    rounds = options(rest_every_s=0.1, timetable=Timetable(pause_s=0.05))
+    with pytest.raises(DriveFailed, match=r"rest_every_s: a timetable leaves no time for rests"):
+        drive([plan(store.endpoint) for store in stores], rounds)
