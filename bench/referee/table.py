@@ -49,8 +49,9 @@ def running(command: list[str], cpu: int | None = None, port: int | None = None)
     try:
         for _ in range(200):
             with contextlib.suppress(OSError):
-                if port is None or socket.create_connection(("127.0.0.1", port), 1).close() is None:
-                    break
+                if port is not None:
+                    socket.create_connection(("127.0.0.1", port), 1).close()
+                break
             time.sleep(0.05)
         yield process
     finally:

@@ -19,6 +19,7 @@ import pytest
 from tests.servers import Certificates
 
 from loadstone.conduct.machine_lock import VARIABLE
+from loadstone.deploy.placement import place
 from loadstone.errors import UserError
 from loadstone.serve.connections import CONNECTIONS_MAX
 from loadstone.serve.place import Place
@@ -187,3 +188,5 @@ def test_the_pages_give_way_and_what_they_start_does_not(tmp_path: Path) -> None
         (note,) = (tmp_path / "cache").rglob("*.json")
         pid = json.loads(note.read_text())["pid"]
         assert (os.getpriority(os.PRIO_PROCESS, pid), os.sched_getscheduler(pid)) == (own, os.SCHED_OTHER)
+        assert os.sched_getaffinity(pages.process.pid) == set(place().lab_cpus)
+        assert os.sched_getaffinity(pid) == os.sched_getaffinity(0), "a run places itself"

@@ -22,6 +22,7 @@ from typing import Any
 from loadstone.bounds.beneath import open_file, replace_file
 from loadstone.bounds.files import read_json
 from loadstone.conduct.machine_lock import runs_measuring
+from loadstone.deploy.placement import place
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.machine.process_identity import boot_id, signal_if, started
 from loadstone.secrecy.command import hidden_arguments
@@ -93,10 +94,14 @@ class Starts:
 
     @staticmethod
     def give_way() -> None:
-        """From here on this thread, and all that it makes, lets go first what is measured on the same CPUs.
+        """From here on this thread, and all that it makes, lets go first what is measured on the same CPUs, and
+        keeps to those that no server is measured on.
 
         A thread of lower priority cannot become what it was, so runs are started by another one.
         """
+        if (cpus := place().lab_cpus) and hasattr(os, "sched_setaffinity"):
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(0, cpus)
         with contextlib.suppress(OSError, AttributeError):  # of Linux: there priorities are a thread's
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
             os.setpriority(os.PRIO_PROCESS, 0, min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE))

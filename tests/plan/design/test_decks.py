@@ -10,6 +10,7 @@ from loadstone.plan.looks import LOOKS, ROUND_LOOKS
 from loadstone.plan.rounds import (
     APPLICATION_SETTLE_S,
     APPLICATION_SLICE_S,
+    LONE_SLICE_S,
     ROUNDS_A_START,
     TABLE_ROUNDS,
     TABLE_WARM_UP_S,
@@ -170,10 +171,24 @@ def test_rows_that_cannot_take_turns_say_why() -> None:
     found = tables(make_run_plan(find("aof-modes")))
     assert sum(len(group.conditions) for group in found if group.rounds is None) >= 40
     reasons = {group.whole_trials.kind for group in found if group.whole_trials is not None}
-    assert reasons == {"whole_trials.subject", "whole_trials.alone"}
+    assert reasons == {"whole_trials.subject"}
     assert all((group.rounds is None) == (group.whole_trials is not None) for group in found)
     names = [trial.name for trial in make_run_plan(find("aof-modes")).trials]
     assert len(set(names)) == len(names)
+
+
+def test_a_row_alone_is_measured_in_slices_with_its_own_warm_up(small: str) -> None:
+    """Loadstone's own work falls between them; nothing else has its turn meanwhile, so they may be longer."""
+    every = make_run_plan(load_experiment(small)).trials[0].condition
+    one = {name: (level,) for name, level in every.items()}
+    (sliced,) = tables(make_run_plan(load_experiment(small), only=one))
+    run_plan = make_run_plan(load_experiment(small + "\ndesign: {rounds: never}\n"), only=one)
+    assert tables(run_plan)[0].rounds is None
+    assert len(sliced.conditions) == 1
+    assert sliced.rounds is not None
+    assert sliced.rounds.slice_s <= LONE_SLICE_S
+    assert sliced.rounds.upto(sliced.looks[-1]) >= TABLE_ROUNDS
+    assert sliced.rounds.warm_up_s == run_plan.trials[0].plan.phases.warm_up_s
 
 
 def test_rows_of_different_servers_are_not_together() -> None:

@@ -268,8 +268,7 @@ def table_groups(
         measure_s = fmean(expected_measure_s(made[identity(condition)].plan) for condition in deck)
         rounds = table_rounds(blocks, measure_s, slice_s, rows=len(deck))
         if len(deck) == 1:  # which needs no time of others for its own warm-up
-            warm_up_s = made[identity(deck[0])].plan.phases.warm_up_s
-            rounds = replace(rounds, warm_up_s=max(rounds.warm_up_s, warm_up_s))
+            rounds = replace(rounds, warm_up_s=made[identity(deck[0])].plan.phases.warm_up_s)
         groups.append(_group(len(groups), deck, metric, made, blocks, rounds=rounds))
     for why, rows in apart:
         groups.append(_group(len(groups), tuple(rows), metric, made, blocks, why=why))
