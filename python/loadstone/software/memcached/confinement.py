@@ -18,6 +18,13 @@ REFUSED_FLAGS = {
     "q": said("a quiet command is not always answered"),
     "b": said("keys are sent as they are written"),
 }
+STAYING = frozenset({*WITH_KEY, "mn", *(word.lower() for word in COUNTING)})
+"""What a server of ours may be sent without a question; other commands read files, end the server or listen to it."""
+
+
+def reaches_out(command: Sequence[str]) -> bool:
+    """Return whether a command is not known to stay within the data of a server of ours."""
+    return not command or command[0].lower() not in STAYING or any(set(word) & set("\r\n\0") for word in command)
 
 
 class ConfinedMeta:

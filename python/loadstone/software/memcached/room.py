@@ -1,7 +1,7 @@
 """What the room of memcached offers; see `software.room`."""
 
 from loadstone.deploy.ledger import Place, place_of
-from loadstone.software.memcached.confinement import ConfinedMeta
+from loadstone.software.memcached.confinement import ConfinedMeta, reaches_out
 from loadstone.software.memcached.declared import MEMCACHED
 from loadstone.software.memcached.local import MemcachedSettings, installed
 from loadstone.software.memcached.url import MemcachedUrlSettings, parse_memcached_url
@@ -16,7 +16,7 @@ def place(server: str, url: str) -> Place:
 ROOM = Room(
     kinds={"memcached": MemcachedSettings, "memcached-url": MemcachedUrlSettings},
     place=place,
-    reaches_out=lambda _: False,
+    reaches_out=reaches_out,
     confinement=ConfinedMeta(),
     facts=(installed,),
 )

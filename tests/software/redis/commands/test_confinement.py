@@ -13,9 +13,15 @@ from loadstone.deploy.control import Refusal
 from loadstone.plan.workload_text import with_arguments
 from loadstone.software.redis import packages
 from loadstone.software.redis.commands.arguments import argument_of
-from loadstone.software.redis.commands.confinement import DATA_CATEGORIES, NEVER, keys_made, require_confined
+from loadstone.software.redis.commands.confinement import (
+    DATA_CATEGORIES,
+    NEVER,
+    keys_made,
+    reaches_out,
+    require_confined,
+)
 from loadstone.software.redis.commands.info import UNKNOWN, ServerCommands
-from loadstone.software.redis.commands.table import DATA, KEYLESS, READING, REFUSED, SUBCOMMANDS
+from loadstone.software.redis.commands.table import DATA, KEYLESS, READING, REFUSED, STAYING, SUBCOMMANDS
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.url import parse_url
 
@@ -38,6 +44,9 @@ PASSING = [
     "JSON.MGET {key} loadstone:b $",
     *("PING", "ECHO {value}", "TIME", "DBSIZE", "WAIT 1 100", "WAITAOF 1 0 100", "MULTI", "EXEC"),
 ]
+KNOWN_TO_STAY = frozenset({"BGREWRITEAOF", "BGSAVE", "FLUSHALL", "FLUSHDB", "INFO", "KEYS", "LASTSAVE", "MONITOR"})
+KNOWN_TO_STAY |= {"ROLE", "SAVE", "SORT", "SORT_RO", "SWAPDB"}
+"""What a server marks as dangerous or administrative, and yet reaches nothing but its data and its own figures."""
 REFUSED_COMMANDS = [
     ("FLUSHALL", "it acts on the whole server"),
     ("flushdb ASYNC", "it acts on the whole server"),
@@ -176,6 +185,20 @@ def test_every_command_of_a_server_is_decided_on(server: ServerCommands) -> None
         assert name in {*DATA, *KEYLESS, *SUBCOMMANDS, *REFUSED} or info.marks & DATA_CATEGORIES, name
         if name in {*DATA, *KEYLESS}:
             assert not info.marks & {*NEVER}, name
+
+
+@pytest.mark.fault("an experiment sends its Redis a command that may reach files, modules or others", "it asks first")
+def test_a_server_of_ours_is_sent_unasked_what_stays_within_its_data(server: ServerCommands) -> None:
+    """A command that loadstone does not know asks, whatever a server knows it as."""
+    names = {entry[0].decode().upper() for entry in server._control.call(b"COMMAND")}
+    asking = {name for name in names if reaches_out([name.lower()])}
+    assert asking == names - STAYING
+    assert {"CONFIG", "DEBUG", "EVAL", "FUNCTION", "MIGRATE", "MODULE", "REPLICAOF", "RESTORE", "SHUTDOWN"} <= asking
+    dangerous = {name for name in names & STAYING if (info := server.info(name)) and info.marks & {*NEVER}}
+    assert dangerous == KNOWN_TO_STAY & names
+    for unknown in ("NEWCOMMAND", "GRAPH.QUERY", "{key}", "SET\r\nCONFIG", ""):
+        assert reaches_out([unknown])
+    assert reaches_out([])
 
 
 def test_a_command_that_our_table_lacks_is_what_the_server_says(

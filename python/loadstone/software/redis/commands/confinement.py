@@ -18,7 +18,7 @@ from loadstone.language import said
 from loadstone.plan.operations import is_one_key
 from loadstone.software.redis.commands.arguments import Argument, argument_of
 from loadstone.software.redis.commands.info import UNKNOWN, CommandInfo, ServerCommands
-from loadstone.software.redis.commands.table import DATA, KEYLESS, REACHING, READING, REFUSED, SUBCOMMANDS, Unclear
+from loadstone.software.redis.commands.table import DATA, KEYLESS, READING, REFUSED, STAYING, SUBCOMMANDS, Unclear
 from loadstone.software.redis.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX
 
@@ -202,12 +202,11 @@ def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *
 
 
 def reaches_out(command: Sequence[str]) -> bool:
-    """Whether a command sets or asks more than the data of a server of ours: its files, its modules, other servers.
+    """Return whether a command is not known to stay within the data of a server of ours (`STAYING`).
 
     One whose name is not certain may be any, and one of a module other than JSON may do what the module can.
     """
-    name = command[0].upper() if command else ""
-    return name in REACHING or not name.removeprefix("JSON.").replace("_", "").replace("-", "").isalnum()
+    return not command or command[0].upper() not in STAYING
 
 
 def _split(text: str) -> list[str]:

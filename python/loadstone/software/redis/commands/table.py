@@ -214,11 +214,16 @@ REFUSED: Mapping[str, str] = dict(
     ]
 )
 """Commands that are never sent, and why, whatever a server says of them."""
-REACHING = frozenset(
+STAYING = frozenset(
     {
-        *("ACL", "CLUSTER", "CONFIG", "DEBUG", "FAILOVER", "MIGRATE", "MODULE"),
-        *("PSYNC", "REPLICAOF", "SHUTDOWN", "SLAVEOF", "SYNC"),
-        *("EVAL", "EVALSHA", "EVALSHA_RO", "EVAL_RO", "FCALL", "FCALL_RO", "FUNCTION", "SCRIPT"),
+        *DATA,
+        *KEYLESS,
+        *SUBCOMMANDS,
+        *_names("BGREWRITEAOF BGSAVE COMMAND FLUSHALL FLUSHDB INFO LASTSAVE LATENCY LOLWUT MONITOR PUBSUB ROLE SAVE"),
+        *_names("SLOWLOG SWAPDB KEYS MOVE RANDOMKEY SCAN SORT SORT_RO"),
+        *_names("ASKING AUTH CLIENT HELLO QUIT READONLY READWRITE RESET SELECT"),
+        *_names("PSUBSCRIBE PUNSUBSCRIBE SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE UNSUBSCRIBE"),
     }
 )
-"""Of these, what reaches beyond the data also of a server of ours: files, modules, others (scripts: by MIGRATE)."""
+"""What a server of ours may be sent without a question: it works on the data, the connection and the server's own
+figures. All others may reach files, modules, programs or other servers (scripts do by MIGRATE), and are asked about."""
