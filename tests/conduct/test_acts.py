@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.conduct.acts import Act, acts_of
+from loadstone.errors import UserError
 from loadstone.init import write_experiment
 from loadstone.options import RunOptions
 from loadstone.prepare import requested_experiment, requested_plan
@@ -170,6 +171,25 @@ OUTSIDE = "http://outside.example (subject web)"
             "sets on a server other: slow_query_log_file: /etc/profile",
         ),
         (servers("{kind: postgresql, settings: {jit_provider: evil}}"), "sets on a server other: jit_provider: evil"),
+        (servers("{kind: embedded, settings: {syslog-enabled: 'yes'}}"), "sets on a server other: syslog-enabled: yes"),
+        (servers("{kind: postgresql, settings: {log_hostname: true}}"), "sets on a server other: log_hostname: True"),
+        (servers("{kind: mariadb, settings: {log_bin: theirs}}"), "sets on a server other: log_bin: theirs"),
+        (
+            servers("{kind: mariadb, settings: {new_in_a_later_version: 1}}"),
+            "sets on a server other: new_in_a_later_version: 1 (a setting that loadstone does not know)",
+        ),
+        (
+            servers("{kind: container, image: redis, settings: {maxmemory-new: 1gb}}"),
+            "sets on a server other: maxmemory-new: 1gb (a setting that loadstone does not know)",
+        ),
+        (
+            {'"SET {key} {value}", expect: ok': '"NEWCOMMAND {key}"'},
+            "sends to a server redis: NEWCOMMAND {key}",
+        ),
+        (
+            {'"SET {key} {value}", expect: ok': '"RESTORE {key} 0 payload"'},
+            "sends to a server redis: RESTORE {key} 0 payload",
+        ),
         (
             {'"SET {key} {value}", expect: ok': '"MIGRATE outside.example 6379 {key} 0 100"'},
             "sends to a server redis: MIGRATE outside.example",
@@ -220,6 +240,14 @@ def test_each_act_is_listed_and_asks(acts: ActsOf, changes: Changes, line: str) 
             servers("{kind: process, settings: {maxmemory: 100mb, save: '60 1000', appendonly: 'yes'}}"),
             "starts its own process as server other",
         ),
+        (servers("{kind: process, settings: {save: '60 1000'}}"), "configures other: save: 60 1000"),
+        (servers("{kind: memcached, settings: {threads: 2}}"), "configures other: threads: 2"),
+        (servers("{kind: mariadb, settings: {log_bin: true}}"), "configures other: log_bin: True"),
+        (
+            servers("{kind: postgresql, settings: {shared_buffers: 256MB, synchronous_commit: true}}"),
+            "configures other: shared_buffers: 256MB",
+        ),
+        ({'"SET {key} {value}", expect: ok': '"SCAN 0"'}, "starts its own embedded"),
         (
             over_http(subject="subjects:\n  app: {manifest: spring, environment: {SUBJECT_STORE: redis-json}}\n"),
             "starts its own application spring",
@@ -231,6 +259,39 @@ def test_what_stays_on_this_machine_does_not_ask(acts: ActsOf, changes: Changes,
     found = acts(changes)
     assert [act for act in found if line in act.line]
     assert not [act.line for act in found if act.asks]
+
+
+@pytest.mark.fault("an experiment abbreviates a setting of MariaDB (`skip_grant`), or writes a prefix before it")
+@pytest.mark.parametrize(
+    "server",
+    [
+        "{kind: mariadb, settings: {skip_grant: 'ON'}}",
+        "{kind: mariadb, settings: {loose-skip-grant: 'ON'}}",
+        "{kind: mariadb, settings: {enable_skip_grant_tables: 'ON'}}",
+        "{kind: mariadb, settings: {maximum-secure-file: 1}}",
+        "{kind: mariadb, settings: {feedback: 'ON'}}",
+        "{kind: mariadb, settings: {sql_mode: 'ANSI --rpm'}}",
+        "{kind: container, image: mariadb, software: mariadb, settings: {skip_grant: 'ON'}}",
+        "{kind: embedded, settings: {apendonly: 'yes'}}",
+        "{kind: cluster, settings: {LoadModule: x.so}}",
+        "{kind: postgresql, settings: {Shared_Preload_Libraries: x}}",
+        "{kind: postgresql, settings: {auto_explain.log_analyze: true}}",
+    ],
+)
+def test_what_no_list_allows_is_refused_before_anything_is_asked(acts: ActsOf, server: str) -> None:
+    with pytest.raises(UserError, match=r"servers\.other(\.settings)?: "):
+        acts(servers(server))
+
+
+def test_a_setting_that_the_user_typed_is_their_own_word_unless_it_is_refused(acts: ActsOf) -> None:
+    typed = ("servers.redis.settings.enable-debug-command=yes", "servers.redis.settings.hz=20")
+    found = [act for act in acts({}, set=typed) if act.kind in ("sets on a server", "configures")]
+    assert [(act.line, act.typed) for act in found] == [
+        ("sets on a server redis: enable-debug-command: yes", True),
+        ("configures redis: hz: 20", True),
+    ]
+    with pytest.raises(UserError, match=r"servers\.redis\.settings: 'loadmodule' is decided by loadstone"):
+        acts({}, set=("servers.redis.settings.loadmodule=x.so",))
 
 
 @pytest.mark.fault("an experiment starts, builds, connects or sends files")

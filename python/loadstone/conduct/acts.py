@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from loadstone import registry
-from loadstone.conduct.reaching import is_here, may_lead, names_variable_as_host, reaches
+from loadstone.conduct.reaching import is_here, may_lead, names_variable_as_host
 from loadstone.deploy.driver_manifest import read_driver_manifest
 from loadstone.deploy.subjects.manifest import Build, Manifest, read_manifest
 from loadstone.deploy.subjects.schema import read_tables
@@ -49,6 +49,7 @@ KINDS = {
     "connects to": marked("addresses"),
     "reads the file": marked("files read"),
     "starts its own": marked("parts of loadstone's own"),
+    "configures": marked("other settings of servers"),
 }
 """Of acts, and what they are to people; the most dangerous first."""
 _SPOKEN = {
@@ -63,6 +64,7 @@ _SPOKEN = {
     "connects to": marked("connects to {what}"),
     "reads the file": marked("reads the file {what}"),
     "starts its own": marked("starts its own {what}"),
+    "configures": marked("configures {what}"),
 }
 _ORDER = tuple(KINDS)
 _PROGRAM_FIELDS = ("binary", "json_module", "folder")
@@ -217,10 +219,17 @@ class _Acts:
                 )
                 self._add("starts", what, "servers", name, key, asks=True)
         for setting, value in _mapping(settings.get("settings")).items():
-            if reaches(str(setting), value):
-                set_to = f"{name}: {_filled_in(f'{setting}: {value}')}"
-                self._add("sets on a server", set_to, "servers", name, "settings", str(setting), asks=True)
+            self._setting(name, software.name, str(setting), value)
         self._commands(trial, name, software.name)
+
+    def _setting(self, name: str, software: str, setting: str, value: Any) -> None:
+        """One of a server of ours: each is listed, and asks unless its software's list says that it is harmless."""
+        standing = registry.room(software).known_settings.standing(setting, value)
+        set_to = f"{name}: {_filled_in(f'{setting}: {value}')}"
+        if standing == "unknown":
+            set_to = said("{setting} (a setting that loadstone does not know)", setting=set_to)
+        kind = "configures" if standing == "passes" else "sets on a server"
+        self._add(kind, set_to, "servers", name, "settings", setting, asks=standing != "passes")
 
     def _users_server(self, name: str, url: str, written: str) -> _To:
         """One by URL; `written` is the URL with its references."""

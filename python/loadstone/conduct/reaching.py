@@ -1,4 +1,4 @@
-"""What may lead outside: settings, variables and addresses, by their names and texts alone.
+"""What may lead outside: variables and addresses, by their names and texts alone; settings: `software.known_settings`.
 
 A rule of safety: what matches is shown and asked about before a stranger's experiment is run. In doubt it matches.
 """
@@ -9,28 +9,11 @@ from urllib.parse import urlsplit
 from loadstone.deploy.transport import is_loopback
 from loadstone.secrecy.text import REFERENCE
 
-_REACHING_NAME = re.compile(
-    r"command|file|dir|path|librar|plugin|load|module|provider|include|init|enable|host|script|program|url|addr|source"
-    r"|secure|log|ssl|tls|master|primary|replica|wsrep|conninfo"
-)
-"""In names of settings that may stand for files, programs or other servers."""
 _LEADING_NAME = re.compile(
     r"^LD_|BASH_ENV|^ENV$|CERT|AGENT|OPT|PATH|PRELOAD|HOST|UR[IL]|ADDR|CLASS|CONF|FILE|DIR|HOME|COMMAND|SHELL|PROXY|IMPORT|PROFILE"
 )
 """In names of variables that lead a program to code, files or addresses of others."""
 _WORD = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*|")
-_PLAIN_VALUE = re.compile(r"-?[0-9.]+ ?[A-Za-z%]{0,3}|yes|no|on|off|true|false|", re.IGNORECASE)
-_TAME_VALUE = re.compile(r"[A-Za-z0-9 _.,:%+-]*")
-
-
-def reaches(name: str, value: object) -> bool:
-    """Whether a setting of a server of ours may stand for a file, a program or another server."""
-    text = str(value).strip().strip("\"'")
-    if name.lower().startswith("enable"):
-        return text.lower() not in ("no", "off", "false", "0")
-    if isinstance(value, bool | int | float) or _PLAIN_VALUE.fullmatch(text):
-        return False
-    return bool(_REACHING_NAME.search(name.lower())) or not _TAME_VALUE.fullmatch(text)
 
 
 def may_lead(name: str, value: str) -> bool:

@@ -6,6 +6,7 @@ The files of a room have the same names in all of them:
     room.py       what the room offers, by this class
     local.py      the settings and the server of a kind that is started here
     url.py        the settings and the server of `url_kind`: the user's own
+    known_settings.py  what an experiment may set on it (`software.known_settings`), where its settings are many
     session.py    a connection to one server of it
     control.py    what loadstone asks and orders by it (`deploy.control.Control`)
     metrics.py    each metric, declared once
@@ -25,6 +26,7 @@ from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import ServerSettings
 from loadstone.plan.endpoints import Tls
 from loadstone.plan.recording import RecordedLoad
+from loadstone.software.known_settings import KnownSettings
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Room:
     """What `loadstone doctor` says of what is installed."""
     reaches_out: Callable[[Sequence[str]], bool]
     """Whether a command, or the one text of a statement, may reach beyond a server of ours: files, programs, others."""
+    known_settings: KnownSettings
+    """What an experiment may set on a server that is started here."""
     statements: Callable[[str], list[str]] | None = None
     """The statements of a script; None: it has no tables."""
     doubt_about: Look | None = None

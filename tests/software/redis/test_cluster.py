@@ -274,7 +274,10 @@ def test_a_node_that_lost_its_folder_makes_the_cluster_again(context: DeployCont
 def test_what_cannot_be_a_node_is_refused(context: DeployContext) -> None:
     with pytest.raises(UserError, match=r"servers\.store\.settings: 'cluster-enabled' is decided by loadstone"):
         registry.server("store", {"kind": "cluster", "settings": {"cluster-enabled": "no"}})
-    cluster = registry.server("store", {"kind": "cluster", "settings": {"no-such-setting": 1}})
+    unknown = {"kind": "cluster", "settings": {"no-such-setting": 1}}
+    with pytest.raises(UserError, match=r"servers\.store\.settings: 'no-such-setting' is not a Redis setting"):
+        registry.server("store", unknown)
+    cluster = registry.server("store", unknown | {"of": "process"})
     with pytest.raises(UserError, match=r"server store-1: settings: this Redis does not take 'no-such-setting"):
         cluster.start(context)
     assert cluster.pids == {}

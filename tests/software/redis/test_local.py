@@ -130,10 +130,11 @@ def test_stopping_twice_or_before_a_start_is_harmless(context: DeployContext) ->
 
 
 def test_an_unknown_setting_is_named(context: DeployContext) -> None:
-    for settings in (
-        EmbeddedSettings(modules=("json",), settings={"appendfsyncc": "always"}),
-        EmbeddedSettings(settings={"appendfsyncc": "always"}),
-    ):
+    with pytest.raises(ValidationError, match="did you mean 'appendfsync'"):
+        EmbeddedSettings(settings={"appendfsyncc": "always"})
+    of_any_version = {"binary": str(packages.need_server()), "settings": {"appendfsyncc": "always"}}
+    for more in ({}, {"modules": ("json",)}):
+        settings = ProcessSettings.model_validate({**of_any_version, **more})
         assert "does not take 'appendfsyncc always'" in refusal(settings, context)
 
 

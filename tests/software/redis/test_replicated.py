@@ -132,6 +132,7 @@ def test_a_wrong_setting_starts_nothing(context: DeployContext) -> None:
     [
         ({"replicas": 0}, "replicas"),
         ({"settings": {"replicaof": "h 1"}}, "'replicaof' is decided by loadstone"),
+        ({"settings": {"apendonly": "yes"}}, "did you mean 'appendonly'"),
         ({"binary": "/usr/bin/redis-server"}, "are for 'of: process'"),
     ],
 )

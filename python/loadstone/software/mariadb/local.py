@@ -23,10 +23,13 @@ from loadstone.deploy.system_packages import install_line
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.mariadb.known_settings import KNOWN
 from loadstone.software.mariadb.session import SPELLING, canonical
 from loadstone.software.sql.local import OwnSqlServer, write_private
 from loadstone.software.sql.session import DATABASE
 
+WHOLE_NAMES = "loose_skip_getopt_prefix_matching"
+"""Unknown to the oldest versions, which pass over it."""
 OPTIONS, INIT, SOCKET, DATA, TEMPORARY = "my.cnf", "init.sql", "mariadb.sock", "data", "tmp"
 OTHER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec", "/opt/homebrew/bin")
 INSTALLED = install_line("mariadb-server", "mariadb-server", "mariadb")
@@ -35,29 +38,12 @@ HOW_TO_GET = said(
     "(--server NAME=mariadb://USER:PASSWORD@HOST:PORT/DATABASE)",
     installed=INSTALLED,
 )
-OURS = frozenset(
-    {
-        *("bind_address", "port", "socket", "pid_file", "user", "datadir", "basedir", "log_error", "init_file"),
-        *("skip_networking", "skip_grant_tables", "skip_name_resolve", "plugin_load", "plugin_load_add", "plugin_dir"),
-        *("secure_file_priv", "chroot", "bootstrap", "read_only", "server_id", "tmpdir", "lc_messages_dir"),
-    }
-)
-"""Settings that loadstone itself decides, or that would make another kind of server."""
 
 
 def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
-    """The settings, if each can be handed to a server of ours.
-
-    Raises:
-        ValueError: one cannot; with the reason.
-    """
+    """Return the settings, if each can be handed to a server of ours (`KnownSettings.require`). Raises ValueError."""
     for name, value in settings.items():
-        if canonical(name).removeprefix("loose_") in OURS:
-            raise ValueError(
-                said("'{name}' is decided by loadstone; leave it out, or give a server of your own by URL", name=name)
-            )
-        if not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_-]*", name) or re.search(r"[\r\n\0#]", str(value)):
-            raise ValueError(said("'{name}: {value!r}' is not a line of a MariaDB option file", name=name, value=value))
+        KNOWN.require(name, value)
     return settings
 
 
@@ -151,7 +137,10 @@ def _own_user() -> str:
 
 
 def options_text(requested: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue]) -> str:
-    """An option file: what the experiment requests, then what loadstone decides."""
+    """An option file: what the experiment requests, then what loadstone decides.
+
+    From its first line on the server takes no beginning of a name for the whole one.
+    """
     values: dict[str, ConfigValue] = {
         "skip_log_bin": True,
         "performance_schema": False,
@@ -165,7 +154,7 @@ def options_text(requested: Mapping[str, ConfigValue], ours: Mapping[str, Config
     if "log_bin" in values:
         del values["skip_log_bin"]
     lines = (f"{name} = {SPELLING.written(value)}" for name, value in (values | dict(ours)).items())
-    return "\n".join(["[mariadbd]", *lines]) + "\n"
+    return "\n".join(["[mariadbd]", f"{WHOLE_NAMES} = {SPELLING.true}", *lines]) + "\n"
 
 
 def init_text(host: str, password: str) -> str:

@@ -5,6 +5,7 @@ from loadstone.deploy.ledger import Place
 from loadstone.software.mariadb.contained import ContainedMariaDb, check
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.declared import MARIADB
+from loadstone.software.mariadb.known_settings import KNOWN
 from loadstone.software.mariadb.local import MariaDbSettings, installed
 from loadstone.software.mariadb.url import MariaDbUrlSettings, jdbc_options, parse_mariadb_url
 from loadstone.software.room import Room
@@ -22,6 +23,7 @@ ROOM = Room(
     kinds={"mariadb": MariaDbSettings, "mariadb-url": MariaDbUrlSettings},
     place=place,
     reaches_out=reaches_out(MariaDbControl.grammar),
+    known_settings=KNOWN,
     confinement=ConfinedSql(MariaDbControl.grammar),
     statements=statements_in,
     facts=(installed,),

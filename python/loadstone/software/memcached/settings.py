@@ -9,6 +9,7 @@ from loadstone.bounds.replies import shortened
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.language import said
+from loadstone.software.known_settings import KnownSettings
 
 SPELLING = Spelling(
     true="yes",
@@ -54,7 +55,18 @@ OPTIONS: Mapping[str, Option] = {
     "slab-growth-factor": Option(_FACTOR, said("a number as 1.25"), "growth_factor", "-f"),
     "slab-min-size": Option(_WHOLE, said("a whole number of bytes"), "chunk_size", "-n"),
 }
-"""By the long names of memcached's command line."""
+"""By the long names of memcached's command line: what is not here is refused."""
+KNOWN = KnownSettings(
+    software="memcached",
+    made_from=("1.6.",),
+    canonical=str,
+    name_form=re.compile(r"[a-z-]+"),
+    unwritable=re.compile(r"[\s\0]"),
+    harmless=frozenset(OPTIONS),
+    switches=frozenset(),
+    asks=frozenset(),
+    refused=frozenset(),
+)
 READ_BACK = ("memory-limit", "threads", "conn-limit", "max-item-size", "disable-evictions")
 """Settings that change what a measurement means."""
 

@@ -16,6 +16,7 @@ from loadstone.deploy.provider import LOOPBACK, ConfigValue, ServerSettings
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.software.postgresql.control import PostgresqlControl
+from loadstone.software.postgresql.known_settings import KNOWN
 from loadstone.software.postgresql.programs import INSTALLED, as_user, find, let_read, reached_by, server_user
 from loadstone.software.postgresql.session import SPELLING, canonical
 from loadstone.software.sql.local import OwnSqlServer, write_private
@@ -28,34 +29,12 @@ HOW_TO_GET = said(
     "(--server NAME=postgresql://USER:PASSWORD@HOST:PORT/DATABASE)",
     installed=INSTALLED,
 )
-OURS = frozenset(
-    {
-        *("listen_addresses", "port", "data_directory", "config_file", "hba_file", "ident_file", "external_pid_file"),
-        *("unix_socket_directories", "unix_socket_group", "password_encryption", "ssl", "logging_collector"),
-        *("log_destination", "include", "include_dir", "include_if_exists", "archive_command", "restore_command"),
-        *("archive_library", "archive_cleanup_command", "recovery_end_command", "ssl_passphrase_command"),
-        *("shared_preload_libraries", "session_preload_libraries", "local_preload_libraries", "dynamic_library_path"),
-        *("primary_conninfo", "hot_standby", "allow_system_table_mods", "lc_messages", "event_source"),
-    }
-)
-"""Settings that loadstone itself decides, that run programs, or that would make another kind of server."""
 
 
 def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
-    """The settings, if each can be given to a server of ours.
-
-    Raises:
-        ValueError: one cannot; with the reason.
-    """
+    """Return the settings, if each can be given to a server of ours (`KnownSettings.require`). Raises ValueError."""
     for name, value in settings.items():
-        if canonical(name) in OURS:
-            raise ValueError(
-                said("'{name}' is decided by loadstone; leave it out, or give a server of your own by URL", name=name)
-            )
-        if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", name) or re.search(r"[\r\n\0]", str(value)):
-            raise ValueError(
-                said("'{name}: {value!r}' is not a line of a PostgreSQL configuration", name=name, value=value)
-            )
+        KNOWN.require(name, value)
     return settings
 
 

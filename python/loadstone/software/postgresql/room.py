@@ -3,6 +3,7 @@
 from loadstone.deploy.ledger import Place
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.declared import POSTGRESQL
+from loadstone.software.postgresql.known_settings import KNOWN
 from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.software.postgresql.programs import installed
 from loadstone.software.postgresql.url import PostgresqlUrlSettings, jdbc_options, parse_postgresql_url
@@ -21,6 +22,7 @@ ROOM = Room(
     kinds={"postgresql": PostgresqlSettings, "postgresql-url": PostgresqlUrlSettings},
     place=place,
     reaches_out=reaches_out(PostgresqlControl.grammar),
+    known_settings=KNOWN,
     confinement=ConfinedSql(PostgresqlControl.grammar),
     statements=statements_in,
     facts=(installed,),

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits
@@ -17,7 +17,7 @@ from loadstone.software.redis.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import READY_S, EmbeddedSettings, LocalRedis, ProcessSettings
 from loadstone.software.redis.requirements import ask
-from loadstone.software.redis.settings import Settings
+from loadstone.software.redis.settings import Settings, check_settings
 
 POLL_S = 0.05
 NODE_TIMEOUT: Mapping[str, ConfigValue] = {"cluster-node-timeout": 60_000}
@@ -33,6 +33,11 @@ class ClusterSettings(ServerSettings):
     binary: str | None = Field(default=None, description="with `of: process`: a path, or a name on PATH")
     settings: Settings = Field(default_factory=dict)
     limits: Limits = Limits()
+
+    @field_validator("settings")
+    @classmethod
+    def _are_known(cls, value: dict[str, ConfigValue], info: ValidationInfo) -> Mapping[str, ConfigValue]:
+        return check_settings(value, only_known=info.data.get("of") == "embedded")
 
     def server(self, name: str) -> "RedisCluster":
         """The cluster, not started."""

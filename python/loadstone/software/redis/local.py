@@ -26,7 +26,14 @@ from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.redis import packages
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.requirements import inspect_server
-from loadstone.software.redis.settings import READ_BACK, SPELLING, Settings, config_text, why_it_ended
+from loadstone.software.redis.settings import (
+    READ_BACK,
+    SPELLING,
+    EmbeddedServerSettings,
+    Settings,
+    config_text,
+    why_it_ended,
+)
 
 READY_S = 60.0
 """How long a server may take to load its data."""
@@ -140,7 +147,7 @@ class _FromPackage(ServerSettings):
 
     may_have_own_host = True
     may_be_elsewhere = True
-    settings: Settings = Field(default_factory=dict)
+    settings: EmbeddedServerSettings = Field(default_factory=dict)
     limits: Limits = Limits()
 
     def server(self, name: str) -> LocalRedis:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from loadstone.deploy.processes.endings import oom_kills_of
 from loadstone.deploy.processes.resource_limits import Limits
@@ -16,7 +16,7 @@ from loadstone.plan.endpoints import Endpoint
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import READY_S, EmbeddedSettings, LocalRedis, ProcessSettings
 from loadstone.software.redis.replicas import ReadFrom, with_readers
-from loadstone.software.redis.settings import SPELLING, Settings
+from loadstone.software.redis.settings import SPELLING, Settings, check_settings
 
 POLL_S = 0.02
 NEEDING_REPLICAS = ("min-replicas-to-write", "min-slaves-to-write")
@@ -36,6 +36,11 @@ class ReplicatedSettings(ServerSettings):
     json_module: str | None = None
     settings: Settings = Field(default_factory=dict)
     limits: Limits = Limits()
+
+    @field_validator("settings")
+    @classmethod
+    def _are_known(cls, value: dict[str, ConfigValue], info: ValidationInfo) -> Mapping[str, ConfigValue]:
+        return check_settings(value, only_known=info.data.get("of") == "embedded")
 
     @model_validator(mode="after")
     def _checked(self) -> Self:

@@ -6,6 +6,7 @@ from loadstone.software.redis.cluster import ClusterSettings
 from loadstone.software.redis.commands.confinement import ConfinedCommands, reaches_out
 from loadstone.software.redis.commands.doubts import doubt_about
 from loadstone.software.redis.contained import ContainedRedis, check
+from loadstone.software.redis.known_settings import KNOWN
 from loadstone.software.redis.local import EmbeddedSettings, ProcessSettings, ValkeySettings
 from loadstone.software.redis.recording import recorded_load
 from loadstone.software.redis.replicated import ReplicatedSettings
@@ -24,6 +25,7 @@ ROOM = Room(
     },
     place=place,
     reaches_out=reaches_out,
+    known_settings=KNOWN,
     doubt_about=doubt_about,
     confinement=ConfinedCommands(None),
     facts=packages.FACTS,

@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.language import said
+from loadstone.software.redis.known_settings import KNOWN
 
 SPELLING = Spelling(
     true="yes",
@@ -35,35 +36,24 @@ READ_BACK = (
     "slowlog-log-slower-than",
 )
 """Settings that change what a measurement means: read back from every server that tells them."""
-OURS = frozenset(
-    {
-        *("bind", "port", "unixsocket", "protected-mode", "tls-port", "tls-key-file-pass"),
-        *("requirepass", "masterauth", "user", "aclfile", "rename-command"),
-        *("dir", "logfile", "pidfile", "daemonize", "supervised", "include", "loadmodule"),
-        *("cluster-enabled", "replicaof", "slaveof"),
-    }
-)
-"""Redis settings that loadstone itself decides, or that would make another kind of server."""
 
 
-def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
-    """The settings, if each can be handed to a server of ours.
-
-    Raises:
-        ValueError: one cannot; with the reason.
-    """
+def check_settings(settings: Mapping[str, ConfigValue], *, only_known: bool = False) -> Mapping[str, ConfigValue]:
+    """Return the settings, if each can be handed to a server of ours (`KnownSettings.require`). Raises ValueError."""
     for name, value in settings.items():
-        if name.lower() in OURS:
-            raise ValueError(
-                said("'{name}' is decided by loadstone; leave it out, or give a server of your own by URL", name=name)
-            )
-        if not re.fullmatch(r"[a-zA-Z0-9_.-]+", name) or re.search(r"[\r\n\0]", str(value)):
-            raise ValueError(said("'{name}: {value!r}' is not a line of a Redis configuration", name=name, value=value))
+        KNOWN.require(name, value, only_known=only_known)
     return settings
 
 
+def check_known(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
+    """Return the settings, if each stands in our lists: of an embedded server. Raises ValueError."""
+    return check_settings(settings, only_known=True)
+
+
 Settings = Annotated[dict[str, ConfigValue], AfterValidator(check_settings)]
-"""Those of an experiment, for a server of ours."""
+"""Those of an experiment, for a server of ours whose version is not known before it runs."""
+EmbeddedServerSettings = Annotated[dict[str, ConfigValue], AfterValidator(check_known)]
+"""The same for a server out of a package, whose settings are known."""
 
 
 def config_text(
