@@ -18,6 +18,8 @@ REFUSED_FLAGS = {
     "q": said("a quiet command is not always answered"),
     "b": said("keys are sent as they are written"),
 }
+KNOWN_FLAGS = frozenset("cfhklstvxCDEFIJMNORST")
+"""Flags that act on the key of their command alone, by their letters: of memcached 1.6."""
 STAYING = frozenset({*WITH_KEY, "mn", *(word.lower() for word in COUNTING)})
 """What a server of ours may be sent without a question; other commands read files, end the server or listen to it."""
 
@@ -54,6 +56,8 @@ class ConfinedMeta:
                     said("flag '{flag}': {refused_flags}", flag=flag, refused_flags=REFUSED_FLAGS[flag[:1]]),
                     said("leave it out"),
                 )
+            if flag[:1] not in KNOWN_FLAGS:
+                raise Refusal(said("flag '{flag}' is not known here", flag=flag[:40]), said("leave it out"))
             if set(flag) & set(" \t\r\n"):
                 raise Refusal(said("flag '{flag}' holds a space or a line end", flag=flag), said("write it without"))
 

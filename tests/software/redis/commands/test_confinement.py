@@ -187,7 +187,9 @@ def test_every_command_of_a_server_is_decided_on(server: ServerCommands) -> None
             assert not info.marks & {*NEVER}, name
 
 
-@pytest.mark.fault("an experiment sends its Redis a command that may reach files, modules or others", "it asks first")
+@pytest.mark.fault(
+    "an experiment sends its Redis a command that may reach files, modules or others", "it asks first", area="foreign"
+)
 def test_a_server_of_ours_is_sent_unasked_what_stays_within_its_data(server: ServerCommands) -> None:
     """A command that loadstone does not know asks, whatever a server knows it as."""
     names = {entry[0].decode().upper() for entry in server._control.call(b"COMMAND")}
