@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from loadstone.errors import DriveFailed
 from loadstone.judge.validity.bounds import TAKEN_AT_RATE
 from loadstone.judge.validity.load import POOL_WAIT, little, pool_wait
-from loadstone.judge.validity.standing_still import own_stalls, stalls
+from loadstone.judge.validity.standing_still import own_stalls, own_time, stalls
 from loadstone.judge.validity.surroundings import connection_leak
 from loadstone.judge.validity.time import schedule_lag
 from loadstone.message import Message, message
@@ -22,6 +22,8 @@ from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
 
 _BEGUN_EARLIER = "check.little.begun_earlier"
 FIGURES = tuple(Quantiles.model_fields)
+_OF_LATENCY = (schedule_lag.name, own_time.name)
+"""Checks whose doubt `least_ns` bounds."""
 _STALL_REACHES = 2.0
 """J: a stall may make twice as many late as came due in it: those that queue behind them."""
 
@@ -76,7 +78,7 @@ def unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> d
 
 def is_of_latency(check: CheckResult) -> bool:
     """Whether it doubts the latencies alone, and not the rate: users are missing from them, or requests left late."""
-    return check.name == schedule_lag.name or is_disturbed(check) or _is_of_waiting(check)
+    return check.name in _OF_LATENCY or is_disturbed(check) or _is_of_waiting(check)
 
 
 def is_disturbed(check: CheckResult) -> bool:
@@ -90,7 +92,7 @@ def _is_of_waiting(check: CheckResult) -> bool:
 
 def _is_bounded(check: CheckResult, least: Quantiles | None) -> bool:
     """Whether what a check doubts is what the latencies' own bound says."""
-    return check.name == schedule_lag.name and least is not None
+    return check.name in _OF_LATENCY and least is not None
 
 
 def some_waited(trials: Sequence[TrialRecord]) -> bool:

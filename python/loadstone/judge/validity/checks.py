@@ -25,6 +25,7 @@ CHECKS: tuple[Check, ...] = (
     parts.restarted,
     standing_still.stalls,
     standing_still.own_stalls,
+    standing_still.own_time,
     standing_still.clock_set,
     bounds.gain,
     bounds.taken,

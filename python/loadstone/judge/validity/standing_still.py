@@ -27,6 +27,7 @@ OWN_STALLS = Limit(
     "J: that time counts in `gain` or `taken`, and the longest latencies are loadstone's",
 )
 OWN_STALLS_AT_A_RATE = Limit(0, 1, "% of the time", "J: what came due meanwhile is late by loadstone: so is the P99")
+OWN_TIME = Limit(0.2, inf, "% of the time", "J: a fifth of what a P99 rests on; each latency is printed with its bound")
 CLOCK_SET = Limit(0.1, inf, "s", "J: no figure rests on the wall clock; times of day in logs do")
 LONG = 10
 """J: of a load whose replies take long, a pause of so many typical response times is none of theirs."""
@@ -127,6 +128,25 @@ def own_stalls(evidence: TrialEvidence) -> Finding | None:
         lost = share(lost_s, evidence.drive.measure_s)
         return Measured(max(lost, 1e-6), reason, limit=OWN_STALLS_AT_A_RATE)
     return Measured(total_s, reason)
+
+
+@check(OWN_TIME, about="latency")
+def own_time(evidence: TrialEvidence) -> Finding | None:
+    """For which share of the time loadstone's own threads ran on the servers' CPUs, the generator's not counted.
+
+    What they may have made late is in the bound of each latency (`record.delayed`), and in that of `taken`.
+    """
+    own = evidence.facts.lab_share
+    if own is None:
+        return None
+    waits = [part.wait_share for part in evidence.server_parts.values() if part.wait_share is not None]
+    if not waits:
+        return Measured(100 * own, message("check.own_time.ran", percent=100 * own))
+    waited = max(waits)
+    explained = min(own, waited)
+    return Measured(
+        100 * own, message("check.own_time.waited", percent=100 * own, waited=100 * waited, of=100 * explained)
+    )
 
 
 @check(CLOCK_SET, information=True)

@@ -478,6 +478,11 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.placement.shared": _shared_cpus,
     "check.own_stalls.driver": _own_stalls,
     "check.own_stalls.joined": _joined,
+    "check.own_time.ran": "Loadstone's own threads used the servers' CPUs for {percent:.2g} % of the time.",
+    "check.own_time.waited": (
+        "Loadstone's own threads used the servers' CPUs for {percent:.2g} % of the time; the server was ready to run "
+        "and had no CPU for {waited:.2g} %, of which that explains at most {of:.2g}."
+    ),
     "check.pool_wait.bound": _pool_wait,
     "check.pool_wait.not_reported": "{library} does not report how long an operation waits for its connection.",
     "check.pool_wait.planned": _pool_wait_planned,
@@ -576,6 +581,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
 CHECK_QUESTIONS: Mapping[str, str] = {
     "check.stalls": "Did the server answer all the time?",
     "check.own_stalls": "Did loadstone itself run all the time?",
+    "check.own_time": "For how long did loadstone's own threads, other than the generator's, use the servers' CPUs?",
     "check.clock_set": "For information: was the wall clock set meanwhile?",
     "check.finished": "Did the trial run to its planned end?",
     "check.restarted": "Did every part keep running from the beginning of the trial to its end?",
