@@ -315,7 +315,7 @@ def make_trial(
 
 def driven_as(drive: Drive, name: str, samples: Sequence[Sample] = ()) -> observation.Drive:
     """A drive as a measurement hands it on."""
-    return observation.Drive(name, drive.plan, drive.record, drive.intervals, samples)
+    return observation.Drive(name, drive.plan, drive.record, drive.intervals, samples, lab_share=0.0)
 
 
 def planned_trial(name: str, condition: dict[str, Any], plan: Plan, block: int = 1, order: int = 1) -> PlannedTrial:

@@ -345,6 +345,7 @@ TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "finished": (setting("facts.drive.stopped", "the server went away"), "invalid"),
     "stalls": (stands_still("server"), "suspect"),
     "own_stalls": (stands_still("driver"), "suspect"),
+    "own_time": (setting("facts.lab_share", 2 * 0.002), "suspect"),
     "clock_set": (setting("facts.drive.clock_set_s", 3600.0), "valid"),
     "gain": (setting("facts.drive.threads.0.cpu_s", (1 - 1 / 1.2) * 6), "suspect"),
     "taken": (stolen(0.2 / 1.2), "suspect"),
