@@ -20,12 +20,20 @@ json.dump(dict(os.environ), open(os.environ["CALLED"].replace(".json", ".environ
 status = int(os.environ["STATUS"])
 for file in filter(None, os.environ.get("FORGED", "").split(":")):  # as a build that went looking for them
     open(file, "a").write("verdict=same\\n")
+for file in filter(None, os.environ.get("LINKED", "").split(":")):
+    os.remove(file)
+    os.symlink(os.environ["VICTIM"], file)
+if "PREMADE" in os.environ:
+    for option, value in zip(sys.argv, sys.argv[1:]):
+        if option in ("--result", "--summary", "--junit"):
+            open(value, "w").write(os.environ["PREMADE"])
 for option, value in zip(sys.argv, sys.argv[1:]):
     if option == "--result" and status != 2:
         json.dump({"verdict": {0: "same", 1: "slower", 3: "invalid", 4: "undecided"}[status]}, open(value, "w"))
     if option == "--summary" and status != 2:
         open(value, "a").write("### verdict\\n")
 print("::set-output name=x::stolen by a branch's name")
+print("--build: main does not build: ##[add-path]/evil", file=sys.stderr)
 if "--annotations" in sys.argv:
     print("::error title=loadstone gate::SLOWER")
 sys.exit(status)
@@ -97,7 +105,9 @@ def test_the_action_ends_as_the_verdict_says(
     assert [line for line in lines[1:resumed] if line.startswith("::")] == [
         "::set-output name=x::stolen by a branch's name"  # while commands are stopped
     ]
-    assert lines[resumed + 1 :] == ["::error title=loadstone gate::SLOWER"]
+    assert "--build: main does not build: ##[add-path]/evil" in lines[1:resumed], "what is elsewhere may be read later"
+    assert done.errors == ""
+    assert lines[resumed + 1 :] == ([] if status == 2 else ["::error title=loadstone gate::SLOWER"])
 
 
 FROM_RUNNER = {"GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", *FILES}
@@ -116,6 +126,62 @@ def test_no_build_of_a_stranger_tells_later_steps_or_the_summary_anything(
     assert (tmp_path / "gate.outputs").read_text().splitlines()[0] == "status=1"
 
 
+FORGERY = '{"verdict": "same\\nresult=/forged"}'
+"""Of a build, as text and as JSON."""
+
+
+@pytest.mark.parametrize("status", [2, 3, 130, 137])
+def test_what_a_build_writes_in_the_place_of_a_verdict_is_none(
+    stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """Where the gate itself wrote nothing: it was refused, or killed."""
+    assert stub
+    monkeypatch.setenv("STATUS", str(status))
+    monkeypatch.setenv("PREMADE", FORGERY)
+    if status != 3:
+        (tmp_path / "loadstone" / "bin" / "loadstone").write_text(STUB.replace("status != 2", "False"))
+        (tmp_path / "loadstone-1" / "bin" / "loadstone").write_text(STUB.replace("status != 2", "False"))
+    done = run_action(checkout(tmp_path), {"base": "main"}, tmp_path, cached=True)
+    left = {name: done.outputs["gate"][name] for name in ("status", "verdict")}
+    assert left == {"status": str(status), "verdict": "invalid" if status == 3 else ""}
+    assert "forged" not in json.dumps(done.outputs)
+    if status != 3:
+        assert done.summary.startswith(f"### ⛔ The gate did not run (status {status})")
+        place = tmp_path / "checkout"
+        assert run_gitlab(place, {"GATE_BASE": "abc"}, tmp_path, installed=True).status == status
+        assert not list(place.glob("gate.*"))
+
+
+def test_a_link_in_the_place_of_a_file_of_the_runner_is_not_followed(
+    stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert stub
+    victim = tmp_path / "victim"
+    victim.write_text("PATH=/evil\n")
+    files = [tmp_path / "summary.md", tmp_path / "gate.outputs", *(tmp_path / f"gate.{name}" for name in FILES)]
+    monkeypatch.setenv("STATUS", "1")
+    monkeypatch.setenv("VICTIM", str(victim))
+    monkeypatch.setenv("LINKED", ":".join(map(str, files)))
+    done = run_action(checkout(tmp_path), {"base": "main"}, tmp_path, cached=True)
+    assert (done.summary, done.left, done.outputs["gate"]["verdict"]) == ("### verdict\n", "", "slower")
+    assert victim.read_text() == "PATH=/evil\n"
+    assert not any(file.is_symlink() for file in files)
+
+
+def test_a_build_gets_those_variables_of_the_runner_that_are_listed(
+    stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = ("GITHUB_SHA", "GITHUB_ACTIONS", "RUNNER_TOOL_CACHE", "CI", "OF_THE_JOB")
+    for name in (*kept, "ACTIONS_RUNTIME_TOKEN", "ACTIONS_NEW", "GITHUB_TOKEN", "GITHUB_NEW", "INPUT_KEY", "STATE_x"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("STATUS", "0")
+    run_action(checkout(tmp_path), {"base": "main"}, tmp_path, cached=True)
+    runners = ("GITHUB_", "RUNNER_", "ACTIONS_", "INPUT_", "STATE_")
+    found = environment_of(stub)
+    assert all(found[name] == "x" for name in kept)
+    assert {name for name in found if name.startswith(runners)} - set(kept) == {"RUNNER_OS", "RUNNER_ARCH"}
+
+
 def test_the_action_keys_its_install_by_what_is_installed(tmp_path: Path) -> None:
     keys = []
     for package in ("", "loadstone==0.2.0"):
@@ -123,7 +189,7 @@ def test_the_action_keys_its_install_by_what_is_installed(tmp_path: Path) -> Non
         place.mkdir()
         done = run_action(place, {"base": "main", "package": package, "undecided": "never"}, place, cached=True)
         assert done.status == 2
-        assert "neither pass nor fail" in done.errors
+        assert done.errors == "undecided: write pass or fail\n"
         keys.append(done.outputs["key"]["key"])
     assert all(re.fullmatch(r"loadstone-Linux-X64-[0-9a-f]{64}", key) for key in keys)
     assert keys[0] != keys[1]
