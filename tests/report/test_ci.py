@@ -163,6 +163,21 @@ def test_files_are_written_where_they_are_asked_for(tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out.startswith("::error ")
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_what_a_build_or_service_wrote_to_the_files_does_not_count(there: bool, tmp_path: Path) -> None:
+    named = {name: tmp_path / name for name in ("summary", "junit", "result", "bencher")}
+    if there:
+        named["summary"].write_text("before\n")
+    output = GateOutput(**named)
+    with output.alone():
+        for file in named.values():
+            with file.open("a") as opened:
+                opened.write("### forged\n")
+        output.write_gate(gate())
+    assert named["summary"].read_text().startswith("before\n### ❌" if there else "### ❌")
+    assert not any("forged" in file.read_text() for file in named.values())
+
+
 def test_a_file_that_cannot_be_is_refused_before_anything_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,7 @@ SLICE, ONCE_SLICE = "100 ms", "400 ms"
 """Of a service; of one that is started once, whose collections and compilations are to fit into a slice."""
 TAKEN = tuple(name for name in MEASURES if name not in ("resume", "fleet", "lost_agent"))
 """Of the options of a run: a gate is over within a minute, on one machine."""
-WRITTEN = tuple(each.name for each in fields(GateOutput) if each.name != "fail_if")
+WRITTEN = tuple(each.name for each in fields(GateOutput) if each.init and each.name != "fail_if")
 """Of the options of its output: what makes it red stands in its files, too."""
 PEERS = Peers(refused={"--fail-if": said("a gate is red by its tolerances; write --tolerance or --tolerance-p99")})
 
@@ -101,7 +101,7 @@ def gate_http(
     requests = requested(work)
     if _restarts(versions):
         require_no_guess(gate)
-    with services(versions) as (base, head):
+    with output.alone(), services(versions) as (base, head):
         once = versions.start_once
         of_gate = load_of(load, gate, slice_=ONCE_SLICE if once else SLICE, budget=ONCE_BUDGET if once else BUDGET)
         ad_hoc = http_gate(base, head, requests, of_gate, gate, restarts=_restarts(versions))
@@ -173,9 +173,10 @@ def gate_redis(
     ad_hoc = client_gate(base, head, server, asked, gate) if of_clients else redis_gate(base, head, asked, gate)
     for line in ad_hoc.description.splitlines():  # what of a recording is sent again, and what is not
         terminal.remark(line)
-    if of_clients:
-        build(ad_hoc)
-    carry_out(ad_hoc, replace(run, typed=True, began_s=time.monotonic()), output)
+    with output.alone():
+        if of_clients:
+            build(ad_hoc)
+        carry_out(ad_hoc, replace(run, typed=True, began_s=time.monotonic()), output)
 
 
 @contextmanager

@@ -1,11 +1,15 @@
 """What `loadstone gate` writes for CI, beside what every run prints."""
 
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from loadstone import terminal
-from loadstone.errors import UserError
+from loadstone.bounds.beneath import open_file
+from loadstone.errors import LoadstoneError, UserError
 from loadstone.language import said
 from loadstone.options import RESULTS, Option, Output, one_of, require_place
 
@@ -48,6 +52,8 @@ class GateOutput(Output):
             read=one_of((GITHUB, "none")),
         ),
     ] = None
+    sizes: dict[Path, int | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Bytes of each file before anything was built or started; None: it was not there."""
 
     def check(self) -> None:
         """Before anything is started. Raises UserError."""
@@ -59,6 +65,26 @@ class GateOutput(Output):
                 said("--summary {path}: is a link, which is not followed; name the file itself", path=self.summary)
             )
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Within it builds and services run. What they write to these files does not count, and does not stay."""
+        for _, file in self._files():
+            self.sizes[file] = file.stat().st_size if file.exists() else None
+        try:
+            yield
+        except (LoadstoneError, KeyboardInterrupt):  # nothing of loadstone's is in them
+            self._take_back()
+            raise
+
+    def _take_back(self) -> None:
+        """Remove what a build or service added: files that were not there, and what stands behind a summary's end."""
+        for file, size in self.sizes.items():
+            with suppress(OSError):
+                if size is None:
+                    file.unlink()
+                elif file == self.summary:
+                    _shorten(file, size)
+
     def write_gate(self, result: "GateResult") -> None:
         """Write what was asked for. Raises LoadstoneError where it cannot be written."""
         from loadstone.record.lines import add_to_file, dump_document, write_file
@@ -68,6 +94,7 @@ class GateOutput(Output):
         from loadstone.report.ci.summary import summary
         from loadstone.secrecy.known_secrets import hide
 
+        self._take_back()
         if self.summary is not None:
             add_to_file(self.summary, hide(summary(result)).encode())
         if self.junit is not None:
@@ -87,3 +114,12 @@ class GateOutput(Output):
             ("--bencher", self.bencher),
         )
         return [(option, file) for option, file in named if file is not None]
+
+
+def _shorten(file: Path, size: int) -> None:
+    """Cut a file to a length that it had before. Raises OSError."""
+    number = open_file(file, os.O_WRONLY)
+    try:
+        os.ftruncate(number, min(os.fstat(number).st_size, size))
+    finally:
+        os.close(number)
