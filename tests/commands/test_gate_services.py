@@ -15,7 +15,8 @@ import pytest
 from tests.calling import called, calling
 from tests.commands.conftest import Said
 
-from loadstone.commands import gate_revisions, gate_services
+from loadstone.commands import gate_folder, gate_revisions, gate_services
+from loadstone.commands.gate_folder import private_root
 from loadstone.commands.gate_options import Versions
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.subjects.manifest import read_manifest
@@ -435,3 +436,49 @@ def test_a_git_that_waits_for_something_is_named_as_that(repository: Path, monke
     ):
         pass
     await_true(lambda: started(int(asking.read_text())) is None)
+
+
+@pytest.mark.fault(
+    "another user puts settings of build tools into /tmp", "no build of a gate finds them", area="foreign"
+)
+def test_no_tree_is_built_below_a_folder_that_all_users_write_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cargo, Maven, Go and others read settings, and run what these name, from all folders above a tree."""
+    shared, home = tmp_path / "shared", tmp_path / "home"
+    shared.mkdir()
+    home.mkdir(mode=0o700)
+    monkeypatch.setattr("tempfile.tempdir", str(shared))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    assert private_root(tmp_path) is None, "a temporary folder of one user is used as it is"
+    shared.chmod(0o1777)
+    (shared / "build.settings").write_text("theirs")
+    found = private_root(tmp_path)
+    assert found is not None
+    assert found.is_relative_to(home)
+    assert found.stat().st_mode & 0o777 == 0o700
+    monkeypatch.setattr(gate_folder, "private_root", lambda: private_root(tmp_path))
+    look = 'while [ "$PWD" != / ]; do if [ -e build.settings ]; then exit 3; fi; cd ..; done'
+    git_folder = tmp_path / "home" / "repository"
+    git_folder.mkdir()
+    git(git_folder, "init", "-q", "-b", "main")
+    for text in ("old", "new"):
+        (git_folder / "version").write_text(text)
+        git(git_folder, "add", ".")
+        git(git_folder, "commit", "-q", "-m", text)
+    monkeypatch.chdir(git_folder)
+    with gate_services.services(revisions("HEAD~1", "HEAD", look)) as (base, _):
+        assert folder_of(base).is_relative_to(home)
+    assert not list(found.iterdir())
+
+
+@pytest.mark.fault("a branch's build writes the files of the verdict itself", "they do not stay", area="foreign")
+def test_a_build_that_fails_leaves_no_verdict_of_its_own(repository: Path, tmp_path: Path) -> None:
+    summary, result = tmp_path / "gate.md", tmp_path / "gate.json"
+    summary.write_text("before\n")
+    forge = f"echo '### same' >> {summary}; echo '{{\"verdict\": \"same\"}}' > {result}; exit 3"
+    words = ("--base", "HEAD~1", "--head", "HEAD", "--build", forge, "--start", SERVE)
+    done = called("gate", *words, "--summary", summary, "--result", result, folder=repository / "app")
+    assert done.returncode == UserError.exit_status
+    assert summary.read_text() == "before\n"
+    assert not result.exists()
