@@ -4,9 +4,12 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from loadstone import cli, runs
 from loadstone.errors import UserError
 from loadstone.record.folder import RunFolder
 from loadstone.runs import command_of, files_sent, list_runs, run_folder, run_lines, written_by
@@ -122,7 +125,40 @@ def test_files_that_options_put_into_the_load() -> None:
     words = ["http", "http://h/", "--body", "@a", "--body=@b", "-D", "c", "-Dd", "--body-file=e", "--body", "text"]
     assert files_sent(words) == ["a", "b", "c", "d", "e"]
     assert files_sent(["redis", "--commands", "f", "-n", "10"]) == ["f"]
+    assert files_sent(["http", "http://h/", "--key", "-D", "--", "-D", "x"]) == [], "values and words"
     assert files_sent(["http", "http://h/", "--request-file=f", "--request-file", "g"]) == ["f", "g"]
+
+
+@pytest.mark.fault(
+    "a run's folder opens a port, removes the run, or names an option that nobody decided about",
+    "`--resume` takes what says how it is measured, and nothing else",
+    area="foreign",
+)
+def test_what_is_not_known_to_say_what_is_measured_is_not_taken_from_a_folder(tmp_path: Path) -> None:
+    words = "redis redis://127.0.0.1:1 -q3n10 --prometheus 9000 --no-keep --fleet=ssh:evil --resume x --key --trust"
+    path = run(tmp_path, "a", f"loadstone {words}")
+    assert command_of(path) == ["redis", "redis://127.0.0.1:1", "-3", "-n10", "--key", "--trust"]
+    assert written_by(path, ["--resume", str(path)]) == ["--prometheus", "--no-keep"]
+    path = run(tmp_path, "b", "loadstone http http://127.0.0.1:1 -q 100 --quiet -n 5 -- -x")
+    assert command_of(path) == ["http", "http://127.0.0.1:1", "-q", "100", "-n", "5", "--", "-x"]
+    for number, unknown in enumerate(("--summary x", "--new", "-qxD/etc/passwd")):
+        path = run(tmp_path, f"c{number}", f"loadstone redis redis://127.0.0.1:1 {unknown}")
+        with pytest.raises(UserError, match=r"(--summary|--new|-x) is not taken from a run's folder"):
+            command_of(path)
+
+
+def test_each_option_of_what_is_resumed_is_decided_about() -> None:
+    """A new one is neither taken from a folder nor passed over, until it stands in one of the lists."""
+    commands: dict[str, Any] = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    measuring = [commands[name] for name in ("run", "redis", "http")] + [*commands["saturate"].commands.values()]
+    options = [one for command in measuring for one in command.params if one.param_type_name == "option"]
+    valued = {name for one in options if not one.is_flag for name in one.opts} - {"-q"}  # of http
+    switches = {name for one in options if one.is_flag for name in one.opts}
+    assert valued <= runs.TAKEN | runs._LEFT_OUT
+    assert switches <= runs.TAKEN_SWITCHES | runs._LEFT_OUT_SWITCHES
+    assert not (runs.TAKEN | runs._LEFT_OUT) & switches
+    assert not runs.TAKEN & runs._LEFT_OUT
+    assert not runs.TAKEN_SWITCHES & runs._LEFT_OUT_SWITCHES
 
 
 @pytest.mark.fault("a run's folder holds huge or nested documents, or too many trials")

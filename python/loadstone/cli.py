@@ -470,7 +470,7 @@ def _go_on(folder: Path | None, *, trust: bool) -> None:
     for option in written_by(folder, given):
         terminal.remark(
             said(
-                "--resume {folder}: {option} is not taken from there; give it again to have it written",
+                "--resume {folder}: {option} is not taken from there; give it again if you want it",
                 folder=folder,
                 option=option,
             )

@@ -5,7 +5,7 @@ import itertools
 import os
 import shlex
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadstone.bounds.beneath import NotOfFolder, open_file
 from loadstone.bounds.files import is_there, read_json
+from loadstone.bounds.replies import shortened
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.record.run_files import ENVIRONMENT, EXPERIMENT, PLAN, began_at, require_run, run_folders
@@ -34,8 +35,49 @@ NEVER_TAKEN = {"--allow-any-command", "--share-machine", "--trust"}
 """Switches that must be meant each time, and so are not taken from a folder, which may be another's."""
 WRITES = ("--json-out-file", "--hdr-file-prefix")
 """Options that name files to write. A folder, which may be another's, does not say where something is written."""
+NOT_OF_FOLDERS = (*WRITES, "--prometheus", "--no-keep")
+"""Nor does it open a port or remove the run: that these are left out is said."""
+TAKEN = frozenset(
+    {
+        *(
+            "--against",
+            "--arrivals",
+            "--at-rate",
+            "--blocks",
+            "--body",
+            "--body-file",
+            "--budget",
+            "--cacert",
+            "--cert",
+        ),
+        *("--channels", "--command", "--command-ratio", "--commands", "--connections", "--consumers", "--data-size"),
+        *("--data-size-list", "--data-size-range", "--documents", "--driver", "--duration", "--expect"),
+        *("--expect-text", "--fail-if", "--header", "--host", "--iterations", "--key", "--key-maximum"),
+        *("--key-pattern", "--key-stddev", "--key-zipf-exp", "--keys", "--keyspace", "--load", "--method", "--model"),
+        *("--objective", "--only", "--out", "--path", "--pipeline", "--pool", "--port", "--ramp", "--rate"),
+        *("--rate-limiting", "--rates", "--ratio", "--read-from", "--repeat", "--replay", "--request-file"),
+        *("--requests", "--rps", "--scale", "--secret-file", "--seed", "--server", "--set", "--slice", "--sni"),
+        *("--speed", "--streams", "--subject", "--subscribers", "--sweeps", "--test-time", "--tests", "--think"),
+        *("--threads", "--timeout", "--uri", "--user", "--users-max", "--value-size", "--vus", "--warm-up", "--zipf"),
+        *("-D", "-H", "-P", "-R", "-a", "-c", "-d", "-h", "-i", "-m", "-n", "-p", "-r", "-t", "-u", "-z"),
+    }
+)
+"""Options with a value that a folder's command may have: they say what is measured. What may not stand here is not
+taken, so each new option is decided about (`tests/test_runs.py`)."""
+TAKEN_SWITCHES = frozenset(
+    {
+        *("--as-published", "--cluster", "--csv", "--insecure", "--latency", "--no-load", "--precise", "--quick"),
+        *("--resp3", "--tls", "--twin", "--verify", "-3"),
+    }
+)
+"""The same without a value."""
 FLEET = ("--fleet", "--lost-agent")
 """Nor does it say to which machines is logged in, and that they are sent passwords."""
+_LEFT_OUT = frozenset({*WRITES, *FLEET, "--prometheus", "--resume"})
+"""Options with a value that are known, and not taken."""
+_LEFT_OUT_SWITCHES = frozenset({*OF_ONE_START, *NEVER_TAKEN, "--no-keep", "-q"})
+_LETTERS = frozenset({"-3", "-q"})
+"""Options of one letter without a value; of `http`, `-q` has one."""
 _SENDS_FILE = ("-D", "--body-file", "--commands", "--request-file")
 """Options that name a file whose text becomes a part of the load; so does `--body @FILE`."""
 
@@ -181,43 +223,96 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
             said("--resume {folder}: its command was not recorded; name the experiment, too", folder=folder)
         )
     kept: list[str] = []
-    for word in _without_given(_without_written(arguments), given):
+    for word in _without_given(_taken(folder, arguments), given):
         if HIDDEN in word:
             option = kept.pop() if kept and kept[-1] in _KEEPING_NO_SECRET else ""
             _require_given(folder, option, word, given)
-        elif word not in OF_ONE_START | NEVER_TAKEN:
+        else:
             kept.append(_copy_if_gone(word, folder))
     return kept
 
 
 def written_by(folder: Path, given: Sequence[str]) -> list[str]:
-    """The options of the run's command that name files to write, and so are not taken from its folder."""
+    """The options of the run's command that are not taken from its folder, and whose absence is to be said."""
     arguments = options_given(_document(folder / ENVIRONMENT).get("command")) or []
     named = {word.partition("=")[0] for word in given}
-    return [option for option in WRITES if option in {word.partition("=")[0] for word in arguments} - named]
+    return [option for option in NOT_OF_FOLDERS if option in {one.name for one in _words(arguments)} - named]
 
 
 def files_sent(arguments: Sequence[str]) -> list[str]:
     """The files whose text these options put into the load."""
     files: list[str] = []
-    for option, value in itertools.pairwise((*arguments, "")):
-        for name in _SENDS_FILE:
-            files += [value] if option == name else []
-            attached = option.removeprefix(name if len(name) == 2 else f"{name}=")
-            files += [attached] if attached not in (option, "") else []
-        body = value if option == "--body" else option.removeprefix("--body=") if "--body=" in option else ""
-        files += [body[1:]] if body.startswith("@") else []
+    for one in _words(arguments):
+        files += [one.value] if one.name in _SENDS_FILE and one.value else []
+        files += [one.value[1:]] if one.name == "--body" and one.value.startswith("@") else []
     return files
 
 
-def _without_written(arguments: Sequence[str]) -> Iterator[str]:
-    """The recorded words without what names files to write, or machines."""
-    words = iter(arguments)
+@dataclass(frozen=True)
+class _Word:
+    """An option of a command line, or another word of it."""
+
+    name: str
+    """Empty where it is no option."""
+    value: str
+    written: tuple[str, ...]
+    """The words of the command line, without switches that are left out."""
+
+
+def _words(arguments: Sequence[str]) -> Iterator[_Word]:
+    """The words of a command line, as its parser takes them: an option with its value, in one word or in two."""
+    letters = _LETTERS - {"-q"} if arguments[:1] == ["http"] or arguments[:2] == ["saturate", "http"] else _LETTERS
+    words, only_words = iter(arguments), False
     for word in words:
-        if word in (*WRITES, *FLEET):
-            next(words, "")
-        elif word.partition("=")[0] not in (*WRITES, *FLEET):
-            yield word
+        if only_words or not word.startswith("-") or word == "-":
+            yield _Word("", word, (word,))
+        elif word == "--":
+            only_words = True
+            yield _Word("", word, (word,))
+        elif word.startswith("--"):
+            name, equals, value = word.partition("=")
+            if equals or name not in TAKEN | _LEFT_OUT:
+                yield _Word(name, value, (word,))
+            else:
+                value = next(words, "")
+                yield _Word(name, value, (word, value))
+        else:
+            yield from _of_letters(word, letters, words)
+
+
+def _of_letters(word: str, switches: Collection[str], words: Iterator[str]) -> Iterator[_Word]:
+    """Options of one letter, of which all but the last have no value: `-3n10`, `-qaPASSWORD`."""
+    for at in range(1, len(word)):
+        name, rest = f"-{word[at]}", word[at + 1 :]
+        if name in switches:
+            yield _Word(name, "", (name,))
+        elif rest or name not in {*TAKEN, "-q"}:
+            yield _Word(name, rest, (f"{name}{rest}",))
+            return
+        else:
+            value = next(words, "")
+            yield _Word(name, value, (name, value))
+
+
+def _taken(folder: Path, arguments: Sequence[str]) -> Iterator[str]:
+    """The recorded words of which it is known that they say what is measured.
+
+    Raises:
+        UserError: there is an option that loadstone does not know.
+    """
+    http = arguments[:1] == ["http"] or arguments[:2] == ["saturate", "http"]
+    for one in _words(arguments):
+        if not one.name or one.name in TAKEN | TAKEN_SWITCHES or (one.name == "-q" and http):
+            yield from one.written
+        elif one.name not in _LEFT_OUT | _LEFT_OUT_SWITCHES:
+            raise UserError(
+                said(
+                    "--resume {folder}: {option} is not taken from a run's folder; give the whole command that started "
+                    "the run",
+                    folder=folder,
+                    option=shortened(one.name, 40),
+                )
+            )
 
 
 def _without_given(arguments: Iterable[str], given: Sequence[str]) -> Iterator[str]:
