@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.conduct.acts import Act, acts_of
+from loadstone import registry
+from loadstone.conduct.acts import Act, acts_of, program_fields
 from loadstone.errors import UserError
 from loadstone.init import write_experiment
 from loadstone.options import RunOptions
@@ -90,6 +91,7 @@ def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActsOf:
 
 
 APP = "subjects:\n  app: {manifest: subject.yaml}\n"
+HERE = "subjects:\n  web: {url: 'http://127.0.0.1:8080'}\n"
 OUTSIDE = "http://outside.example (subject web)"
 
 
@@ -119,6 +121,17 @@ OUTSIDE = "http://outside.example (subject web)"
             "sets for a program JAVA_TOOL_OPTIONS=-javaagent:x (application spring, subject app)",
         ),
         (over_http(), f"connects to {OUTSIDE}"),
+        (over_http("method: POST, body: x", HERE), "sends to a server web: POST /"),
+        (over_http("method: DELETE", HERE), "sends to a server web: DELETE /"),
+        (over_http("body: x", HERE), "sends to a server web: GET /"),
+        (
+            over_http("headers: {X-HTTP-Method-Override: DELETE}", HERE),
+            "sends to a server web: GET / with X-HTTP-Method-Override",
+        ),
+        (
+            over_http(subject="subjects:\n  app: {manifest: spring, environment: {DB_PASSWORD: 'a{b,c}'}}\n"),
+            "sets for a program DB_PASSWORD=a{b,c} (application spring, subject app)",
+        ),
         (
             over_http("headers: {X: 'a ${env:CANARY}'}"),
             "sends the variable CANARY to subject web (http://outside.example)",
@@ -203,6 +216,14 @@ OUTSIDE = "http://outside.example (subject web)"
             "sends to a server redis: EVAL 'return 1' 0",
         ),
         (
+            {'"SET {key} {value}", expect: ok': '"DFLY LOAD /etc/passwd"'},
+            "sends to a server redis: DFLY LOAD /etc/passwd",
+        ),
+        (
+            {'"SET {key} {value}", expect: ok': '"RESTORE {key} 0 x"'},
+            "sends to a server redis: RESTORE {key} 0 x",
+        ),
+        (
             {'"SET {key} {value}", expect: ok': '"GRAPH.QUERY {key} x"'},
             "sends to a server redis: GRAPH.QUERY {key} x",
         ),
@@ -235,7 +256,9 @@ def test_each_act_is_listed_and_asks(acts: ActsOf, changes: Changes, line: str) 
         ({}, "starts its own embedded as server redis"),
         (servers("{kind: url, url: 'redis://u:${env:CANARY}@localhost'}"), "sends the variable CANARY to server other"),
         (servers("{kind: url, url: 'unix:///run/redis.sock'}"), "connects to unix:///run/redis.sock"),
-        (over_http(subject="subjects:\n  web: {url: 'http://127.0.0.1:8080'}\n"), "connects to http://127.0.0.1:8080"),
+        (over_http("headers: {Accept: '*/*'}", HERE), "connects to http://127.0.0.1:8080"),
+        ({'"SET {key} {value}", expect: ok': '"SORT {key} BY other*"'}, "starts its own embedded"),
+        ({'"SET {key} {value}", expect: ok': '"SCAN 0"'}, "starts its own embedded"),
         (
             servers("{kind: process, settings: {maxmemory: 100mb, save: '60 1000', appendonly: 'yes'}}"),
             "starts its own process as server other",
@@ -316,8 +339,16 @@ def test_what_the_user_typed_is_their_own_word(acts: ActsOf) -> None:
     assert all(act.typed for act in typed if act.asks)
     theirs = acts(over_http("headers: {X: '${env:CANARY}'}"), subjects=("http://mine.example",))
     assert [act.line for act in theirs if act.asks and not act.typed] == [
-        "sends the variable CANARY to subject web (http://mine.example)"
+        "sends to a server web: GET / with X",
+        "sends the variable CANARY to subject web (http://mine.example)",
     ]
+
+
+def test_each_field_of_a_servers_settings_is_looked_at_or_may_name_a_program() -> None:
+    """A new one is asked about, until it is known to name no program and no file."""
+    fields = {name for kind in registry.SERVERS.values() for name in kind.model_fields}
+    assert set(program_fields(dict.fromkeys(fields))) == {"binary", "json_module", "folder"}
+    assert program_fields({"new": "/bin/sh"}) == ["new"]
 
 
 @pytest.mark.fault("built-in experiments and `init`", "no consent is needed", area="foreign")

@@ -295,7 +295,7 @@ def test_a_file_that_an_option_of_a_folder_puts_into_the_load_is_listed(
     built = experiment_of(http_ad_hoc(words[1], work, Load()))
     given = RunOptions(experiment="http", built=built, seed=1, command=words, of_folder=True)
     plan = requested_plan(built, given)
-    with pytest.raises(UserError, match=rf"sends the file {tmp_path / 'body'}, as text of the load.* and 1 more"):
+    with pytest.raises(UserError, match=rf"sends the file {tmp_path / 'body'}, as text of the load.* and 2 more"):
         require_trust(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))
     require_trust(built, plan, trust=False, files_sent=files_sent(words))
     require_trust(built, plan, trust=False, of_folder=True, files_sent=files_sent(words))

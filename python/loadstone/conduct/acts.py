@@ -67,9 +67,24 @@ _SPOKEN = {
     "configures": marked("configures {what}"),
 }
 _ORDER = tuple(KINDS)
-_PROGRAM_FIELDS = ("binary", "json_module", "folder")
+_FIELDS = frozenset(
+    {
+        *("kind", "url", "image", "program", "software", "modules", "settings", "limits"),
+        *("cpus", "link", "host", "of", "nodes", "replicas", "read_from"),
+    }
+)
+"""Of servers' settings, those that are looked at by themselves or name no file: every other one may name a program."""
+_READING = ("GET", "HEAD")
+_PLAIN_HEADERS = frozenset(
+    {
+        *("accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection"),
+        *("if-modified-since", "if-none-match", "pragma", "range", "traceparent", "user-agent"),
+    }
+)
+"""Headers that change nothing of what a request does: by others a service may take a GET for a DELETE."""
 _TLS_FILES = tuple(name for name in TLS_OPTIONS if name.endswith("_file"))
-_FOR_SHELLS = re.compile(r"[\s`$;|&<>()]")
+_OF_PASSWORDS = re.compile(r"[A-Za-z0-9_.,:=+/@%!^?#~*-]*")
+"""What a password may be made of to be hidden: with other characters in it, a shell may read more than a word."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +152,11 @@ def sent_as_text(files: Iterable[str]) -> list[Act]:
         Act("sends the file", said("{file}, as text of the load", file=_file(Path(file))), asks=True, typed=True)
         for file in files
     ]
+
+
+def program_fields(settings: Mapping[str, Any]) -> list[str]:
+    """The fields of a server's settings that may name a program, or files that one takes."""
+    return [key for key in settings if key not in _FIELDS]
 
 
 def is_built_in(experiment: Experiment) -> bool:
@@ -212,7 +232,7 @@ class _Acts:
                 name,
                 asks=False,
             )
-        for key in _PROGRAM_FIELDS:
+        for key in program_fields(settings):
             if settings.get(key):
                 what = said(
                     "{what} ({option} of server {name})", what=_filled_in(str(settings[key])), option=key, name=name
@@ -298,7 +318,7 @@ class _Acts:
     def _subject(self, trial: PlannedTrial, name: str, subject: RequiredSubject) -> Iterator[_To]:
         written = self._filled(self._experiment.subjects[name].model_dump(), trial)
         if subject.manifest is None:
-            yield from self._users_subject(name, subject, str(written.get("url") or ""))
+            yield from self._users_subject(trial, name, subject, str(written.get("url") or ""))
             return
         path = Path(subject.manifest)
         environment = {key: str(value) for key, value in _mapping(written.get("environment")).items()}
@@ -330,7 +350,7 @@ class _Acts:
         self._variables(environment, to, "subjects", name, "environment")
         yield _To(said("subject {name}, which it starts", name=name), outside=not ours)
 
-    def _users_subject(self, name: str, subject: RequiredSubject, written: str) -> Iterator[_To]:
+    def _users_subject(self, trial: PlannedTrial, name: str, subject: RequiredSubject, written: str) -> Iterator[_To]:
         for url, text in zip(subject.urls, split_urls(written), strict=False):
             outside = not stays_here(parse_subject_url(url)) or names_variable_as_host(text)
             shown = _shown(hide_url(text))
@@ -345,6 +365,19 @@ class _Acts:
             )
             self._variables({"url": text}, [to], "subjects", name)
             yield to
+        if trial.target in (None, name):
+            self._requests(trial, name)
+
+    def _requests(self, trial: PlannedTrial, name: str) -> None:
+        """What may change something at a service of the user's: at loopback it may trust whoever can reach it."""
+        for plan in (trial.plan, trial.load):
+            for operation in plan.operations if plan is not None else ():
+                for request in operation.requests:
+                    odd = sorted(one for one in request.headers if one.lower() not in _PLAIN_HEADERS)
+                    if request.method in _READING and request.body is None and not odd:
+                        continue
+                    what = f"{request.method} {hide_url(request.path)}{' with ' if odd else ''}{', '.join(odd)}"
+                    self._add("sends to a server", f"{name}: {_filled_in(what)}", "workload", "operations", asks=True)
 
     def _tables(self, trial: PlannedTrial, name: str, manifest: Manifest, folder: Path) -> None:
         for server, file in manifest.tables.items():
@@ -480,7 +513,7 @@ def _given(who: str, environment: Mapping[str, str]) -> Iterator[Act]:
 
 def _of_variable(name: str, value: str) -> str:
     """As it is shown. What a shell could run is shown whatever its variable is called."""
-    masked = is_secret(name) and not is_open(value) and not _FOR_SHELLS.search(value)
+    masked = is_secret(name) and not is_open(value) and _OF_PASSWORDS.fullmatch(value)
     return HIDDEN if masked else hide_url(value)
 
 

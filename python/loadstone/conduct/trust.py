@@ -19,7 +19,7 @@ from loadstone import terminal
 from loadstone.bounds import pinned
 from loadstone.bounds.beneath import replace_file
 from loadstone.bounds.files import read_json
-from loadstone.conduct.acts import KINDS, Act, acts_of, acts_of_driver, sent_as_text
+from loadstone.conduct.acts import KINDS, Act, acts_of, acts_of_driver, program_fields, sent_as_text
 from loadstone.deploy import driver_manifest
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.deploy.subjects import manifest as subject_manifest
@@ -241,7 +241,7 @@ def digest_of(experiment: Experiment, run_plan: RunPlan) -> str:
         files = [trial.plan.data.path] if trial.plan.data is not None else []
         files += [trial.plan.recording.path] if trial.plan.recording is not None else []
         for settings in trial.servers.values():
-            files += [str(settings[key]) for key in ("binary", "json_module") if settings.get(key)]
+            files += [str(settings[key]) for key in program_fields(settings) if settings.get(key)]
         for file in (one for one in files if one not in known):
             known.add(file)
             parts += [_pinned(Path(file))] if Path(file).is_file() else []

@@ -204,7 +204,8 @@ def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *
 def reaches_out(command: Sequence[str]) -> bool:
     """Return whether a command is not known to stay within the data of a server of ours (`STAYING`).
 
-    One whose name is not certain may be any, and one of a module other than JSON may do what the module can.
+    It does unless our tables have it: a name that is not certain may be any, and a command that is not known, of a
+    module or of a newer server, may do what these can.
     """
     return not command or command[0].upper() not in STAYING
 
