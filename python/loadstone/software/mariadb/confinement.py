@@ -59,10 +59,14 @@ NAMING = word_set("CONSTRAINT EXISTS FULLTEXT IGNORE INDEX INTO KEY ON PARTITION
 """Words behind which a name stands."""
 NEVER = (
     *(("SELECT",), ("UNION",), ("NEXT", "VALUE"), ("DATA", "DIRECTORY"), ("INDEX", "DIRECTORY")),
-    *(("DISCARD", "TABLESPACE"), ("IMPORT", "TABLESPACE"), ("EXCHANGE", "PARTITION"), ("CONVERT", "TABLE")),
-    ("CONVERT", "PARTITION"),
+    *(("CONVERT", "TABLE"), ("CONVERT", "PARTITION")),
 )
 """What no statement of a file of tables may hold, other than as names in backticks: other tables, files and places."""
+ALTERS = word_set(
+    "ADD ALGORITHM ALTER AUTO_INCREMENT CHANGE CHARACTER CHARSET COLLATE COMMENT CONVERT DEFAULT DISABLE DROP ENABLE "
+    "ENGINE FORCE LOCK MODIFY PARTITION RENAME ROW_FORMAT"
+)
+"""What each change of an ALTER TABLE may begin with: others take rows from files or from other tables."""
 ENGINES = word_set("ARIA COLUMNSTORE INNODB MEMORY MYISAM ROCKSDB TOKUDB")
 """Engines that keep rows in the server itself: others reach files and servers elsewhere."""
 SESSION = frozenset({"FOREIGN_KEY_CHECKS", "SQL_NOTES", "TIME_ZONE", "UNIQUE_CHECKS"})
@@ -136,14 +140,17 @@ def _calls(tokens: Sequence[Token]) -> None:
 
 
 def _engine(tokens: Sequence[Token]) -> None:
-    """Every engine that is named, with `=` anywhere or without it behind the columns, is one of `ENGINES`."""
-    depth = 0
+    """Every engine that is named is one of `ENGINES`. Among the columns `engine` without `=` is a column."""
+    depth, is_partitioned = 0, False
     for at, token in enumerate(tokens):
+        is_partitioned = is_partitioned or token.word == "PARTITION"  # each partition may name an engine, without `=`
         depth += {"(": 1, ")": -1}.get(token.text, 0) if token.kind == "sign" else 0
         after = tokens[at + 1 : at + 3]
         equals = after[:1] == [Token("sign", "=")]
         named = after[1:] if equals else after[:1]
-        if token.word != "ENGINE" or not named or (depth and not equals):
+        if token.word != "ENGINE" or not named or (depth and not equals and not is_partitioned):
+            continue
+        if not equals and named[0].kind == "sign":  # a column
             continue
         engine = named[0].text.strip("'")
         if engine.upper() not in ENGINES:
@@ -181,7 +188,9 @@ def _tables(tokens: Sequence[Token]) -> frozenset[str]:
     if reader.skip("ALTER", "TABLE"):
         reader.skip("IF", "EXISTS")
         _renames_no_table(tokens)
-        return frozenset({reader.name()})
+        changed = reader.name()
+        _alters(tokens[reader.at :])
+        return frozenset({changed})
     if reader.skip("DELETE", "FROM"):
         changed = reader.name()
         reader.one_of("", "WHERE", "ORDER", "LIMIT")
@@ -197,6 +206,16 @@ def _tables(tokens: Sequence[Token]) -> frozenset[str]:
         reader.one_of("(", "VALUES", "VALUE", "SET")
         return frozenset({changed})
     raise SqlProblem(said("'{text}' is not supported; {remedy}", text=tokens[0].text, remedy=_REMEDY))
+
+
+def _alters(tokens: Sequence[Token]) -> None:
+    """Raises SqlProblem where a change of the table, the first or one behind a comma, is not one of `ALTERS`."""
+    depth, begins = 0, True
+    for token in tokens:
+        depth += {"(": 1, ")": -1}.get(token.sign, 0)
+        if begins and token.word not in ALTERS:
+            raise SqlProblem(said("ALTER TABLE ... {text} is not supported; {remedy}", text=token.text, remedy=_REMEDY))
+        begins = token.sign == "," and depth == 0
 
 
 def _renames_no_table(tokens: Sequence[Token]) -> None:

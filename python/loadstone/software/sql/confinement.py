@@ -153,6 +153,11 @@ class Reader:
         if is_value or next_text not in texts:
             raise SqlProblem(said("'{next_text}' is not supported there", next_text=next_text))
 
+    @property
+    def at(self) -> int:
+        """How many tokens were passed."""
+        return self._at
+
     def names(self) -> frozenset[str]:
         """Names with commas between, up to the end, in small letters. Raises SqlProblem."""
         names = {self.name()}
