@@ -133,6 +133,20 @@ def test_the_password_is_not_given_in_a_form_that_can_be_read(plugin: str) -> No
 
 
 @pytest.mark.fault("a database requests a readable password")
+@pytest.mark.parametrize("plugin", ["auth_gssapi_client", "new_plugin", "x\x1b[2J"])
+def test_a_plugin_that_is_not_known_gets_no_answer(plugin: str) -> None:
+    with rogue(login=switch_to(plugin)) as server, control_of(server) as control:
+        with pytest.raises(UserError, match="which loadstone does not know; use an account with mysql_native") as error:
+            control.ping()
+        assert server.given == []
+        assert str(error.value).isprintable()
+    with rogue(plugin=plugin) as server, control_of(server) as control:
+        with pytest.raises(UserError, match="which loadstone does not know"):
+            control.ping()
+        assert server.capabilities == []
+
+
+@pytest.mark.fault("a database requests a readable password")
 def test_a_password_for_a_key_of_the_servers_is_not_given() -> None:
     """Full authentication of caching_sha2_password: a key that anybody may have made would encrypt the password."""
     login = [*switch_to("caching_sha2_password"), b"\x01\x04"]

@@ -19,6 +19,7 @@ from pymysql.connections import MySQLResult
 from pymysql.constants import CLIENT, CR
 
 from loadstone.bounds.conversation import received, require_time, step_s
+from loadstone.bounds.replies import shortened
 from loadstone.deploy.transport import tls_context
 from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
@@ -29,8 +30,10 @@ READ_BYTES = 64
 """What each read counts beside its bytes: the smallest row takes so much more in memory than on its way."""
 CHUNK_BYTES = 64 * 1024
 READABLE = ("mysql_clear_password", "dialog", "sha256_password", "mysql_old_password")
-"""Plugins by which a server, or whoever stands in its place, can read the password or compute it."""
+"""Plugins of which it is known that a server, or whoever stands in its place, can read the password or compute it."""
 SHA2 = "caching_sha2_password"
+ANSWERED = ("mysql_native_password", "client_ed25519", SHA2)
+"""The plugins that a server gets an answer to that is not verified, none of which shows it the password."""
 FAST, FULL = 3, 4
 """What a server says next in `caching_sha2_password`: it knows the password, or requires it in a readable form."""
 
@@ -96,7 +99,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
             client_flag=CLIENT.LOCAL_FILES if loads else 0,
             ssl=tls_context(tls) if tls is not None else None,
             ssl_disabled=tls is None,
-            auth_plugin_map={} if self._knows_server else {SHA2: _Sha2, **dict.fromkeys(READABLE, _Refused)},
+            auth_plugin_map={} if self._knows_server else _Plugins({SHA2: _Sha2}),
             defer_connect=True,
         )
 
@@ -138,6 +141,14 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
 
     def refuse_plugin(self, plugin: str) -> Untrusted:
         """The error for a plugin by which the password could be read; it has not been sent."""
+        if plugin not in (*READABLE, SHA2):
+            return self.refuse(
+                said(
+                    "it requires the plugin '{plugin}', which loadstone does not know; use an account with {known}",
+                    plugin=plugin,
+                    known=", ".join(ANSWERED),
+                )
+            )
         return self.refuse(
             said(
                 "it requires the password by '{plugin}', in a form that it can read; loadstone sends that only to a "
@@ -160,7 +171,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     def _get_server_information(self) -> None:
         super()._get_server_information()  # type: ignore[misc]
         plugin = self._auth_plugin_name
-        if plugin in READABLE and not self._knows_server:
+        if plugin not in ("", *ANSWERED) and not self._knows_server:
             raise self.refuse_plugin(plugin)
 
     def _execute_command(self, command: int, sql: Any) -> None:
@@ -229,6 +240,15 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
             ) from error
 
 
+class _Plugins(dict[str, Any]):
+    """What answers the plugins of a server that is not verified; PyMySQL itself answers those that it gets None for."""
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """By the name as text or bytes."""
+        plugin = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
+        return super().get(plugin, default) if plugin in ("", *ANSWERED) else _Refused
+
+
 class _Refused:
     """A plugin that is not used with this server."""
 
@@ -237,7 +257,7 @@ class _Refused:
 
     def authenticate(self, packet: Any) -> Any:
         plugin = packet.get_all_data()[1:].partition(b"\0")[0]  # after the byte that requests another plugin
-        raise self._connection.refuse_plugin(next(name for name in READABLE if name.encode() == plugin))
+        raise self._connection.refuse_plugin(shortened(ascii(plugin.decode(errors="replace"))[1:-1], 80))
 
 
 class _Sha2:
