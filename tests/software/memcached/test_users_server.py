@@ -84,7 +84,8 @@ def test_meta_commands_on_keys_of_ours_pass(command: tuple[str, ...]) -> None:
     [
         ("flush_all",), ("set", "{key}", "0", "0", "1"), ("stats",), ("me", "{key}"), ("mg",), ("mg", "theirs", "v"),
         ("mg", "loadstone:{uniform 1..9}", "v"), ("mg", "{key}:x", "v"), ("ms", "{key}", "x", "q"),
-        ("mg", "{key}", "b"), ("mg", "{key}", "v\r\nflush_all"),
+        ("mg", "{key}", "b"), ("mg", "{key}", "v\r\nflush_all"), ("mg", "{key}", "Z"), ("md", "{key}", "N0"),
+        ("ma", "{key}", "{value}"),
         ("mg", "loadstone:a b"), ("MG", "{key}"), ("lru_crawler", "metadump", "all"),
     ],
 )  # fmt: skip

@@ -12,14 +12,14 @@ from loadstone.plan.operations import is_one_key
 from loadstone.software.memcached.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX
 
-WITH_KEY = frozenset({"mg", "ms", "md", "ma"})
+FLAGS = {"mg": "EKNORTcfhklstv", "ms": "CEFIMOTcfks", "md": "CEIOTckstx", "ma": "CDEJMNOTckstv"}
+"""What may follow the key of each command: flags that only change what is stored at it, or what is answered."""
+WITH_KEY = frozenset(FLAGS)
 OTHER_KEY = said("write {{key}}, or a key that begins with '{prefix}' and is always the same", prefix=OUR_PREFIX)
 REFUSED_FLAGS = {
     "q": said("a quiet command is not always answered"),
     "b": said("keys are sent as they are written"),
 }
-KNOWN_FLAGS = frozenset("cfhklstvxCDEFIJMNORST")
-"""Flags that act on the key of their command alone, by their letters: of memcached 1.6."""
 STAYING = frozenset({*WITH_KEY, "mn", *(word.lower() for word in COUNTING)})
 """What a server of ours may be sent without a question; other commands read files, end the server or listen to it."""
 
@@ -56,8 +56,12 @@ class ConfinedMeta:
                     said("flag '{flag}': {refused_flags}", flag=flag, refused_flags=REFUSED_FLAGS[flag[:1]]),
                     said("leave it out"),
                 )
-            if flag[:1] not in KNOWN_FLAGS:
-                raise Refusal(said("flag '{flag}' is not known here", flag=flag[:40]), said("leave it out"))
+            if flag[:1] not in FLAGS[name]:
+                known = ", ".join(FLAGS[name])
+                raise Refusal(
+                    said("flag '{flag}' is not one that {name} is known to have", flag=flag, name=name),
+                    said("use one of: {known}", known=known),
+                )
             if set(flag) & set(" \t\r\n"):
                 raise Refusal(said("flag '{flag}' holds a space or a line end", flag=flag), said("write it without"))
 
