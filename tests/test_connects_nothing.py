@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -256,6 +257,10 @@ def test_what_connects_while_describing_is_a_defect(listening: Listening) -> Non
         _plain(listening.port)
     with describing(), pytest.raises(Connected, match="getaddrinfo"):
         socket.getaddrinfo("localhost", listening.port)
+    with describing(), pytest.raises(Connected, match=r"urllib\.Request"):
+        urllib.request.urlopen(f"http://127.0.0.1:{listening.port}/")
+    with describing(), socket.socket() as one, pytest.raises(Connected, match=r"socket\.sendto"):
+        one.sendto(b"x", ("127.0.0.1", listening.port))
     assert listening.came == []
     _plain(listening.port)
     while not listening.came:

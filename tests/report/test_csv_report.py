@@ -2,8 +2,11 @@ import csv
 import io
 import math
 
+import pytest
+
 from loadstone.analyse.model import Analysis
 from loadstone.report import csv_report
+from loadstone.report import format as fmt
 from loadstone.report.csv_report import COMPARED
 from loadstone.report.verdicts import verdict_text
 
@@ -73,6 +76,18 @@ def test_no_cell_is_a_formula(analysis: Analysis) -> None:
     hostile = analysis.model_copy(update={"tables": [table.model_copy(update={"rows": rows})]})
     [row] = rows_of(hostile)
     assert (row["condition"], row["factor_@x"]) == ("'=HYPERLINK(1) -1", "'+1")
+
+
+@pytest.mark.parametrize(
+    "text", ["=1", "+1", "-1", "@x", "|cmd", "%x", "!x", "\uff1d1", ";=1", ",=1", "&x", "\u2795 1"]
+)
+def test_a_text_that_begins_with_a_sign_that_may_be_a_formulas_is_one_of_letters(text: str) -> None:
+    assert fmt.without_formula(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", "set, 1 kB", "1.5", "가", "(none)", "—", "`x`"])
+def test_any_other_text_stays(text: str) -> None:
+    assert fmt.without_formula(text) == text
 
 
 def test_without_rows_there_is_a_header(analysis: Analysis) -> None:

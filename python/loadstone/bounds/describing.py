@@ -10,13 +10,10 @@ from collections.abc import Iterator
 
 from loadstone.language import said
 
-_REFUSED = frozenset(
-    {
-        *("socket.connect", "socket.sendto", "socket.sendmsg"),
-        *("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"),
-    }
-)
-"""Audit events of Python's (PEP 578), which its own sockets raise before anything is sent."""
+_FAMILIES = ("socket.", "ftplib.", "http.", "imaplib.", "nntplib.", "poplib.", "smtplib.", "telnetlib.", "urllib.")
+"""Audit events of Python's (PEP 578) for all that may leave this machine, raised before anything is sent."""
+_ALLOWED = frozenset({"socket.__new__", "socket.bind", "socket.gethostname", "socket.listen"})
+"""Of these, what asks and tells nobody anything."""
 
 
 class Connected(Exception):
@@ -42,5 +39,5 @@ def describing() -> Iterator[None]:
 
 
 def _refuse(event: str, _: tuple[object, ...]) -> None:
-    if _Guard.depth and event in _REFUSED:
+    if _Guard.depth and event.startswith(_FAMILIES) and event not in _ALLOWED:
         raise Connected(said("a command that only describes tried to connect ({event})", event=event))

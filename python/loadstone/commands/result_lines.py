@@ -51,7 +51,6 @@ CSV_HEADER = (
     "cpu_high_us",
 )
 """redis-benchmark's columns, and ours behind them."""
-_FORMULA = ("=", "+", "-", "@")
 _HIT_RATE = "hit_rate"
 
 
@@ -214,7 +213,7 @@ def _why(source: Row | AtRate) -> str:
 
 
 def _cells(analysis: Analysis, row: Row) -> list[str]:
-    label = f"'{row.label}" if row.label.startswith(_FORMULA) else row.label
+    label = fmt.without_formula(row.label)
     low, high = row.goodput_interval or (None, None)
     misses = misses_percent(analysis, row)
     return [

@@ -39,7 +39,8 @@ def sentence(message: Message | None) -> str:
     return printable(text(message))
 
 
-_FORMULA = ("=", "+", "-", "@")
+_PLAIN_SIGNS = "([{<>#*._`'\"/$€~—–−±≤≥…✓"
+"""What a cell may begin with beside a letter or a digit: no spreadsheet begins a formula with it."""
 OWN_SHOWN_FROM = 0.05
 """From this share of a latency what may be the generator's own stands beside it."""
 
@@ -93,7 +94,7 @@ def _three_digits(value: float, decimals: int) -> str:
 
 def without_formula(text: str) -> str:
     """The same text, which no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return text if not text or text[0].isalnum() or text[0] in _PLAIN_SIGNS else f"'{text}"
 
 
 def seconds(value: float | None) -> str:
