@@ -108,6 +108,14 @@ def test_what_md5_and_scram_give_is_not_the_password() -> None:
 
 
 @pytest.mark.fault("a database requests a readable password")
+@pytest.mark.parametrize("code", [1, 2, 6, 7, 9, 13, 14, 99])
+def test_a_log_in_that_is_not_known_gets_no_answer(code: int) -> None:
+    with rogue(login=(request(code, b"token"), WELCOME)) as server:
+        assert "a log-in that loadstone does not know; set scram-sha-256" in refusal(server, ping)
+        assert not any(server.got)
+
+
+@pytest.mark.fault("a database requests a readable password")
 def test_a_log_in_that_would_take_for_ever_is_refused() -> None:
     """The nonce begins with the client's, so that the number is believed."""
 
@@ -156,7 +164,7 @@ def test_what_is_no_reply_is_one_line_within_its_time(reply: bytes) -> None:
         with pytest.raises(LoadstoneError) as refused:
             control.ping()
         assert "\n" not in str(refused.value)
-        assert server.got == []
+        assert not any(server.got)
 
 
 @pytest.mark.fault("a database breaks its protocol, drips or never ends a reply")

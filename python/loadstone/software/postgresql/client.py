@@ -33,6 +33,8 @@ READ_BYTES = 64
 """What each read counts beside its bytes: the smallest message takes so much more in memory than on its way."""
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 CLEARTEXT, SASL_CONTINUE = 3, 11
+ANSWERED = frozenset({0, 5, 10, SASL_CONTINUE, 12})
+"""The requests of a log-in that a server gets an answer to that is not verified: MD5 and SCRAM, and that it is done."""
 ROUNDS_MAX = 1_000_000
 """How often a password may have to be hashed for a log-in: a second or two. PostgreSQL's own number is 4,096."""
 DIGITS_MAX = 100
@@ -187,6 +189,10 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
                     "verified certificate only; set scram-sha-256 in its pg_hba.conf, or add "
                     "?sslmode=verify-full"
                 )
+            )
+        if not self._knows_server and int.from_bytes(data[:4]) not in ANSWERED:
+            raise Untrusted(
+                said("it requires a log-in that loadstone does not know; set scram-sha-256 in its pg_hba.conf")
             )
         if data[:4] == struct.pack("!i", SASL_CONTINUE):
             rounds = re.search(rb",i=([0-9]{1,19})(?:,|$)", data)
