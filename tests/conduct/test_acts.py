@@ -270,7 +270,6 @@ def test_each_act_is_listed_and_asks(acts: ActsOf, changes: Changes, line: str) 
             servers("{kind: postgresql, settings: {shared_buffers: 256MB, synchronous_commit: true}}"),
             "configures other: shared_buffers: 256MB",
         ),
-        ({'"SET {key} {value}", expect: ok': '"SCAN 0"'}, "starts its own embedded"),
         (
             over_http(subject="subjects:\n  app: {manifest: spring, environment: {SUBJECT_STORE: redis-json}}\n"),
             "starts its own application spring",
