@@ -85,6 +85,7 @@ def test_a_command_becomes_a_subject_in_the_users_folder(tmp_path: Path, monkeyp
         assert manifest.run.command == "./serve -p '{port}' 'a b'"
         assert manifest.environment == {"PORT": "{port}", "A": "1", "B": "x y"}
         assert (manifest.run.folder, manifest.run.ready) == (str(tmp_path), "/up")
+        assert manifest.run.inherits == "all", "the command finds what it finds in the user's shell"
         assert head.name == "./other"
     assert not folder.exists()
 

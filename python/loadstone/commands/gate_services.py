@@ -11,6 +11,7 @@ from loadstone.commands.gate_folder import gate_folder
 from loadstone.commands.gate_options import READY_WITHIN_S, Versions
 from loadstone.commands.gate_revisions import revisions
 from loadstone.commands.operations import Fields
+from loadstone.deploy.processes.inherited import ALL
 from loadstone.deploy.subjects.manifest import FILE, OF_SHELL, PLACES
 from loadstone.errors import UserError
 from loadstone.language import said
@@ -169,6 +170,7 @@ def _started(versions: Versions, service: Service, side: str, folder: Path) -> S
             "folder": str(service.folder.absolute()),
             "ready": versions.ready,
             "ready_within_s": versions.ready_within_s or READY_WITHIN_S,
+            "inherits": ALL,  # the user typed the command, and it finds what it finds in their shell
         },
         "environment": environment,
         "warm_up_s": 0.0,

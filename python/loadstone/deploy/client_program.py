@@ -13,10 +13,10 @@ from loadstone.bounds.replies import shortened
 from loadstone.deploy.driver_manifest import DriverManifest
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, workspace_of
+from loadstone.deploy.processes.inherited import by_runs
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import DriveFailed
 from loadstone.language import said
-from loadstone.secrecy.references import variables
 
 CHUNK = 1 << 20
 WRITE_S = 10.0
@@ -25,11 +25,6 @@ EXIT_S = 5.0
 """How long a program that closed its output may take to end; a busy machine needs more than a second for it."""
 DYING = re.compile(r"(panic|fatal error|FATAL ERROR|runtime: goroutine stack exceeds|Exception in thread)\b")
 """So begins what Go, Node and Java write before the stacks of all their threads."""
-INHERITED = frozenset(
-    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "JAVA_HOME", "LD_LIBRARY_PATH"}
-)
-"""The variables of loadstone's own that it gets, with those that begin with `LC_`. Others may hold secrets, or change
-what is measured (`GOGC`, `NODE_OPTIONS`, `JAVA_TOOL_OPTIONS`, `PYTHONPATH`); the manifest names those that it needs."""
 
 
 class Guards(Protocol):
@@ -134,7 +129,7 @@ def _process(
         log, within = context.log_of(f"driver {manifest.name}", f"driver-{manifest.name}.log", workspace.path)
         around = Surroundings(
             environment=manifest.run.environment,
-            inherited=(INHERITED | {name for name in os.environ if name.startswith("LC_")}) - variables(),
+            inherited=by_runs(manifest.run.inherits),
             folder=place,
             standard_input=ends[0],
             standard_output=ends[1],

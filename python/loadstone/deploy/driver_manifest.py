@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from loadstone.deploy.subjects.manifest import (
     Build,
+    Inherits,
     OldestVersion,
     Program,
     VariableName,
@@ -75,6 +76,8 @@ class RunProgram(_Part):
 
     command: Annotated[str, Field(min_length=1), AfterValidator(_known_places)]
     environment: dict[VariableName, str] = Field(default_factory=dict)
+    inherits: Inherits = ()
+    """The variables of the user's environment that it gets beside those that every program gets."""
     ready_within_s: float = Field(default=30.0, gt=0, le=LONGEST_S)
     """How long it may take until it has opened its pool."""
 

@@ -60,7 +60,10 @@ class Launched:
         workspace = Workspace("fleet")
         # What the part makes lies within, and goes with it: a part that is slow to end is killed before it tidies up.
         within = {"TMPDIR": str(workspace.path)}
-        around = Surroundings(environment=within, standard_input=reads, standard_output=writes)
+        # It is loadstone itself, or ssh, which needs the user's agent.
+        around = Surroundings(
+            environment=within, inherited=tuple(os.environ), standard_input=reads, standard_output=writes
+        )
         self._process = GuardedProcess(command, workspace, workspace.path / "log", surroundings=around)
         try:
             self._process.start()

@@ -208,6 +208,23 @@ def test_the_log_is_reported_since_the_last_start(tmp_path: Path) -> None:
         assert process.log.read_text() == "first\nsecond\n"
 
 
+@pytest.mark.fault(
+    "a secret of another program in the environment", "no server, application or build inherits it", area="secrets"
+)
+def test_of_loadstones_own_environment_it_gets_what_every_program_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing else is said, as of all servers."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "elsewhere")
+    monkeypatch.setenv("LC_TIME", "C")
+    with guarded(tmp_path, "env") as process:
+        process.start()
+        wait_until(lambda: not process.alive())
+        found = {line.partition("=")[0] for line in process.log_lines()}
+    assert {"PATH", "HOME", "LC_TIME"} <= found
+    assert "AWS_SECRET_ACCESS_KEY" not in found
+
+
 def test_a_command_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with guarded(tmp_path, "/nowhere/redis-server") as process, pytest.raises(OSError, match="nowhere"):
         process.start()

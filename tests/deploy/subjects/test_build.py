@@ -178,11 +178,20 @@ def test_a_build_gets_no_secret_that_a_server_was_given(
 ) -> None:
     monkeypatch.setattr(references, "_VARIABLES", set())
     monkeypatch.setenv("REDIS_PASSWORD", "hunter2hunter2")
-    monkeypatch.setenv("REGISTRY", "elsewhere")
     assert resolve("${env:REDIS_PASSWORD}") == "hunter2hunter2"
     text = (built(manifest("sh -c 'env > b'"), folder, context) / "b").read_text()
-    assert "REGISTRY=elsewhere" in text
     assert "REDIS_PASSWORD" not in text
+
+
+@pytest.mark.fault("a secret of another program in the environment")
+def test_a_build_gets_what_clients_of_registries_need_and_what_its_manifest_names(
+    folder: Path, context: DeployContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = ("HTTPS_PROXY", "MAVEN_OPTS", "npm_config_registry", "PIP_INDEX_URL", "GOPROXY", "REGISTRY_TOKEN")
+    for name in (*needed, "AWS_SECRET_ACCESS_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "SSH_AUTH_SOCK"):
+        monkeypatch.setenv(name, "elsewhere")
+    text = (built(manifest("sh -c 'env > b'", inherits=["REGISTRY_TOKEN"]), folder, context) / "b").read_text()
+    assert {line.partition("=")[0] for line in text.splitlines() if line.endswith("=elsewhere")} == set(needed)
 
 
 def test_what_is_built_together_is_built_in_the_folder_that_holds_it(folder: Path, context: DeployContext) -> None:

@@ -120,6 +120,26 @@ def reported_by(endpoint: Endpoint) -> dict[str, object]:
         connection.close()
 
 
+@pytest.mark.fault("a secret of another program in the environment")
+@pytest.mark.parametrize(("inherits", "gets"), [("[]", set()), ("[OF_SHOP, UNSET]", {"OF_SHOP"}), ("all", None)])
+def test_of_loadstones_own_environment_it_gets_what_every_program_needs(
+    inherits: str,
+    gets: set[str] | None,
+    folder: Path,
+    shop: Callable[..., LocalSubject],
+    context: DeployContext,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    others = {"OF_SHOP", "AWS_SECRET_ACCESS_KEY", "JAVA_TOOL_OPTIONS", "PM2_SECRET_KEY", "MANAGEMENT_SERVER_PORT"}
+    for name in others:
+        monkeypatch.setenv(name, "elsewhere")
+    edit(folder, "  ready: /ready\n", f"  ready: /ready\n  inherits: {inherits}\n")
+    (endpoint,) = shop().start(context)
+    found = reported_by(endpoint)
+    assert {"PATH", "HOME", "STORE"} <= found.keys()
+    assert found.keys() & others == (others if gets is None else gets)
+
+
 def test_two_replicas_have_ports_logs_and_numbers_of_their_own(
     shop: Callable[..., LocalSubject], context: DeployContext, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Literal
 
 from loadstone.bounds.beneath import open_file
 from loadstone.deploy.processes import guard
+from loadstone.deploy.processes.inherited import by_runs
 from loadstone.deploy.processes.lease import Lease
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
@@ -37,7 +38,7 @@ class Surroundings:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Added to what is inherited. May hold secrets: they reach the command and nothing else."""
     inherited: Collection[str] | None = None
-    """The variables of loadstone's own environment that the command inherits; None: all."""
+    """The variables of loadstone's own environment that the command inherits; None: those of `inherited.by_runs`."""
     groups: Sequence[Path] = ()
     """Control groups that it belongs to from its first instruction."""
     end_signal: int = signal.SIGTERM
@@ -239,11 +240,10 @@ class GuardedProcess:
         return message
 
 
-def _inherited(around: Surroundings) -> dict[str, str] | None:
-    """The guard's environment, which the command gets from it; None: loadstone's own."""
-    if around.inherited is None:
-        return None
-    return {name: value for name, value in os.environ.items() if name in around.inherited}
+def _inherited(around: Surroundings) -> dict[str, str]:
+    """The guard's environment, which the command gets from it."""
+    names = by_runs() if around.inherited is None else around.inherited
+    return {name: value for name, value in os.environ.items() if name in names}
 
 
 def workspace_of(what: str, name: str, root: Path | None) -> Workspace:

@@ -17,11 +17,11 @@ from loadstone.bounds import pinned
 from loadstone.deploy.installed import versions
 from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, workspace_of
+from loadstone.deploy.processes.inherited import by_builds
 from loadstone.deploy.provider import DeployContext, Step
 from loadstone.deploy.subjects.manifest import Build
 from loadstone.errors import UserError
 from loadstone.language import _, said
-from loadstone.secrecy.references import variables
 
 MARK = ".built"
 SOURCES_MAX = 10_000
@@ -190,7 +190,7 @@ def _make(what: str, name: str, build: Build, place: Path, context: DeployContex
     log = place.with_name(f"{place.name}.log")
     log.unlink(missing_ok=True)
     for command in build.commands:
-        _run(what, name, shlex.split(command), place, log, build.timeout_s, context, other)
+        _run(what, name, shlex.split(command), place, log, build, context, other)
     if not (place / build.output).exists():
         raise UserError(
             said(
@@ -209,13 +209,13 @@ def _run(
     command: Sequence[str],
     place: Path,
     log: Path,
-    timeout_s: float,
+    build: Build,
     context: DeployContext,
     other: OtherVersion | None,
 ) -> None:
     """One command of the build, under a guard: it ends when loadstone does."""
     workspace = workspace_of(what, f"build-{name}", context.work_root)
-    around = Surroundings(folder=place, inherited=os.environ.keys() - variables())
+    around = Surroundings(folder=place, inherited=by_builds(build.inherits))
     process = GuardedProcess(command, workspace, log, surroundings=around, lease=context.lease)
     try:
         started = reported = time.monotonic()
@@ -224,12 +224,12 @@ def _run(
         while process.alive():
             context.raise_if_stopped()
             now = time.monotonic()
-            if now - started > timeout_s:
+            if now - started > build.timeout_s:
                 raise UserError(
                     said(
                         "{what}: build.timeout_s: not built within {timeout_s:g} s; its log is {log}",
                         what=what,
-                        timeout_s=timeout_s,
+                        timeout_s=build.timeout_s,
                         log=log,
                     )
                 )

@@ -88,6 +88,12 @@ limit in MB (10^6 bytes)."""
 WORKERS_MAX = 64
 OF_SHELL = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 REFERENCE = re.compile(r"\$\{(\w[\w-]*)\.(\w+)\}")
+HARMLESS = {
+    "number": re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?"),
+    "boolean": re.compile(r"true|false"),
+    "duration": re.compile(r"[0-9]{1,9}(ms|s|m|h|d)?"),
+}
+"""Kinds of values that name no file, address or code; a value must match as a whole."""
 FACTS = ("host", "port", "user", "password", "database", "address", "tls", "tls_name", "ca_file", "jdbc_options")
 """What can be requested of a server as `${server.fact}`; see `references.Address`."""
 
@@ -124,7 +130,7 @@ def without_shell(command: str) -> str:
     """A command of a build. Raises ValueError."""
     if SECRET_REFERENCE.search(command):
         raise ValueError(
-            said("every user of the machine can read a command; a build finds its secrets in the environment")
+            said("every user of the machine can read a command; name its variables under build.inherits")
         )
     try:
         words = shlex.split(command)
@@ -152,7 +158,10 @@ def _within(path: str) -> str:
 Command = Annotated[str, Field(min_length=1), AfterValidator(_known_places)]
 BelowFolder = Annotated[str, Field(min_length=1), AfterValidator(_within)]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", max_length=80)]
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
 Program = Annotated[str, Field(pattern=r"^[A-Za-z][\w.+-]*$", max_length=40)]
+Inherits = Literal["all"] | tuple[VariableName, ...]
+"""Names of variables, or the whole environment (`processes.inherited.ALL`)."""
 OldestVersion = Annotated[str, BeforeValidator(str), Field(pattern=r"^\d{1,6}(\.\d{1,6}){0,3}$")]
 
 
@@ -172,6 +181,9 @@ class Build(_Part):
     output: BelowFolder
     """What the commands make, and what `{output}` stands for in the run's command."""
     timeout_s: float = Field(default=900.0, gt=0, le=LONGEST_S)
+    inherits: Inherits = ()
+    """The variables of the user's environment that the commands get beside those that every build gets
+    (`processes.inherited`)."""
 
 
 class Run(_Part):
@@ -192,6 +204,8 @@ class Run(_Part):
     its own in addition (`{worker_ports}`), where `ready` and `metrics` answer for it alone. None: the command's own
     process serves them."""
     ready_within_s: float = Field(default=120.0, gt=0, le=LONGEST_S)
+    inherits: Inherits = ()
+    """The same for the application itself."""
 
 
 class Manifest(_Part):
@@ -208,6 +222,11 @@ class Manifest(_Part):
     requires: dict[Program, OldestVersion] = Field(default_factory=dict)
     """Programs that building and running it take, each with the oldest version that will do."""
     environment: dict[str, str] = Field(default_factory=dict)
+    harmless: dict[
+        VariableName, Literal["number", "boolean", "duration"] | Annotated[tuple[Word, ...], Field(min_length=1)]
+    ] = Field(default_factory=dict)
+    """The variables that an experiment may set without a question, by loadstone's own manifests: each with the
+    kind of value, or the words, that it may have. A run asks about any other variable and value."""
     optional_servers: tuple[str, ...] = ()
     tables: dict[str, str] = Field(default_factory=dict)
     jvm_flags: tuple[Annotated[str, AfterValidator(_no_references)], ...] = ()
@@ -235,6 +254,15 @@ class Manifest(_Part):
                         )
                     )
         return values
+
+    def is_harmless(self, name: str, value: str) -> bool:
+        """Return whether the manifest declares that this variable may have this value, by its exact name."""
+        declared = self.harmless.get(name)
+        if declared is None:
+            return False
+        if isinstance(declared, str):
+            return value == "" or HARMLESS[declared].fullmatch(value) is not None
+        return value == "" or value in declared
 
 
 def read_manifest(path: Path) -> tuple[Manifest, Path]:

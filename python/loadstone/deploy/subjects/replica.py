@@ -18,6 +18,7 @@ from loadstone.bounds.numbers import whole_number
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, guarded
 from loadstone.deploy.processes.idle import OneProcess
+from loadstone.deploy.processes.inherited import by_runs
 from loadstone.deploy.processes.resource_limits import Limited, Limits, Throttling
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import LOOPBACK, DeployContext, silent
@@ -351,4 +352,5 @@ class Replica(OneProcess):
             arguments += [self._filled(one, places, "run.command") for one in given]
         filled = {n: self._filled(v, places, f"environment.{n}") for n, v in self._environment.items()}
         folder = self._place if self._manifest.run.folder is None else self._place / self._manifest.run.folder
-        return arguments, Surroundings(folder, {"TMPDIR": str(workspace.path), **filled})
+        inherited = by_runs(self._manifest.run.inherits)
+        return arguments, Surroundings(folder, {"TMPDIR": str(workspace.path), **filled}, inherited)
