@@ -11,7 +11,8 @@ from loadstone.errors import UserError
 from loadstone.init import write_experiment
 from loadstone.options import RunOptions
 from loadstone.prepare import requested_experiment, requested_plan
-from loadstone.spec.built_in import names
+from loadstone.spec.built_in import FOLDER, names
+from loadstone.spec.experiment import SubjectSpec
 
 EXPERIMENT = """\
 name: stranger
@@ -330,6 +331,78 @@ def test_a_value_that_was_filled_in_gives_way_to_its_name(acts: ActsOf, monkeypa
     monkeypatch.setenv("CANARY", "zq")  # too short to be searched for in every text
     lines = [act.line for act in acts(servers("{kind: process, binary: '/opt/${env:CANARY}/redis'}"))]
     assert "starts /opt/${env:CANARY}/redis (binary of server other)" in lines
+
+
+ATTACKS = [
+    ("spring", "MANAGEMENT_SERVER_PORT", "18099"),
+    ("spring", "MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE", "env"),
+    ("spring", "MANAGEMENT_ENDPOINT_ENV_SHOWVALUES", "always"),
+    ("spring", "SERVER_ADDRESS", "0.0.0.0"),
+    ("spring", "SPRING_MAIN_SOURCES", "x"),
+    ("spring", "DEBUG", "true"),
+    ("spring", "subject_store", "mariadb"),
+    ("spring", "SUBJECT_STORE", "${env:CANARY}"),
+    ("spring", "SUBJECT_STORE", "mariadb}.url:x"),
+    ("spring", "SUBJECT_CACHELIFETIME", "24h,x"),
+    ("spring", "SERVER_TOMCAT_THREADS_MAX", "{port}"),
+    ("spring", "SERVER_TOMCAT_THREADS_MAX", "1\\n"),
+    ("nest", "PM2_PUBLIC_KEY", "stranger"),
+    ("nest", "KEYMETRICS_SECRET", "stranger"),
+    ("nest", "SECRET_KEY", "stranger"),
+    ("nest", "HOST", "localhost"),
+    ("nest", "PORT", "80"),
+    ("nest", "REDIS_KEY_PREFIX", "prod"),
+    ("nest", "INSTANCES", "max"),
+]
+
+
+@pytest.mark.fault(
+    "an experiment sets a variable of a built-in application that its manifest does not declare harmless",
+    "a run asks about it and shows its value",
+    area="foreign",
+)
+@pytest.mark.parametrize(("application", "name", "value"), ATTACKS)
+def test_a_variable_that_no_manifest_declares_harmless_asks(
+    acts: ActsOf, application: str, name: str, value: str
+) -> None:
+    found = acts(
+        over_http(subject=f'subjects:\n  app: {{manifest: {application}, environment: {{{name}: "{value}"}}}}\n')
+    )
+    (line,) = [act.line for act in found if act.kind == "sets for a program" and act.asks]
+    shown = "***" if name in ("KEYMETRICS_SECRET", "SECRET_KEY") else value
+    assert line == f"sets for a program {name}={shown} (application {application}, subject app)"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_copy_of_a_study_asks_about_no_variable(path: Path, tmp_path: Path) -> None:
+    """What the studies vary is declared: so may others."""
+    copy = tmp_path / path.name
+    copy.write_text(path.read_text())
+    wanted = RunOptions(experiment=str(copy), seed=1)
+    experiment = requested_experiment(wanted)
+    found = [act for act in acts_of(experiment, requested_plan(experiment, wanted)) if act.kind == "sets for a program"]
+    assert bool(found) == any(subject.environment for subject in experiment.subjects.values())
+    assert not [act.line for act in found if act.asks]
+
+
+def test_each_field_of_a_subject_is_judged() -> None:
+    """By `manifest` it may run code, by `url` connect, by `environment` both; by the others neither."""
+    harmless = {"when", "replicas", "host", "limits", "warm_up"}
+    assert set(SubjectSpec.model_fields) == {"manifest", "url", "environment"} | harmless
+
+
+@pytest.mark.fault(
+    "a manifest names variables of the user's environment", "a run asks about each, by its name", area="foreign"
+)
+def test_what_a_manifest_inherits_is_shown_and_asks(acts: ActsOf, tmp_path: Path) -> None:
+    (tmp_path / "theirs" / "subject.yaml").write_text(
+        SUBJECT.replace("output: built", "output: built, inherits: [NPM_TOKEN]").replace(
+            "sleep 9'\"", "sleep 9'\", inherits: all"
+        )
+    )
+    lines = {act.line: act.asks for act in acts(over_http(subject=APP)) if act.kind == "sends the variable"}
+    assert lines["sends the variable NPM_TOKEN to the build of subject app"]
+    assert lines["sends the variable * (the whole environment) to the program of subject app"]
 
 
 def test_what_the_user_typed_is_their_own_word(acts: ActsOf) -> None:

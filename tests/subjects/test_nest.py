@@ -188,6 +188,47 @@ def test_run_by_pm2(environment: dict[str, str], servers: Servers, work: Path, t
     assert set(Path.home().iterdir()) == home
 
 
+ATTACK = {
+    "HOST": "0.0.0.0",
+    "PORT": "1",
+    "WORKER_PORTS": "",
+    "PM2_HOME": "/nowhere",
+    "PM2_PUBLIC_KEY": "stranger",
+    "PM2_SECRET_KEY": "stranger",
+    "KEYMETRICS_PUBLIC": "stranger",
+    "KEYMETRICS_SECRET": "stranger",
+    "PM2_APM_ADDRESS": "127.0.0.1:9",
+    "PM2_NODE_OPTIONS": "--no-such-option",
+    "PM2_LOG_FILE_PATH": "/nowhere/pm2.log",
+}
+
+
+@pytest.mark.fault("an experiment has a built-in application open further ports or pages")
+@pytest.mark.fault(
+    "an experiment gives PM2 the keys of an account",
+    "PM2 gets none of its variables and links itself to nobody",
+    area="foreign",
+)
+def test_it_stays_at_its_address_and_its_manager_obeys_no_variable(
+    servers: Servers, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-user")
+    subject = nest(servers, **ATTACK, **CLUSTER)
+    try:
+        subject.start(DeployContext(work_root=work))
+        top = psutil.Process(subject.pids["nest"])
+        listening: set[str] = set()
+        for process in (top, *top.children(recursive=True)):
+            listening |= {one.laddr.ip for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN}
+            assert "agent" not in " ".join(process.cmdline()).lower()
+            assert "AWS_SECRET_ACCESS_KEY" not in process.environ()
+            if process != top:  # what it was started with, before it drops what it does not read
+                assert not process.environ().keys() & ATTACK.keys() - {"HOST", "PORT", "WORKER_PORTS", "PM2_HOME"}
+        assert listening == {"127.0.0.1"}
+    finally:
+        subject.stop()
+
+
 def watched(subject: LocalSubject, endpoint: Endpoint, count: int) -> None:
     """Each worker reports its figures, and the CPU of all together is that of the part."""
     deployed = DeployedSubject(subject, (endpoint,), dict(subject.pids), 0)

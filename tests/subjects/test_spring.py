@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from loadstone import registry
@@ -18,6 +19,8 @@ from loadstone.deploy.deployments import Deployments, Ready
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
+from loadstone.deploy.subjects.subject import SubjectSettings, local_subject
+from loadstone.machine.local_ports import free_port
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
@@ -193,3 +196,33 @@ def test_jedis_vs_lettuce(tmp_path: Path) -> None:
     assert observed["tomcat_threads"] >= 10
     assert observed["tomcat_connections"] >= 1
     assert {"heap_used_bytes", "hikari_active", "jvm_threads"} <= set(observed)
+
+
+ATTACK = {
+    "SERVER_ADDRESS": "0.0.0.0",
+    "MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE": "*",
+    "MANAGEMENT_ENDPOINT_ENV_SHOWVALUES": "always",
+    "management.endpoints.web.exposure.include": "*",
+}
+
+
+@pytest.mark.fault(
+    "an experiment has a built-in application open further ports or pages",
+    "it listens at the address that it was given, shows health and figures alone, and has no secret of the user",
+    area="foreign",
+)
+def test_it_stays_at_its_address_and_shows_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-user")
+    environment = {**ATTACK, "MANAGEMENT_SERVER_PORT": str(free_port())}
+    subject = local_subject(SPRING, SubjectSettings(environment=environment))
+    try:
+        (endpoint,) = subject.start(DeployContext(work_root=tmp_path))
+        process = psutil.Process(subject.pids["spring"])
+        assert "AWS_SECRET_ACCESS_KEY" not in process.environ()
+        listening = {one.laddr for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN}
+        assert {(at.ip.removeprefix("::ffff:"), at.port) for at in listening} == {("127.0.0.1", endpoint.port)}
+        pages = ("env", "heapdump", "configprops", "beans", "loggers")
+        assert {page: answer(endpoint, "GET", f"/actuator/{page}")[0] for page in pages} == dict.fromkeys(pages, 404)
+        assert answer(endpoint, "GET", "/actuator/health/readiness")[0] == 200
+    finally:
+        subject.stop()

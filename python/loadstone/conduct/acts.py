@@ -15,8 +15,9 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from loadstone import registry
-from loadstone.conduct.reaching import is_here, may_lead, names_variable_as_host
+from loadstone.conduct.reaching import is_here, names_variable_as_host
 from loadstone.deploy.driver_manifest import read_driver_manifest
+from loadstone.deploy.processes.inherited import ALL, Names
 from loadstone.deploy.subjects.manifest import Build, Manifest, read_manifest
 from loadstone.deploy.subjects.schema import read_tables
 from loadstone.deploy.subjects.url import parse_subject_url
@@ -34,7 +35,7 @@ from loadstone.secrecy.text import HIDDEN, REFERENCE, hide_url, is_open
 from loadstone.spec import drivers, subjects
 from loadstone.spec.built_in import FOLDER
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import identity
+from loadstone.spec.levels import identity, level_text
 from loadstone.terminal import printable
 
 KINDS = {
@@ -321,7 +322,7 @@ class _Acts:
             yield from self._users_subject(trial, name, subject, str(written.get("url") or ""))
             return
         path = Path(subject.manifest)
-        environment = {key: str(value) for key, value in _mapping(written.get("environment")).items()}
+        environment = {key: level_text(value) for key, value in _mapping(written.get("environment")).items()}
         to = [_To(said("the program of subject {name}", name=name), outside=True)]
         ours = path.parent.resolve() == subjects.FOLDER.resolve()
         if ours:
@@ -332,6 +333,7 @@ class _Acts:
                 name,
                 asks=False,
             )
+            manifest, folder = read_manifest(path)
             for key, value in environment.items():
                 what = said(
                     "{what} (application {application}, subject {name})",
@@ -339,7 +341,7 @@ class _Acts:
                     application=path.name,
                     name=name,
                 )
-                asks = may_lead(key, value)
+                asks = not manifest.is_harmless(key, value)
                 self._add("sets for a program", what, "subjects", name, "environment", key, asks=asks)
         else:
             manifest, folder = read_manifest(path)
@@ -464,6 +466,7 @@ def _manifest_acts(who: str, manifest: Manifest, folder: Path, environment: Mapp
     )
     yield Act("starts", started, asks=True)
     yield from _required(who, manifest.requires)
+    yield from _inherited(said("the program of {who}", who=who), manifest.run.inherits)
     yield from _given(who, {**manifest.environment, **environment})
 
 
@@ -475,6 +478,7 @@ def _driver_acts(path: Path) -> Iterator[Act]:
     started = said("{command} ({who}, in {folder})", command=_shown(command), who=who, folder=_shown(str(folder)))
     yield Act("starts", started, asks=True)
     yield from _required(who, manifest.requires)
+    yield from _inherited(said("the program of {who}", who=who), manifest.run.inherits)
     yield from _given(who, manifest.run.environment)
 
 
@@ -493,6 +497,13 @@ def _build_acts(who: str, build: Build | None, folder: Path) -> Iterator[Act]:
             ),
             asks=True,
         )
+    yield from _inherited(said("the build of {who}", who=who), build.inherits)
+
+
+def _inherited(to: str, names: Names) -> Iterator[Act]:
+    """The variables of the user's environment that a manifest names beside those that all programs inherit."""
+    for name in (said("* (the whole environment)"),) if names == ALL else names:
+        yield Act("sends the variable", said("{what} to {to}", what=name, to=to), asks=True)
 
 
 def _required(who: str, programs: Mapping[str, str]) -> Iterator[Act]:

@@ -1,4 +1,4 @@
-"""What may lead outside: variables and addresses, by their names and texts alone; settings: `software.known_settings`.
+"""What may lead outside: addresses, by their texts alone; for settings see `software.known_settings`.
 
 A rule of safety: what matches is shown and asked about before a stranger's experiment is run. In doubt it matches.
 """
@@ -8,17 +8,6 @@ from urllib.parse import urlsplit
 
 from loadstone.deploy.transport import is_loopback
 from loadstone.secrecy.text import REFERENCE
-
-_LEADING_NAME = re.compile(
-    r"^LD_|BASH_ENV|^ENV$|CERT|AGENT|OPT|PATH|PRELOAD|HOST|UR[IL]|ADDR|CLASS|CONF|FILE|DIR|HOME|COMMAND|SHELL|PROXY|IMPORT|PROFILE"
-)
-"""In names of variables that lead a program to code, files or addresses of others."""
-_WORD = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*|")
-
-
-def may_lead(name: str, value: str) -> bool:
-    """Whether a variable for an application of ours may make it load code or connect elsewhere."""
-    return bool(_LEADING_NAME.search(name.upper())) or not _WORD.fullmatch(value)
 
 
 def is_here(address: str) -> bool:

@@ -113,7 +113,9 @@ def listing(acts: Sequence[Act]) -> Iterator[str]:
         yield _("What a run does here ({summary}):", summary=_summary(acts))
         yield from (f"  {act.spoken}" for act in acts)
         if any(act.kind in ("starts", "builds") for act in acts):
-            yield _("Programs run with your rights, and get the variables of your environment.")
+            yield _(
+                "Programs run with your rights. Of your environment they get a few variables, and those named above."
+            )
         asking = [act for act in acts if act.asks]
         if asking and (len(acts) > SHOWN_LINES or max(len(act.line) for act in acts) > SHOWN_CHARACTERS):
             yield _(

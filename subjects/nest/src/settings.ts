@@ -41,6 +41,9 @@ const schema = z.object({
   BACKLOG: count.default(511),
 });
 
+/** The variables that are read. */
+export const NAMES: readonly string[] = Object.keys(schema.shape);
+
 export type Settings = z.infer<typeof schema>;
 
 /** The token by which the settings are injected. */
