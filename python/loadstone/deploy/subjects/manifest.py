@@ -129,9 +129,7 @@ def _known_places(command: str) -> str:
 def without_shell(command: str) -> str:
     """A command of a build. Raises ValueError."""
     if SECRET_REFERENCE.search(command):
-        raise ValueError(
-            said("every user of the machine can read a command; name its variables under build.inherits")
-        )
+        raise ValueError(said("every user of the machine can read a command; name its variables under build.inherits"))
     try:
         words = shlex.split(command)
     except ValueError as error:
