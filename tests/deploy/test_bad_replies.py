@@ -14,7 +14,7 @@ from loadstone.bounds.bounded_socket import BoundedSocket
 from loadstone.bounds.conversation import TooMuch
 from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.bounds.replies import came
-from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.provider import DeployContext, ServerFacts
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint, Tls
@@ -338,3 +338,22 @@ def test_a_server_without_tls_is_found_out_without_waiting_for_its_handshake(mon
     with rogues.rogue(speak) as port, pytest.raises(UserError, match="it does not use TLS; write redis://"):
         probe_module.probe(Endpoint(port=port, tls=Tls(verify=False)))
     assert time.monotonic() - begun_s < 30.0
+
+
+@pytest.mark.fault("malformed replies on a control connection")
+@pytest.mark.parametrize("bad", ["digits", "a list", "too long", "bytes"])
+def test_a_count_that_is_no_number_of_64_bits_is_one_line(bad: str, serve: Serve) -> None:
+    endpoint = serve(lambda _: {**BAD, "too long": b"$20\r\n" + b"9" * 20 + b"\r\n"}[bad])
+    with RedisControl(endpoint, 20.0) as control, pytest.raises(LoadstoneError) as refused:
+        control.count("GET loadstone:counter")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.fault("malformed replies on a control connection")
+def test_what_a_server_says_of_itself_is_kept_short_and_printable() -> None:
+    text = "8\x1b[2J\n" + "x" * 100_000
+    facts = ServerFacts(text, text, text, text, modules={text: text}, details={"os": text})
+    kept = (facts.software, facts.version, facts.mode, facts.role, *facts.modules, *facts.modules.values())
+    for one in (*kept, facts.details["os"]):
+        assert len(one) <= 120
+        assert one.isprintable()

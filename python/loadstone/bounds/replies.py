@@ -105,7 +105,14 @@ def whole(server: str, command: str, reply: Any) -> int:
     with read_as(server, command, said("a whole number")):
         if isinstance(reply, bool) or not isinstance(reply, int | str | bytes):
             raise TypeError(said("{kind} {value}", kind=_kind(reply), value=shortened(reply, 40)))
-        return int(reply)
+        return recordable(int(reply))
+
+
+def recordable(number: int) -> int:
+    """A whole number of a server's, if a record can hold it (64 bits). Raises ValueError."""
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(shortened(number, 40))
+    return number
 
 
 def finite(value: Any) -> float:

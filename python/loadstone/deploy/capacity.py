@@ -49,9 +49,9 @@ def disk_shortage(folder: str, free_bytes: int | None, needed_bytes: int) -> str
 def free_here(pid: int, folder: str) -> int | None:
     """Free bytes under a folder as a process sees it, which may be in a container; None where it cannot be looked at.
 
-    Blocks that only root may take are not among them.
+    Blocks that only root may take are not among them. A server names the folder, and may name what is none.
     """
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         disk = os.statvfs(f"/proc/{pid}/root{folder}")
         return disk.f_bavail * disk.f_frsize
     return None

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from loadstone.bounds.beneath import NotOfFolder, make_folder, open_file
+from loadstone.bounds.replies import shortened
 from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import NO_LEDGER, Ledger
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
@@ -128,6 +129,10 @@ class DeployContext:
             raise Interrupted(said("interrupted; what was finished is kept"))
 
 
+FACT_MAX = 120
+"""So many characters of each thing that a server says about itself are kept."""
+
+
 @dataclass(frozen=True)
 class ServerFacts:
     """What a server says about itself."""
@@ -145,6 +150,14 @@ class ServerFacts:
     """Allocator, I/O threads, maximal memory and the like, for the environment's record."""
     limits: Mapping[LimitName, LimitInForce] = field(default_factory=dict)
     """The CPU and memory limits that it has, or was to have."""
+
+    def __post_init__(self) -> None:
+        """Keep of each text what a record and a terminal may have: a server may say anything about itself."""
+        for name in ("software", "version", "mode", "role"):
+            object.__setattr__(self, name, shortened(getattr(self, name), FACT_MAX))
+        for name in ("modules", "details"):
+            texts = {shortened(key, FACT_MAX): shortened(text, FACT_MAX) for key, text in getattr(self, name).items()}
+            object.__setattr__(self, name, texts)
 
 
 class Server(Protocol):

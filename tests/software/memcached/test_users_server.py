@@ -231,3 +231,39 @@ def test_a_run_whose_keys_could_not_be_removed_is_refused(tmp_path: Path) -> Non
         server.start(DeployContext(work_root=tmp_path))
         with pytest.raises(UserError, match=r"200,000,000 keys there, and memcached does not list its keys"):
             require_room(server, trials(tmp_path, url, "1 kB", 200_000_000))
+
+
+@pytest.mark.parametrize("digits", [20, 4000])
+def test_a_count_that_no_record_can_hold_is_refused(digits: int) -> None:
+    def answer(line: bytes, _: object) -> bytes | None:
+        if line.startswith(b"stats"):
+            return rogues.stats(**{**GOOD, "curr_items": "9" * digits})
+        return b"VA %d\r\n%s\r\n" % (digits, b"9" * digits) if line.startswith(b"mg ") else None
+
+    with rogues.rogue(rogues.memcached(answer)) as port, MemcachedControl(Endpoint(port=port)) as control:
+        for text in ("stats curr_items", "mg loadstone:n v"):
+            with pytest.raises(UserError, match="the answer is no number"):
+                control.count(text)
+        with pytest.raises(BadReply, match="the number of items was expected"):
+            control.keys()
+
+
+def test_a_value_that_does_not_end_where_it_says_is_no_reply() -> None:
+    answers = rogues.memcached(lambda line, _: b"VA 2\r\n12XX" if line.startswith(b"mg ") else None)
+    with (
+        rogues.rogue(answers) as port,
+        MemcachedControl(Endpoint(port=port)) as control,
+        pytest.raises(BadReply, match="the end of a value was expected"),
+    ):
+        control.count("mg loadstone:n v")
+
+
+def test_what_it_says_of_itself_is_recorded_short_and_printable() -> None:
+    with (
+        rogues.rogue(sick(version="1.6\x1b[31m" + "x" * 7000, threads="\x1b[2J" + "y" * 7000)) as port,
+        MemcachedControl(Endpoint(port=port)) as control,
+    ):
+        facts = control.facts()
+    for text in (facts.version, facts.details["threads"]):
+        assert len(text) <= 120
+        assert text.isprintable()

@@ -1,8 +1,10 @@
 """What a PostgreSQL that means harm, or one that stands in its place, gets from loadstone: bounded, and one line."""
 
 import contextlib
+import os
 import time
 import tracemalloc
+import zlib
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -270,3 +272,37 @@ def test_a_server_that_never_answers_is_given_up() -> None:
         pytest.raises(ServerGone, match="timed out"),
     ):
         control.ping()
+
+
+@pytest.mark.fault("a database breaks its protocol, drips or never ends a reply")
+@pytest.mark.parametrize("sequences", [[], [b"a", b"b"]], ids=["none", "two"])
+def test_a_sequence_that_is_not_one_row_is_one_line(sequences: list[bytes]) -> None:
+    rows = b"".join(row(name) for name in sequences)
+    with rogue(on_execute(message("2") + rows + message("C", b"SELECT\0") + READY)) as server:
+        assert "one row was expected" in refusal(server, lambda control: control._count_on("loadstone_post", ("id",)))
+
+
+@pytest.mark.fault("a database names a folder that can be none", "its room is unknown; the run goes on", area="replies")
+def test_a_folder_that_is_none_has_no_known_room() -> None:
+    with rogue(value(b"/var\0lib")) as server, control_of(server) as control:
+        assert control.shortage([], "db", os.getpid()) == ""
+
+
+@pytest.mark.fault("a database breaks its protocol, drips or never ends a reply")
+def test_json_takes_no_more_memory_than_its_reply_may_have() -> None:
+    lists = b"[" + b"[]," * 1_000_000 + b"[]]"
+    with rogue(value(lists, JSON)) as server, bounded(24 * MEBIBYTE):
+        refusal(server, ping)
+
+
+@pytest.mark.fault("a database breaks its protocol, drips or never ends a reply")
+def test_a_line_of_escapes_takes_no_more_memory_than_its_bytes() -> None:
+    line = b"x\\n" * 300_000
+    reply = message("H", b"\0\0\0") + message("d", line + b"\n") + message("c") + READY
+    with rogue(on_execute(reply)) as server, control_of(server) as control, bounded(8 * MEBIBYTE):
+        assert control.crc32_sum("loadstone_post", ("id",)) == zlib.crc32(b"x\n" * 300_000)
+
+
+def test_a_number_that_no_record_can_hold_is_no_count() -> None:
+    with rogue(value(b"9" * 4000, 20)) as server:
+        assert "as no PostgreSQL does" in refusal(server, lambda control: control.count_rows("loadstone_post"))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from loadstone.bounds.replies import finite, read_as
+from loadstone.bounds.replies import finite, read_as, recordable
 from loadstone.errors import LoadstoneError
 from loadstone.language import said
 from loadstone.machine import steady_clock
@@ -100,8 +100,11 @@ def snapshot(control: Queried) -> MemcachedSnapshot:
     stats = control.stats()
     with read_as("of memcached", "stats", said("figures")):
         figures = _figures(stats) | {name: finite(stats[theirs]) for name, theirs in AS_CHECKED.items()}
-        calls = {name: MetaCalls(sum(int(stats[counter]) for counter in counted)) for name, counted in COUNTS.items()}
-        uptime_s = int(stats["uptime"])
+        calls = {
+            name: MetaCalls(recordable(sum(int(stats[counter]) for counter in counted)))
+            for name, counted in COUNTS.items()
+        }
+        uptime_s = recordable(int(stats["uptime"]))
         start = start_of(stats)
     return MemcachedSnapshot(start, uptime_s, figures, calls, unix_s=steady_clock.unix_s())
 

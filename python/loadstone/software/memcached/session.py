@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, ClassVar, Self
 
 from loadstone.bounds.bounded_socket import BoundedSocket
 from loadstone.bounds.conversation import bound_that_ended, require_time, step_s
-from loadstone.bounds.replies import bad_reply, read_as, shortened
+from loadstone.bounds.replies import bad_reply, read_as, recordable, shortened
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.transport import error_text
 from loadstone.errors import ServerGone, ServerRefused, UserError
@@ -145,7 +145,7 @@ class MemcachedSession:
             if words[0].upper() == COUNTING[0]:
                 return self._whole(words[1])
             value = self.call("mg", words[1], "v")
-            return 0 if value == b"EN" else int(value)
+            return 0 if value == b"EN" else recordable(int(value))
         except ValueError:
             raise UserError(
                 said("count '{text}': the answer is no number; name a key that holds one", text=text)
@@ -178,7 +178,7 @@ class MemcachedSession:
 
     def _whole(self, name: str) -> int:
         """A whole number of `stats`. Raises KeyError, ValueError."""
-        return int(self.stats()[name])
+        return recordable(int(self.stats()[name]))
 
     @contextlib.contextmanager
     def _connected(self, command: str) -> Iterator[BinaryIO]:
@@ -288,6 +288,8 @@ class MemcachedSession:
         value = replies.read(length + 2)
         if len(value) < length + 2:
             raise EOFError("it closed the connection within a value")
+        if not value.endswith(b"\r\n"):
+            raise bad_reply(self.endpoint.label, "mg", said("the end of a value"), value[-2:])
         return value[:-2]
 
 

@@ -38,6 +38,8 @@ ANSWERED = frozenset({0, 5, 10, SASL_CONTINUE, 12})
 ROUNDS_MAX = 1_000_000
 """How often a password may have to be hashed for a log-in: a second or two. PostgreSQL's own number is 4,096."""
 DIGITS_MAX = 100
+JSON_MAX = 65_536
+"""Characters of a value of JSON: the monitor's question alone asks for one, of some 20 names and figures."""
 
 
 class Untrusted(InterfaceError):  # type: ignore[misc]  # pg8000 has no types
@@ -254,6 +256,13 @@ class _Taker:
         self.write = write
 
 
+def _json(text: str) -> Any:
+    """A value of JSON: in memory, lists in a list take 25 times as much as their text. Raises ValueError."""
+    if len(text) > JSON_MAX:
+        raise ValueError(said("more than {largest_bytes:,} bytes", largest_bytes=JSON_MAX))
+    return json.loads(text)
+
+
 def _number(text: str) -> Decimal:
     """A number that may become an integer: of `1e999999999` that would take for ever. Raises ValueError."""
     value = Decimal(text)
@@ -265,7 +274,7 @@ def _number(text: str) -> Decimal:
 VALUES: Mapping[int, Callable[[str], object]] = {
     **dict.fromkeys((20, 21, 23, 26), int),
     **dict.fromkeys((700, 701), float),
-    **dict.fromkeys((114, 3802), json.loads),
+    **dict.fromkeys((114, 3802), _json),
     16: "t".__eq__,
     1700: _number,
 }

@@ -85,7 +85,9 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
     def _count_on(self, table: str, columns: Sequence[str]) -> None:
         """The numbers that the table gives to later rows begin after those that were written: COPY counts none."""
         for column in columns:
-            ((sequence,),) = self.table(1, "SELECT pg_get_serial_sequence($1, $2)", f'"{table}"', column)
+            rows = self.table(1, "SELECT pg_get_serial_sequence($1, $2)", f'"{table}"', column)
+            with read_as(self.endpoint.label, "pg_get_serial_sequence()", said("one row")):
+                ((sequence,),) = rows
             if sequence is not None:
                 largest = f'MAX("{column}")'
                 self.query(
@@ -99,9 +101,7 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
         def take(line: bytes) -> None:
             nonlocal total
             text = line.removesuffix(b"\n")
-            if b"\\" in text:
-                text = ESCAPED.sub(lambda escaped: ESCAPES.get(escaped[1], escaped[1]), text)
-            total += zlib.crc32(text)
+            total += _crc32_of_escaped(text) if b"\\" in text else zlib.crc32(text)
 
         self.copy_out(f'COPY (SELECT {self.quoted_names(columns)} FROM "{table}") TO STDOUT', take)
         return total
@@ -125,6 +125,18 @@ class PostgresqlControl(PostgresqlSession, SqlControl):
             folder = os.path.realpath(folder.replace("self", str(pid), 1))
         free = free_here(pid, folder) if pid is not None and folder.startswith("/") else None
         return disk_shortage(folder, free, disk_of(trials, server, binary_log=True))
+
+
+def _crc32_of_escaped(text: bytes) -> int:
+    """As `zlib.crc32` of a line of COPY with its escapes read, piece by piece: a line may consist of them."""
+    crc, at = 0, 0
+    while at < len(text):
+        piece = text[at : at + CHUNK_BYTES]
+        if (len(piece) - len(piece.rstrip(b"\\"))) % 2:  # an escape begins at its end
+            piece = text[at : at + CHUNK_BYTES + 1]
+        at += len(piece)
+        crc = zlib.crc32(ESCAPED.sub(lambda escaped: ESCAPES.get(escaped[1], escaped[1]), piece), crc)
+    return crc
 
 
 def _chunks(content: bytes) -> Iterator[bytes]:

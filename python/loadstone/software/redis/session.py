@@ -16,7 +16,7 @@ import redis
 from redis.exceptions import AskError, MovedError
 
 from loadstone.bounds.conversation import bound_that_ended
-from loadstone.bounds.replies import MISREAD, bad_reply, read_as, whole
+from loadstone.bounds.replies import MISREAD, bad_reply, read_as, recordable, whole
 from loadstone.deploy.transport import error_text, tls_context
 from loadstone.errors import ServerGone, ServerRefused, UserError
 from loadstone.language import said
@@ -250,10 +250,10 @@ class RedisSession:
             )
         try:
             reply = self.call(*arguments)
-            return int(reply) if reply is not None else 0  # a counter that nothing has counted yet
+            return recordable(int(reply)) if reply is not None else 0  # a counter that nothing has counted yet
         except ServerRefused as refused:
             raise UserError(said("count '{text}': {refused}", text=text, refused=refused)) from None
-        except ValueError:
+        except (ValueError, TypeError):
             raise UserError(
                 said("count '{text}': the answer is no number; name a key that holds one", text=text)
             ) from None

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, ClassVar, Self
 
+from loadstone.bounds.replies import recordable
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.errors import ServerGone, ServerRefused, UserError
@@ -111,7 +112,7 @@ class SqlSession(ABC):
         rows = self.table(1, statement, *values)
         try:
             (answer,) = rows
-            return int(answer[0] or 0)
+            return recordable(int(answer[0] or 0))
         except (ValueError, TypeError, OverflowError):
             raise self._odd_answer(statement) from None
 
