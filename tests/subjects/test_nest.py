@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
-from tests.servers import is_gone, wait_until
+from tests.servers import TLS_PASSWORD, is_gone, wait_until
 
 from loadstone import registry
 from loadstone.conduct.processes import watch_of
@@ -29,7 +29,7 @@ from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
 from loadstone.deploy.subjects.subject import LocalSubject, SubjectSettings, local_subject
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.software.host.processes import ProcessTreeMonitor
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import MariaDbSettings, find
@@ -142,6 +142,26 @@ def test_its_own_tests(tmp_path: Path) -> None:
             )
             assert ran.returncode == 0, (ran.stdout + ran.stderr)[-4000:]
     assert "# fail 0" in ran.stdout
+
+
+@pytest.mark.fault("an application's Redis has a certificate for another name", "nothing is sent", area="transport")
+@pytest.mark.parametrize("certificate", ["good", "other"])
+def test_a_certificate_is_verified_whatever_the_variables_of_node_say(
+    certificate: str, servers: Servers, tls_redis: Callable[[str], int], odd_certificates: Path, work: Path
+) -> None:
+    tls = Tls(ca_file=str(odd_certificates / "ca.pem"))
+    redis = Address("localhost", str(tls_redis(certificate)), password=TLS_PASSWORD, encryption=tls)
+    addresses = {**servers.addresses, "redis": redis}
+    settings = SubjectSettings(environment={"NODE_TLS_REJECT_UNAUTHORIZED": "0"}, servers=addresses)
+    subject = local_subject(NEST, settings)
+    try:
+        if certificate == "good":
+            subject.start(DeployContext(work_root=work))
+        else:
+            with pytest.raises(UserError, match="does not match certificate's altnames"):
+                subject.start(DeployContext(work_root=work))
+    finally:
+        subject.stop()
 
 
 @pytest.mark.parametrize("environment", [{}, CLUSTER], ids=["fork", "cluster-2"])

@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
+from tests.servers import TLS_PASSWORD
 
 from loadstone import registry
 from loadstone.deploy.control import TableStore
@@ -22,7 +23,7 @@ from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
 from loadstone.deploy.subjects.subject import SubjectSettings, local_subject
 from loadstone.machine.local_ports import free_port
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.endpoints import Endpoint
+from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.jvm.monitor import figures
 from loadstone.software.mariadb.control import MariaDbControl
@@ -89,6 +90,32 @@ def test_its_own_tests(addresses: dict[str, Address], tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout[-4000:]
     reports = list((work / "target/surefire-reports").glob("TEST-*.xml"))
     assert sum(report.read_text().count("<testcase") for report in reports) >= 19
+
+
+@pytest.mark.fault("an application's Redis has a certificate for another name")
+@pytest.mark.parametrize("client", ["jedis", "lettuce"])
+def test_a_redis_with_a_certificate_for_another_name_gets_nothing(
+    client: str, tls_redis: Callable[[str], int], odd_certificates: Path, tmp_path: Path
+) -> None:
+    """Jedis by itself compares no name."""
+    work = tmp_path / "work"
+    work.mkdir()
+    stored: list[int] = []
+    for certificate in ("good", "other"):
+        redis = Address("localhost", str(tls_redis(certificate)), password=TLS_PASSWORD, encryption=Tls())
+        environment = {
+            "SUBJECT_STORE": "redis-hash",
+            "SPRING_DATA_REDIS_CLIENTTYPE": client,
+            "SPRING_DATA_REDIS_SSL_BUNDLE": "theirs",
+            "SPRING_SSL_BUNDLE_PEM_THEIRS_TRUSTSTORE_CERTIFICATE": f"file:{odd_certificates}/ca.pem",
+        }
+        subject = local_subject(SPRING, SubjectSettings(environment=environment, servers={"redis": redis}))
+        (endpoint,) = subject.start(DeployContext(work_root=work))
+        try:
+            stored.append(answer(endpoint, "POST", "/api/post", {"title": "a", "content": "b"})[0])
+        finally:
+            subject.stop()
+    assert stored == [201, 500]
 
 
 def planned(study: str, **levels: str) -> PlannedTrial:

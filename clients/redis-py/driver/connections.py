@@ -1,5 +1,6 @@
 """The blocking pools of redis-py, with what a plan adds: a limit of idle connections, and a count of all."""
 
+import functools
 import queue
 import ssl
 import threading
@@ -12,7 +13,7 @@ from redis.backoff import NoBackoff
 from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 
-from driver.plan import Endpoint, Plan
+from driver.plan import Endpoint, Plan, Tls
 
 
 class Counted:
@@ -183,22 +184,34 @@ def _settings(plan: Plan) -> dict[str, Any]:
     }
 
 
+@functools.cache
+def trust(tls: Tls) -> ssl.SSLContext:
+    """Whom a connection trusts: the plan's CA alone, or the system's. redis-py's own trusts both where a plan has one.
+
+    Raises OSError where a file cannot be read.
+    """
+    context = ssl.create_default_context(cafile=tls.ca_file)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if not tls.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if tls.cert_file is not None:
+        context.load_cert_chain(tls.cert_file, tls.key_file)
+    return context
+
+
 def _connection_class(endpoint: Endpoint) -> type[redis.Connection]:
     if endpoint.unix_path is not None:
         return redis.UnixDomainSocketConnection  # type: ignore[return-value]
     if endpoint.tls is None:
         return redis.Connection
-    server_name = endpoint.tls.server_name or endpoint.host
+    tls, server_name = endpoint.tls, endpoint.tls.server_name or endpoint.host
 
     class NamedConnection(redis.SSLConnection):
-        """redis-py has no setting for the name in the certificate: it takes the host's."""
+        """redis-py has no setting for the name in the certificate, it takes the host's; see also `trust`."""
 
         def _wrap_socket_with_ssl(self, sock: Any) -> Any:
-            host, self.host = self.host, server_name
-            try:
-                return super()._wrap_socket_with_ssl(sock)
-            finally:
-                self.host = host
+            return trust(tls).wrap_socket(sock, server_hostname=server_name)
 
     return NamedConnection
 
@@ -208,12 +221,12 @@ def _async_connection_class(endpoint: Endpoint) -> type[Any]:
         return redis.asyncio.UnixDomainSocketConnection
     if endpoint.tls is None:
         return redis.asyncio.Connection
-    server_name = endpoint.tls.server_name or endpoint.host
+    tls, server_name = endpoint.tls, endpoint.tls.server_name or endpoint.host
 
     class NamedConnection(redis.asyncio.SSLConnection):
         """The same for coroutines."""
 
         def _connection_arguments(self) -> dict[str, Any]:
-            return {**super()._connection_arguments(), "server_hostname": server_name}
+            return {**super()._connection_arguments(), "ssl": trust(tls), "server_hostname": server_name}
 
     return NamedConnection
