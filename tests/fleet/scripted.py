@@ -45,6 +45,12 @@ class ScriptedAgent:
     """By how much its clock moves in its next drive."""
     says: str | dict[str, Any] | None = None
     """In the place of its first interval."""
+    lies: dict[str, Any] = field(default_factory=dict)
+    """In its record, by a path of keys with dots between them."""
+    repeats: int = 1
+    """How often it says each interval."""
+    never_ends: bool = False
+    """It is heard, and reports no record."""
     drain_s: float = 0.0
     first_drain_s: float | None = None
     """Of the first slice alone, as where a link was down for a while; None: as of the others."""
@@ -153,7 +159,8 @@ class ScriptedCluster:
                     agent, agent.says if isinstance(agent.says, str) else json.dumps({"drive": drive, **agent.says})
                 )
                 return
-            self.say(agent, drive, "interval", number=place, interval=interval.model_dump(mode="json"))
+            for _ in range(agent.repeats):
+                self.say(agent, drive, "interval", number=place, interval=interval.model_dump(mode="json"))
             if number == 1 and agent.stops is not None:
                 break
             if agent.stopped.wait(0.02):
@@ -167,6 +174,10 @@ class ScriptedCluster:
             slices = tuple(replace(one, drained_s=one.end_s + s) for one, s in zip(record.slices, took_s, strict=True))
             began = {"started_monotonic_ns": begin_ns + agent.late_ns, "stopped": stopped, "slices": slices}
             done.append(record.model_copy(update=began).model_dump(mode="json"))
+            for path, value in agent.lies.items():
+                _set(done[-1], path.split("."), value)
+        while agent.never_ends and not agent.stopped.wait(0.1):
+            self.say(agent, drive, "heartbeat", sent=0)
         self.say(agent, drive, "records", records=done)
 
 
@@ -192,6 +203,12 @@ class ScriptedClocks:
 
     def offset(self, member: Member, at_ns: int | None = None) -> ClockOffset:  # noqa: ARG002 (the seam's signature)
         return ClockOffset(self._cluster.agents[member.name].offset_ns, BOUND_NS)
+
+
+def _set(document: dict[str, Any], path: Sequence[str], value: object) -> None:
+    for key in path[:-1]:
+        document = document[key]
+    document[path[-1]] = value
 
 
 def fleet(cluster: ScriptedCluster, **options: Any) -> FleetDriver:

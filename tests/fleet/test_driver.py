@@ -11,9 +11,9 @@ from loadstone.drive.driver import ProcessOfDrive, RoundsOptions, drive_alone
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed, FleetGone
 from loadstone.fleet import driver as fleet_driver
-from loadstone.fleet import fleet_drive, tls_files
+from loadstone.fleet import fleet_drive, plausible, tls_files
 from loadstone.fleet.seam import AgentFailed, AgentLost
-from loadstone.plan.drive_plan import Closed, Open, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Open, Phases, Plan, Pool, Timeouts
 from loadstone.plan.endpoints import Endpoint, Tls
 from loadstone.plan.operations import HttpRequest, Operation
 
@@ -196,6 +196,57 @@ def test_what_is_no_message_is_that_agents_failure(said: str | dict[str, Any]) -
     with pytest.raises(AgentFailed, match=r"^agent agent-2: it wrote what is no message"):
         drive_alone(fleet(cluster), plan(phases=Phases(warm_up_s=1.0, measure_s=60.0)))
     assert cluster.agents["agent-1"].stopped.is_set()
+
+
+@pytest.mark.fault("an agent reports figures that cannot be", "the trial is invalid and names it", area="fleet")
+@pytest.mark.parametrize(
+    ("lies", "said"),
+    [
+        ({"total.ok": 4000}, "total: 400 sent are not 4000 ended"),
+        ({"total.ok": -5}, "a count is below 0"),
+        ({"total.ok": 2**70}, "beyond 64 bits"),
+        ({"operations.get.counts.offered": 1}, "get: 1 offered are not"),
+        ({"total.offered": 1, "total.sent": 1, "total.ok": 1}, "1 offered, and 400 in its intervals"),
+        ({"phases": {}}, "no measure phase"),
+        ({"phases.measure.end_s": -5.0}, "a phase begins or ends when no load"),
+        ({"phases.measure.end_s": 1e9}, "a phase begins or ends when no load"),
+        ({"phases.measure.start_s": 50.0}, "a phase ends before it begins"),
+        ({"measure_s": 1e308}, "a phase begins or ends when no load"),
+    ],
+)
+def test_a_record_that_cannot_be_is_that_agents_failure(lies: dict[str, object], said: str) -> None:
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-2"].lies = lies
+    with pytest.raises(AgentFailed, match=rf"^agent agent-2: its record is wrong: .*{said}"):
+        drive_alone(fleet(cluster), plan())
+
+
+@pytest.mark.fault("an agent reports figures that cannot be")
+def test_intervals_that_are_said_twice_are_that_agents_failure() -> None:
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-2"].repeats = 2
+    with pytest.raises(AgentFailed, match=r"^agent agent-2: .* and 800 in its intervals"):
+        drive_alone(fleet(cluster), plan())
+
+
+@pytest.mark.fault("an agent is heard and comes to no end", "the trial ends and names it", area="fleet")
+def test_heartbeats_alone_do_not_hold_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plausible, "QUIET_S", 0.0)
+    monkeypatch.setattr(plausible, "THINKS_MORE", 0)
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-2"].never_ends = True
+    short = {"phases": Phases(warm_up_s=0.1, measure_s=0.3, drain_s=0.1), "timeouts": Timeouts(request_ms=400)}
+    with pytest.raises(AgentFailed, match="agent-2: it does not end: "):
+        drive_alone(fleet(cluster), plan(**short))
+
+
+def test_a_reason_of_an_agents_is_one_line() -> None:
+    cluster = ScriptedCluster(2)
+    cluster.agents["agent-2"].dies = "first\nsecond\x1b[2J" + "z" * 100_000
+    with pytest.raises(AgentLost) as lost:
+        drive_alone(fleet(cluster), plan())
+    assert str(lost.value).isprintable()
+    assert len(str(lost.value)) < 500
 
 
 def test_engines_of_earlier_drives_are_no_part_of_what_makes_the_load() -> None:

@@ -193,3 +193,43 @@ def test_a_monitor_keeps_the_newest_watches_alone() -> None:
     assert monitor.sample("watch-2") is None
     assert monitor.sample("watch-3") is not None
     assert len(monitor._WATCHES) == monitor.KEPT_MAX
+
+
+class Lying(OneMonitor):
+    """A monitor that answers something else to one of the questions."""
+
+    def __init__(self, function: Callable[..., object], answer: object) -> None:
+        super().__init__(BESIDE)
+        self._function, self._answer = function, answer
+
+    def call(self, member: Member, function: Callable[..., T], *args: object, timeout_s: float) -> T:
+        truth = super().call(member, function, *args, timeout_s=timeout_s)
+        return self._answer if function is self._function else truth  # type: ignore[return-value]
+
+
+@pytest.mark.fault("a monitor of a fleet says what is no figure", "it is left out, and named", area="fleet")
+@pytest.mark.parametrize(
+    ("function", "answer"),
+    [
+        (monitor.begin, [1]),
+        (monitor.begin, {"pids": 5}),
+        (monitor.begin, {}),
+        (monitor.sample, "text"),
+        (monitor.sample, [(1, "host")]),
+        (monitor.sample, [("x", "host", "cpu_share", 1.0)]),
+        (monitor.sample, [(10**40, "host", "cpu_share", 1.0)]),
+        (monitor.sample, [(1, "host", "cpu_share", "much")]),
+        (monitor.sample, [(1, "host", "\x1b[2J", 1.0)]),
+        (monitor.sample, [(1, "host", ["cpu_share"], 1.0)]),
+        (clocks.read_clock, "noon"),
+        (clocks.read_clock, 10**40),
+    ],
+)
+def test_a_monitor_that_says_what_is_no_figure_is_left_out(function: Callable[..., object], answer: object) -> None:
+    notes: list[str] = []
+    fleet = FleetMonitors(Lying(function, answer), lambda _: [], notes.append)
+    (beside,) = fleet.watching(Watch(elsewhere=APP))
+    assert list(beside.sample(0.0)) == []
+    assert notes == [
+        "monitor db-1: it wrote what is no message; install one version on all; its figures may be missing"
+    ]

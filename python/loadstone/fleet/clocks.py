@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from loadstone.fleet.seam import AgentFailed, AgentLost, ClockOffset, Cluster, Member
+from loadstone.fleet.seam import NO_MESSAGE, TICKS_END, AgentFailed, AgentLost, ClockOffset, Cluster, Member
 from loadstone.language import said
 
 EXCHANGES = 30
@@ -59,8 +59,10 @@ def measure(
     best: Measured | None = None
     for _ in range(exchanges):
         asked = clock()
-        theirs = cluster.call(member, read_clock, timeout_s=EXCHANGE_S)
+        theirs: object = cluster.call(member, read_clock, timeout_s=EXCHANGE_S)
         answered = clock()
+        if not isinstance(theirs, int) or abs(theirs) >= TICKS_END:
+            raise AgentFailed(member.name, NO_MESSAGE)
         trip = answered - asked
         if best is None or trip < best.round_trip_ns:
             middle = (asked + answered) // 2

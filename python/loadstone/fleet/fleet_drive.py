@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from loadstone.bounds.replies import shortened
 from loadstone.deploy.transport import is_loopback
 from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, Timetable, nothing
 from loadstone.drive.merging import Agent, MergedIntervals, merged_record
@@ -23,7 +24,8 @@ from loadstone.drive.outcome import AgentInterval, DriveRecord, Interval
 from loadstone.errors import DriveFailed
 from loadstone.fleet import agent as on_agent
 from loadstone.fleet import tls_files
-from loadstone.fleet.seam import AgentFailed, AgentLost, ClockOffset, Cluster, Member
+from loadstone.fleet.plausible import Counted, longest_s, patience_s, require_plausible
+from loadstone.fleet.seam import NO_MESSAGE, AgentFailed, AgentLost, ClockOffset, Cluster, Member
 from loadstone.language import said as said_as
 from loadstone.machine import steady_clock
 from loadstone.plan.drive_plan import Plan
@@ -45,12 +47,12 @@ ANSWER_S = 2.0
 PAUSE_S, PAUSE_SHARE, PAUSE_MAX_S = 0.02, 0.2, 5.0
 """In rounds the drain after a slice has so long, or such a share of the slice, or twice what nine of ten took in the
 rounds before: what is not drained then costs the next slice. One slice of a broken link lengthens no other."""
+WHY_MAX = 400
+"""Characters of what an agent gives as a reason."""
 EDGE_S = 0.001
 """What clocks may drift apart in a block; their bounds come on top."""
 CALLERS = 64
 """Agents that are called at once."""
-NO_MESSAGE = said_as("it wrote what is no message; install one version on all")
-"""Of an agent that has a certificate, and yet is broken."""
 
 
 class AllSilent(AgentLost):
@@ -72,6 +74,10 @@ class _Share:
     pid: int = 0
     cpus: int | None = None
     records: list[DriveRecord] | None = None
+    counted: dict[int, Counted] = field(default_factory=dict)
+    """By the number of its plan: what its intervals hold until now."""
+    went_on_s: float = 0.0
+    """When it delivered an interval last, by the monotonic clock."""
 
 
 @dataclass
@@ -141,7 +147,7 @@ class FleetDrive:
         self._begin_unix_ns = steady_clock.unix_ns() + self.begin_ns - time.monotonic_ns()
         for name, share in self._shares.items():
             self._send(share, on_agent.begin, self.begin_ns + offsets[name].offset_ns)
-            share.heard_s = time.monotonic() + lead_s
+            share.heard_s = share.went_on_s = time.monotonic() + lead_s
         self._looked_s = time.monotonic()
 
     def follow(self, on_rest: OnRest = nothing) -> None:
@@ -151,6 +157,7 @@ class FleetDrive:
             self._pass_on_stop()
             self._take_all(POLL_S)
             self._require_heard()
+            self._require_going_on()
         for number, merged in enumerate(self._merged):
             self._hand_on(number, merged.rest())
 
@@ -282,8 +289,13 @@ class FleetDrive:
             own = AgentInterval.of(name, said.interval, late_s)
             interval = said.interval.model_copy(update={"agents": (own,)})
             self._hand_on(said.number, self._merged[said.number].take(name, interval))
+            share.went_on_s = came_s
+            share.counted[said.number] = share.counted.get(said.number, Counted()).plus(said.interval)
         elif said.records is not None:
-            self._take_records(share, said.records, to_user=to_user)
+            for number, record in enumerate(said.records):
+                counted = share.counted.get(number, Counted())
+                require_plausible(name, record, counted, longest_s(self.planned[0][1], self.rounds))
+            self._take_records(share, [_short(record) for record in said.records], to_user=to_user)
 
     def _take_records(self, share: _Share, records: list[DriveRecord], *, to_user: bool) -> None:
         share.records = records
@@ -339,6 +351,23 @@ class FleetDrive:
                 raise AgentLost(name, why)
         self.on_silent({name for name, seconds in silent_s.items() if seconds > MISSING_S})
 
+    def _require_going_on(self) -> None:
+        """Raises AgentFailed of one that is heard and comes to no end: its heartbeats alone would hold the run."""
+        now_s, plans = time.monotonic(), self.planned[0][1]
+        quiet_s, whole_s = patience_s(plans, self.rounds), longest_s(plans, self.rounds)
+        for share in self._waiting():
+            began_s = self.begin_ns / 1e9
+            if now_s - share.went_on_s > quiet_s or now_s - began_s > whole_s:
+                raise AgentFailed(
+                    share.member.name,
+                    said_as(
+                        "it does not end: {seconds:.0f} s after it began it has not reported its record, and its last "
+                        "interval came {quiet:.0f} s ago",
+                        seconds=now_s - began_s,
+                        quiet=now_s - share.went_on_s,
+                    ),
+                )
+
     def _own(self, share: _Share, number: int) -> DriveRecord:
         """A share's record of a plan; what ended because another agent's had is no reason of its own."""
         if share.records is None or len(share.records) != len(self._merged):
@@ -368,7 +397,7 @@ class _Said(BaseModel):
 
     type: str
     drive: str = ""
-    why: str = ""
+    why: Annotated[str, AfterValidator(lambda text: shortened(text, WHY_MAX))] = ""
     late: bool = False
     pid: int = 0
     cpus: int | None = None
@@ -376,6 +405,13 @@ class _Said(BaseModel):
     """Of the plan that an interval is of."""
     interval: Interval | None = None
     records: list[DriveRecord] | None = None
+
+
+def _short(record: DriveRecord) -> DriveRecord:
+    """With a reason of its end that fits on a line."""
+    if record.stopped is None:
+        return record
+    return record.model_copy(update={"stopped": shortened(record.stopped, WHY_MAX)})
 
 
 def _read(name: str, line: object) -> _Said:

@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 from loadstone import registry
 from loadstone.fleet import monitor as on_monitor
 from loadstone.fleet.clocks import Measured, measure
-from loadstone.fleet.seam import AgentFailed, AgentLost, Cluster, Member
+from loadstone.fleet.seam import NO_MESSAGE, TICKS_END, AgentFailed, AgentLost, Cluster, Member
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import OTHER_MACHINE, Monitor, Sample
 from loadstone.observe.watch import Watch
@@ -34,6 +34,8 @@ AGAIN_S = 2.0
 CLOCK_S = 30.0
 """After so long its clock is compared anew."""
 EXCHANGES = 10
+FIGURES_MAX = 100_000
+"""Of one look at one machine: some 60 of each part."""
 CALLERS = 16
 """Monitors that are asked at once."""
 
@@ -85,14 +87,14 @@ class _Member:
     def begin(self, watch: str, parts: Sequence[dict[str, object]]) -> set[str] | None:
         """Have it watch; the parts that it found. None: it does not answer."""
         answer = self._ask(lambda: self._began(watch, parts))
-        return None if answer is None else set(answer["pids"])
+        return None if answer is None else set(answer)
 
     def sample(self, watch: str, parts: Sequence[dict[str, object]]) -> tuple[float, on_monitor.Observed]:
         """What it sees now, and when that was as this process tells the time; nothing if it does not answer."""
 
         def asked() -> tuple[float, on_monitor.Observed]:
             clock = self._compared()
-            observed = self._cluster.call(self._member, on_monitor.sample, watch, timeout_s=ANSWER_S)
+            observed = self._observed(self._cluster.call(self._member, on_monitor.sample, watch, timeout_s=ANSWER_S))
             if observed is None:  # it is another process by now
                 self._began(watch, parts)
             if not observed:
@@ -103,9 +105,22 @@ class _Member:
 
         return self._ask(asked) or (0.0, [])
 
-    def _began(self, watch: str, parts: Sequence[dict[str, object]]) -> on_monitor.Answer:
+    def _began(self, watch: str, parts: Sequence[dict[str, object]]) -> list[str]:
+        """The parts that it found, of those that it was asked for."""
         self._compared()
-        return self._cluster.call(self._member, on_monitor.begin, watch, list(parts), timeout_s=BEGIN_S)
+        answer: object = self._cluster.call(self._member, on_monitor.begin, watch, list(parts), timeout_s=BEGIN_S)
+        pids = answer.get("pids") if isinstance(answer, dict) else None
+        if not isinstance(pids, dict):
+            raise AgentFailed(self._member.name, NO_MESSAGE)
+        return [str(part["part"]) for part in parts if part["part"] in pids]
+
+    def _observed(self, answer: object) -> on_monitor.Observed | None:
+        """What it sees: each a time, a part, a metric of ours and a value. Raises AgentFailed: it is something else."""
+        if answer is None:
+            return None
+        if not isinstance(answer, list) or len(answer) > FIGURES_MAX or not all(map(_is_figure, answer)):
+            raise AgentFailed(self._member.name, NO_MESSAGE)
+        return [(at_ns, part, metric, float(value)) for at_ns, part, metric, value in answer]
 
     def _compared(self) -> Measured:
         clock = self._clock
@@ -123,6 +138,14 @@ class _Member:
             self._clock = None
             self._lost(self._member, problem.why)
             return None
+
+
+def _is_figure(row: object) -> bool:
+    match row:
+        case [int(at_ns), str(), str(metric), int() | float()]:
+            return abs(at_ns) < TICKS_END and metric in BesideServers.METRICS
+        case _:
+            return False
 
 
 class BesideServers:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
 from loadstone.errors import DriveFailed
+from loadstone.language import said
 
 T = TypeVar("T")
 Role = Literal["agent", "monitor"]
@@ -32,6 +33,12 @@ class AgentFailed(DriveFailed):
         super().__init__(f"agent {name}: {why}")
         self.name = name
         self.why = why
+
+
+NO_MESSAGE = said("it wrote what is no message; install one version on all")
+"""Of a member that has a certificate, and yet is broken."""
+TICKS_END = 2**63
+"""No CLOCK_MONOTONIC reads so much, in nanoseconds."""
 
 
 @dataclass(frozen=True)
