@@ -59,6 +59,15 @@ def test_one_that_was_made_when_the_clock_was_wrong_is_not_removed_at_once(root:
     assert names(root) == ["19990101T000000Z-redis", name(1), name(2)]
 
 
+@pytest.mark.fault("the clock was ahead, or is set back, between runs", "runs are kept in their order", area="disk")
+def test_runs_of_a_clock_that_was_ahead_do_not_push_out_those_that_follow(root: Path) -> None:
+    for second in range(3):
+        run(root, f"20990101T0000{second:02}Z-redis")
+    for second in range(3):
+        remove_old(root, run(root, name(second)), newest=3)
+    assert names(root) == [name(0), name(1), name(2)]
+
+
 def test_numbers_of_one_second_count(root: Path) -> None:
     for number in ("", "-2", "-10"):
         run(root, f"{name(0)}{number}")

@@ -1,6 +1,7 @@
 """Ad hoc runs without `--out`: of those in a folder the newest are kept, and older ones are removed.
 
-Which runs these are is written into each of them when it ends: `kept.json`. It names the folder by its name and its
+Which runs these are is written into each of them when it ends: `kept.json`. So is a count that goes up: the clock may
+have been wrong, and runs of a day to come would then push out each new one. It names the folder by its name and its
 number in the file system, so that a copy, and a folder that was renamed to keep it, are not taken for it. A folder is
 removed through its file descriptor, with the lock of those who write to it, and nothing below it is reached by a link.
 What cannot be removed stays, and is tried again with the next run.
@@ -24,6 +25,9 @@ from loadstone.record.run_files import KEPT, PLAN, RUN
 NEWEST = 20
 """So many are kept."""
 _MARK_BYTES_MAX = 4096
+_ORDER_END = 2**53
+_Place = tuple[int, str, int, str]
+"""Order, time and number of a run, and its name: runs are sorted by these."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -31,7 +35,8 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 def mark(folder: Path) -> None:
     """From now on the run is one of those of which the newest are kept. Where it cannot be noted, it stays for good."""
     with contextlib.suppress(OSError):
-        note = json.dumps({"format": FORMAT, **_identity(folder.name, folder.lstat())}) + "\n"
+        order = min(_ORDER_END - 1, 1 + max((order for order, *_ in _orders(folder.parent)), default=0))
+        note = json.dumps({"format": FORMAT, **_identity(folder.name, folder.lstat()), "order": order}) + "\n"
         with os.fdopen(open_file(folder / KEPT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, folder), "w") as file:
             file.write(note)
 
@@ -61,15 +66,28 @@ def remove_old(root: Path, spared: Path, newest: int = NEWEST) -> None:
             os.close(within)
 
 
+def _orders(root: Path) -> list[_Place]:
+    """The places of the runs that are marked below a folder. Raises OSError."""
+    within = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return _places(within)
+    finally:
+        os.close(within)
+
+
 def _marked(within: int) -> list[str]:
     """The names of the runs that are marked, the newest first."""
-    runs: list[tuple[str, int, str]] = []
+    return [name for *_, name in sorted(_places(within), reverse=True)]
+
+
+def _places(within: int) -> list[_Place]:
+    runs: list[_Place] = []
     for name in os.listdir(within):
         if begun := RUN.fullmatch(name):
             with contextlib.suppress(OSError), _opened(within, name) as opened:
-                if _is_marked(opened, name):
-                    runs.append((begun["time"], int(begun["number"] or 1), name))
-    return [name for *_, name in sorted(runs, reverse=True)]
+                if (order := _order(opened, name)) is not None:
+                    runs.append((order, begun["time"], int(begun["number"] or 1), name))
+    return runs
 
 
 def _remove(within: int, name: str, folder: Path) -> None:
@@ -99,23 +117,31 @@ def _opened(within: int | None, name: str) -> Iterator[int]:
 
 def _is_marked(opened: int, name: str) -> bool:
     """Whether a run of this user's in an open folder of this name is one of those of which the newest are kept."""
+    return _order(opened, name) is not None
+
+
+def _order(opened: int, name: str) -> int | None:
+    """Which of those it was when it was marked, by a count that goes up; None: it is none of them."""
     status = os.fstat(opened)
     if status.st_uid != os.geteuid():
-        return False
+        return None
     try:
         mark = os.open(KEPT, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=opened)
     except FileNotFoundError:
-        return False
+        return None
     with os.fdopen(mark, "rb") as file:
         of_mark = os.fstat(mark)
         if not stat.S_ISREG(of_mark.st_mode) or of_mark.st_uid != os.geteuid():
-            return False
+            return None
         try:
             note = json.loads(file.read(_MARK_BYTES_MAX))
         except (ValueError, RecursionError):
-            return False
+            return None
     expected = _identity(name, status)
-    return isinstance(note, dict) and note.get("format") == FORMAT and expected.items() <= note.items()
+    if not isinstance(note, dict) or note.get("format") != FORMAT or not expected.items() <= note.items():
+        return None
+    order = note.get("order", 0)  # earlier versions wrote none
+    return order if isinstance(order, int) and 0 <= order < _ORDER_END else 0
 
 
 def _identity(name: str, status: os.stat_result) -> dict[str, str | int]:
