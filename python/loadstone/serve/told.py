@@ -23,6 +23,8 @@ GROUPS_MAX, PAIRS_MAX, LOOKS_MAX = 64, 64, 64
 CONDITIONS_MAX, PARTS_MAX, KINDS_MAX = 128, 64, 16
 LOG_MAX, STEPS_MAX = 300, 200
 NAME_MAX, TEXT_MAX = 200, 2000
+COUNT_BELOW = 1_000_000_000
+"""No run has so many rounds or blocks."""
 STATES = ("preparing", "running", "stopping", "reporting", "ended")
 VERDICTS = frozenset(get_args(VerdictKind))
 _OF_PART = ("cpus", "rss_bytes", "connections")
@@ -39,6 +41,12 @@ def number(value: object) -> float | None:
     except OverflowError:
         return None
     return found if math.isfinite(found) and abs(found) < 1e18 else None
+
+
+def count_of(value: object) -> int | None:
+    """A whole number of rounds or blocks, 1 at least; None of anything else."""
+    found = number(value)
+    return int(found) if found is not None and found.is_integer() and 1 <= found < COUNT_BELOW else None
 
 
 def text(value: object, most: int = NAME_MAX) -> str:
@@ -226,9 +234,7 @@ class Told:
                 group.question = text(one.get("question"), TEXT_MAX)
                 group.unit = "block" if one.get("unit") == "block" else "round"
                 group.margin = _margin(one.get("margin"))
-                group.planned = [
-                    int(n) for look in entries(one.get("looks"), LOOKS_MAX) if (n := number(look)) and 0 < n < 1e9
-                ]
+                group.planned = [n for look in entries(one.get("looks"), LOOKS_MAX) if (n := count_of(look))]
                 group.pairs = [text(pair) for pair in entries(one.get("pairs"), PAIRS_MAX)]
         self._change(*self.PIECES)
 
@@ -260,13 +266,8 @@ class Told:
         return {what: figures for what, figures in shown.items() if figures}
 
     def _look(self, line: Mapping[str, Any]) -> None:
-        name, count = text(line.get("group")), number(line.get("count"))
-        if (
-            not name
-            or count is None
-            or not 0 < count < 1e9
-            or (name not in self.groups and len(self.groups) >= GROUPS_MAX)
-        ):
+        name, count = text(line.get("group")), count_of(line.get("count"))
+        if not name or count is None or (name not in self.groups and len(self.groups) >= GROUPS_MAX):
             return
         group = self.groups.setdefault(name, Compared(name))
         longer = int(number(line.get("longer")) or 0)
@@ -277,8 +278,8 @@ class Told:
             if not isinstance(one, Mapping):
                 continue
             cost = one.get("cost")
-            by_cost = _judged(cost, int(count)) if isinstance(cost, Mapping) else None
-            judged = replace(_judged(one, int(count)), by_cost=by_cost)
+            by_cost = _judged(cost, count) if isinstance(cost, Mapping) else None
+            judged = replace(_judged(one, count), by_cost=by_cost)
             looks = group.looks.setdefault(judged.name, [])
             before = looks[-1].leading.kind if looks else ""
             if looks and looks[-1].count >= judged.count:  # the same look again, of a session that went on
