@@ -65,6 +65,21 @@ def test_a_password_that_stays_in_a_word_is_refused() -> None:
         of(*SENT, ("further", "servers.redis.password=sesame123"))
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [("further", "servers.redis.password=***")],
+        [("further", "servers.redis.url=redis://u:***@h")],
+        [("server.redis", "redis://***@h:1")],
+        [("server.redis", "http://h/?token=***")],
+    ],
+)
+def test_stars_in_the_place_of_a_password_are_no_password(fields: list[tuple[str, str]]) -> None:
+    """A form that is shown again after a mistake has them; a run would log in with them."""
+    with pytest.raises(UserError, match="stands in the place of a password"):
+        of(*SENT, *fields)
+
+
 @pytest.mark.parametrize("url", ["--trust", "-h", "redis://a\nb"])
 def test_an_address_is_never_an_option(url: str) -> None:
     with pytest.raises(UserError):

@@ -11,6 +11,8 @@ from loadstone.secrecy.secret_names import is_secret, is_secret_parameter, is_su
 
 HIDDEN = "***"
 """What stands where a secret was."""
+PROBE = "x7Probe9kQ"
+"""Put in the place of stars it tells whether they stand for a secret: it would be hidden there. It looks random."""
 REFERENCE = re.compile(r"\$\{(?P<where>env|secret):(?P<name>[^{}]*)\}")
 """`${env:NAME}` and `${secret:NAME}`."""
 _OPEN = re.compile(r"\$\{[^{}]*\}|\{[^{}]*\}|\*\*\*")

@@ -16,7 +16,7 @@ from loadstone.language import said
 from loadstone.own_command import own_command
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.secrecy.known_secrets import learn
-from loadstone.secrecy.text import HIDDEN, REFERENCE, secrets_in
+from loadstone.secrecy.text import HIDDEN, PROBE, REFERENCE, secrets_in
 from loadstone.serve.forms import Form
 
 VARIABLE = "LOADSTONE_PASSWORD_"
@@ -62,14 +62,17 @@ class _Words:
             return
         if value.startswith("-"):
             raise UserError(said("{value}: not an address; write for example redis://HOST:PORT", value=value[:80]))
+        _require_no_mask(value)
         safe, found = without_secrets(_text(option, value))
         self.variables |= found
         self.words += [*([option] if option else []), f"{name}={safe}" if name else safe]
 
     def done(self) -> CommandLine:
         """Raises UserError where a secret is left in the words: it would be seen in the list of processes."""
+        for word in self.words:
+            _require_no_mask(word)
         for word, hidden in zip(self.words, hidden_arguments(self.words), strict=True):
-            if HIDDEN in hidden and HIDDEN not in word:
+            if HIDDEN in hidden and hidden != word:
                 raise UserError(
                     said("{word}: here a password would be seen in the list of processes; write ${{env:NAME}} in its "
                       "place, and start `loadstone serve` with this variable", word=hidden)
@@ -125,6 +128,16 @@ def of_quick(form: Form) -> CommandLine:
     for option, name in (("--connections", "connections"), ("--duration", "time"), ("--seed", "seed")):
         made.option(option, form.one(name))
     return made.done()
+
+
+def _require_no_mask(word: str) -> None:
+    """Raises UserError where `***` stands for a password that a page hid: a run would log in with the stars."""
+    probed = word.replace(HIDDEN, PROBE)
+    if HIDDEN in word and hidden_arguments(["--set", probed]) != ["--set", probed]:
+        raise UserError(
+            said("{word}: *** stands in the place of a password that is not kept; write ${{env:NAME}} there, and start "
+              "`loadstone serve` with this variable", word=word)
+        )  # fmt: skip
 
 
 def references_in(words: Sequence[str]) -> list[str]:

@@ -13,14 +13,15 @@ from starlette.routing import Route
 from loadstone.conduct.machine_lock import runs_measuring
 from loadstone.errors import UserError
 from loadstone.init import TEMPLATE
-from loadstone.language import _, of_author
+from loadstone.language import _, of_author, said
 from loadstone.runs import RUNS
 from loadstone.serve import described
 from loadstone.serve.beginning import begin, describe
 from loadstone.serve.command_lines import CommandLine, of_experiment, of_quick
 from loadstone.serve.described import ExperimentFacts
 from loadstone.serve.forms import Form, form_of
-from loadstone.serve.own_files import own_files, own_path, read_own, write_own
+from loadstone.serve.literal_secrets import Shown, as_page_shows, has_mask, shown
+from loadstone.serve.own_files import own_files, own_path, read_own, text_there, version_of, write_own
 from loadstone.serve.pages import page
 from loadstone.serve.place import Place, as_typed, place_of
 from loadstone.spec.built_in import FOLDER, names, questions
@@ -64,15 +65,22 @@ def _measuring(place: Place) -> list[tuple[str, str]]:
 
 
 async def _form(request: Request) -> Response:
-    asked = _asked(request)
-    found = await place_of(request).memory.apart.call(described.facts, asked.word)
-    return _form_page(request, asked, found, Form(()))
+    asked, is_saved = _asked(request), _is_saved(request)
+    try:
+        found = await place_of(request).memory.apart.call(described.facts, asked.word)
+    except UserError:
+        if asked.file and is_saved:  # the editor says what is wrong with it, and that it is kept
+            return _to_editor(asked.file)
+        raise
+    return _form_page(request, asked, found, Form(()), is_saved=is_saved)
 
 
-def _form_page(request: Request, asked: _Asked, found: ExperimentFacts, form: Form, error: str = "") -> Response:
+def _form_page(
+    request: Request, asked: _Asked, found: ExperimentFacts, form: Form, error: str = "", *, is_saved: bool = False
+) -> Response:
     return page(
         request, "experiment.html", 200 if not error else 400, asked=asked, facts=found, form=form, error=error,
-        filled=bool(form.all("sent")),
+        filled=bool(form.all("sent")), saved=asked.file if is_saved else "",
     )  # fmt: skip
 
 
@@ -163,18 +171,62 @@ async def _edit(request: Request) -> Response:
     name = request.path_params.get("name", "")
     if name:
         text = read_own(place.experiments, name)
-    elif copied in names():
+        whole = await _shown(place, text)
+        version = version_of(text) if whole.whole else ""
+        return _editor(request, name, whole, is_new=False, version=version, locked=not whole.whole)
+    if copied in names():
         name, text = f"my-{copied}.yaml", (FOLDER / f"{copied}.yaml").read_text(encoding="utf-8")
     else:
         name, text = "experiment.yaml", TEMPLATE.read_text(encoding="utf-8")
-    return _editor(request, name, text, is_new=not request.path_params.get("name"))
+    return _editor(request, name, Shown(text, whole=True), is_new=True)
 
 
-def _editor(request: Request, name: str, text: str, *, is_new: bool, error: str = "") -> Response:
-    line = described.line_of(error)
+async def _shown(place: Place, text: str) -> Shown:
+    """The text of an experiment as a page shows it: passwords that forms gave are known in this process alone."""
+    found, here = await place.memory.apart.call(shown, text), as_page_shows(text)
+    return Shown(as_page_shows(found.text), found.whole and here == text)
+
+
+def _editor(
+    request: Request,
+    name: str,
+    text: Shown,
+    *,
+    is_new: bool,
+    error: str = "",
+    version: str = "",
+    locked: bool = False,
+) -> Response:
+    """The editor; `locked`: a secret stands in the file, so it is shown without it and cannot be saved from here."""
     return page(
-        request, "edit.html", 400 if error else 200, name=name, text=text, is_new=is_new, error=error, line=line
+        request,
+        "edit.html",
+        400 if error else 200,
+        name=name,
+        text=text.text,
+        is_new=is_new,
+        error=error,
+        locked=_literal(name) if locked else "",
+        opened=version,
+        saved=name if _is_saved(request) else "",
     )
+
+
+def _literal(name: str) -> str:
+    return said(
+        "{name}: a password stands in it as it is, so it is shown without it and can only be read here; write "
+        "${{env:NAME}} in its place with an editor of yours, and start `loadstone serve` with this variable",
+        name=name,
+    )
+
+
+def _is_saved(request: Request) -> bool:
+    """Whether the page comes behind one that saved."""
+    return request.query_params.get("saved") == "1"
+
+
+def _to_editor(name: str) -> Response:
+    return RedirectResponse(f"/edit/{name}?saved=1", 303)
 
 
 async def _edit_check(request: Request) -> Response:
@@ -186,14 +238,47 @@ async def _edit_check(request: Request) -> Response:
 
 
 async def _edit_save(request: Request) -> Response:
-    """Keeps the text in the folder of experiments, also one that is wrong: it is the user's."""
+    """Keeps the text in the folder of experiments, also one that is wrong: it is the user's.
+
+    Not one that a page cannot show whole, neither what comes nor what is there: stars would be written over a password.
+    """
     form = await form_of(request)
-    place, name, text = place_of(request), form.one("name"), form.raw("text")
+    place, name = place_of(request), form.one("name")
+    text = form.raw("text").replace("\r\n", "\n")
+    whole = await _shown(place, text)
     try:
-        await run_in_threadpool(write_own, place.experiments, name, text, over=form.one("over") == "on")
+        over = form.one("over") == "on"
+        await _require_no_secret(place, name, text, whole)
+        await _require_shown(place, name, form.one("version"), over=over)
+        await run_in_threadpool(write_own, place.experiments, name, text, over=over)
     except UserError as error:
-        return _editor(request, name, text, is_new=True, error=str(error))
-    return RedirectResponse(f"/edit/{name}" if form.one("then") == "edit" else f"/own/{name}", 303)
+        return _editor(request, name, whole, is_new=True, error=str(error))
+    return _to_editor(name) if form.one("then") == "edit" else RedirectResponse(f"/own/{name}?saved=1", 303)
+
+
+async def _require_no_secret(place: Place, name: str, text: str, whole: Shown) -> None:
+    """Raises UserError where what was sent holds a password, or what a page shows in its place."""
+    if not whole.whole or await place.memory.apart.call(has_mask, text):
+        raise UserError(
+            said(
+                "{name}: a password stands in it, or *** in the place of one; write ${{env:NAME}} there, and start "
+                "`loadstone serve` with this variable",
+                name=name[:80],
+            )
+        )
+
+
+async def _require_shown(place: Place, name: str, version: str, *, over: bool) -> None:
+    """Raises UserError where saving would destroy what no page showed: a password, or a change made elsewhere."""
+    there = await run_in_threadpool(text_there, place.experiments, name) if over else None
+    if there is None:
+        return
+    if not (await _shown(place, there)).whole:
+        raise UserError(said("{name}: a password stands in this file as it is; save it by another name", name=name))
+    if version and version != version_of(there):
+        raise UserError(
+            said("{name}: it changed since it was opened here; save it by another name, or over it", name=name)
+        )
 
 
 routes = (

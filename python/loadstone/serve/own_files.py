@@ -1,5 +1,6 @@
 """The user's own experiments: YAML files of one folder, by their names, and the editor's way to write one."""
 
+import hashlib
 import os
 import re
 from dataclasses import dataclass
@@ -64,6 +65,19 @@ def read_own(folder: Path, name: str) -> str:
         raise UserError(said("{name}: {error}", name=name, error=error)) from None
 
 
+def text_there(folder: Path, name: str) -> str | None:
+    """The text of a file that would be written over; None where there is none that a page could show."""
+    try:
+        return read_own(folder, name)
+    except (UserError, HTTPException):
+        return None
+
+
+def version_of(text: str) -> str:
+    """Tells a text from what it was before."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def write_own(folder: Path, name: str, text: str, *, over: bool) -> None:
     """Write a file, whole or not at all; one that is there only where the user says so. Raises UserError."""
     if NAME.fullmatch(name) is None:
@@ -72,6 +86,6 @@ def write_own(folder: Path, name: str, text: str, *, over: bool) -> None:
     if not over and os.path.lexists(folder / name):
         raise UserError(said("{name}: is there already; save it by another name, or over it", name=name))
     try:
-        replace_file(folder / name, text.replace("\r\n", "\n").encode())
+        replace_file(folder / name, text.encode())
     except OSError as error:
         raise UserError(said("{name}: {error}", name=name, error=error)) from None
