@@ -447,7 +447,7 @@ def _choose_language() -> None:
                 said("--lang {value}: write {languages}", value=value, languages=" or ".join(language.LANGUAGES))
             )
         del sys.argv[at : at + (1 if attached else 2)]
-        language.speak(value)
+        language.speak(value, by_option=True)
 
 
 def _help() -> NoReturn:

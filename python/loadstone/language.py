@@ -29,6 +29,7 @@ ENGLISH, KOREAN = "en", "ko"
 LANGUAGES = (ENGLISH, KOREAN)
 NAMES = {ENGLISH: "English", KOREAN: "한국어"}
 _WHOLE_PROCESS = [ENGLISH]
+_BY_OPTION: list[str] = []
 _here: ContextVar[str | None] = ContextVar("language", default=None)
 _PO_PART = re.compile(r'^(msgctxt|msgid|msgid_plural|msgstr(?:\[0\])?) (".*")$|^(".*")$')
 _CONTEXT = "\x04"
@@ -51,9 +52,18 @@ def language() -> str:
     return _here.get() or _WHOLE_PROCESS[0]
 
 
-def speak(name: str) -> None:
-    """Speak a language in the whole process, in all its threads. Raises ValueError for one that there is not."""
+def speak(name: str, *, by_option: bool = False) -> None:
+    """Speak a language in the whole process, in all its threads. Raises ValueError for one that there is not.
+
+    `by_option`: the user named it on the command line, so that it counts more than what a browser prefers.
+    """
     _WHOLE_PROCESS[0] = _known(name)
+    _BY_OPTION[:] = [name] if by_option else []
+
+
+def by_option() -> str | None:
+    """The language that the user named on the command line; None where the locale decides."""
+    return next(iter(_BY_OPTION), None)
 
 
 @contextlib.contextmanager

@@ -4,21 +4,42 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from loadstone.commands.carrying_out import _in_turn
 from loadstone.conduct import machine_lock
-from loadstone.conduct.machine_lock import measuring, wait_for_others
+from loadstone.conduct.machine_lock import AnotherRunMeasures, measuring, wait_for_others
 from loadstone.errors import UserError
+from loadstone.options import RunOptions
+from loadstone.run import Outcome
 
 HOLDS = """
 import sys
 from pathlib import Path
+from typing import cast
 from loadstone.conduct.machine_lock import measuring
 with measuring(Path("their-run"), share=False, remark=print):
     print("measures", flush=True)
     sys.stdin.readline()
 """
+
+
+def test_of_several_that_wait_the_slower_ones_wait_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one may begin between the end of the wait and the lock."""
+    monkeypatch.setenv(machine_lock.VARIABLE, str(tmp_path))
+    begun: list[float] = []
+
+    def run(options: RunOptions) -> Outcome:
+        begun.append(options.began_s or 0.0)
+        if len(begun) < 3:
+            raise AnotherRunMeasures("it was faster")
+        return cast("Outcome", "the outcome")
+
+    assert _in_turn(RunOptions(wait=True), run) == "the outcome"
+    assert begun == sorted(begun)
+    assert len(set(begun)) == 3
 
 
 def test_it_begins_when_the_other_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

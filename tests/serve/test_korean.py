@@ -1,10 +1,11 @@
 """What is refused, as a Korean reader gets it: no English but names, code and the terms of the field."""
 
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from tests.korean_terms import english_in
-from tests.serve.conftest import Pages
+from tests.serve.conftest import Pages, serving
 
 KOREAN = {"accept-language": "ko"}
 NAMES = frozenset({"english", "adhoc"})
@@ -56,6 +57,19 @@ def test_what_is_refused_is_said_in_korean(pages: Pages, address: str, words: di
         answer = pages.client.get(address, headers=KOREAN)
     assert answer.status_code >= 400
     assert english_in(words_of(answer.text), NAMES) == []
+
+
+def test_the_option_reaches_the_pages(tmp_path: Path) -> None:
+    """`--lang ko` counts more than what a browser prefers, and less than what is chosen on a page."""
+    with serving(tmp_path, "--lang", "ko") as pages:
+        english = {"accept-language": "en"}
+        for address in ("/", "/edit", "/nothing"):
+            page = pages.client.get(address, headers=english).text
+            assert '<html lang="ko">' in page
+        refused = pages.client.get("/", headers={**english, "origin": "http://elsewhere"})
+        assert english_in(refused.text, NAMES) == []
+        pages.client.get("/language/en")
+        assert '<html lang="en">' in pages.client.get("/").text
 
 
 def test_who_may_not_is_told_so_in_korean(pages: Pages) -> None:

@@ -4,12 +4,15 @@ import asyncio
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from tests.korean_terms import english_in
 from tests.servers import UserRedis
 
 from loadstone.conduct.machine_lock import VARIABLE
@@ -18,6 +21,7 @@ from loadstone.serve.following import Followers, Following
 from loadstone.serve.running import writer_of
 
 from .conftest import PATIENCE_S, Pages, serving
+from .test_korean import NAMES, words_of
 
 PASSWORD = "s3same-0pen/it@once"
 LONG = {"kind": "redis", "time": "8s", "connections": "4"}
@@ -146,13 +150,58 @@ def test_what_a_stranger_wrote_is_asked_about_and_never_twice_the_same(later: Pa
     second = pages.client.post("/begin", data=answers_of(first.text))
     assert "It changed since you read it" in second.text
     assert "/bin/true" in second.text
-    assert pages.client.post("/begin", data={**answers_of(second.text), "agreed": "x"}).status_code == 200
     third = pages.client.post("/own/theirs.yaml/start", data=sent)
     begun = pages.client.post("/begin", data=answers_of(third.text))
     assert begun.status_code == 303, begun.text
     wait_for(lambda: "The run ended" in pages.client.get(begun.headers["location"]).text)
     assert pages.client.post("/begin", data=answers_of(third.text)).status_code == 409
     assert pages.client.post("/own/theirs.yaml/start", data=sent).status_code == 303
+
+
+HOLDS = """
+import sys
+from pathlib import Path
+from loadstone.conduct.machine_lock import measuring
+print("ready", flush=True)
+sys.stdin.readline()
+with measuring(Path("their-run"), share=False, remark=print):
+    print("measures", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.fault(
+    "another run takes the machine between check and start", "one button begins when it ends", area="users"
+)
+def test_who_is_too_late_begins_by_one_button_when_the_other_ends(later: Pages) -> None:
+    """In the language of the page, and what the run itself says, too."""
+    korean = {"accept-language": "ko"}
+    command = [sys.executable, "-c", HOLDS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        answer = later.client.post("/quick/start", data=LONG, headers=korean)
+        other.stdin.write("\n")
+        other.stdin.flush()
+        assert other.stdout.readline() == "measures\n"
+        where = answer.headers["location"]
+        wait_for(lambda: "/again" in later.client.get(where, headers=korean).text)
+        page = later.client.get(where, headers=korean).text
+        assert "their-run" in page
+        assert '<button type="submit" name="beside" value="wait"' in page
+        assert english_in(words_of(page), NAMES) == []
+        assert "add --wait" not in page
+        assert "--wait" in page  # what the run said, in Korean
+        again = later.client.post(f"{where}/again", data={"beside": "wait"}, headers=korean)
+        assert again.status_code == 303, again.text
+        assert later.client.post(f"{where}/again", data={"beside": "wait"}).status_code == 409
+        waits = again.headers["location"]
+        wait_for(lambda: "their-run" in later.client.get(waits).text)
+        other.communicate("\n")
+    folder = started(later, waits)
+    assert later.client.post(f"/runs/{folder.name}/stop").status_code == 303
+    wait_for(lambda: fate(folder) != "running")
 
 
 def answers_of(text: str) -> dict[str, str]:

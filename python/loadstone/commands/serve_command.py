@@ -8,7 +8,7 @@ from urllib.parse import quote
 from loadstone import terminal
 from loadstone.bounds.beneath import is_file
 from loadstone.errors import UserError
-from loadstone.language import marked, said
+from loadstone.language import _, by_option, marked, said
 from loadstone.options import Option, whole
 from loadstone.record.run_files import PLAN
 from loadstone.runs import RUNS
@@ -55,9 +55,8 @@ def serve_command(
     listening = Listening(listen, port, cert, key, insecure)
 
     def ready(address: str, once: str) -> None:
-        terminal.result(
-            f"the pages are at\n\n  {address}\n\nwho has this address may start runs here; Ctrl-C ends it\n"
-        )
+        told = _("anyone with this link can start runs here; Ctrl-C ends it")
+        terminal.result(f"{_('the pages are at')}\n\n  {address}\n\n{told}\n")
         terminal.STDOUT.flush()
         if open_:
             webbrowser.open(once)
@@ -66,6 +65,7 @@ def serve_command(
         runs=runs.absolute(),
         experiments=experiments.absolute(),
         only_run=run,
+        language=by_option(),
         secure=listening.secure,
     )
     serve(place, listening, ready, "/" if run is None else f"/runs/{quote(run)}")

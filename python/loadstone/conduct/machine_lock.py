@@ -40,6 +40,10 @@ PATIENCE_S = 5.0
 """How long another run of the same user may take between looking for others and leaving its own note."""
 
 
+class AnotherRunMeasures(UserError):
+    """This one cannot begin: its machine is taken."""
+
+
 class OtherRun(NamedTuple):
     """A run that measures on this machine now."""
 
@@ -64,7 +68,7 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
     """The only run on this machine while it lasts, or with `share` one of several; the others, each named by `remark`.
 
     Raises:
-        UserError: another run measures; names its folder and process.
+        AnotherRunMeasures: names its folder and process.
     """
     with contextlib.ExitStack() as held:
         places = _shared_folders()
@@ -75,7 +79,7 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
             others = [other for place in places for other in _other_runs(place)]
             stopping = _stopping(others)
             if stopping is not None and not share:
-                raise UserError(
+                raise AnotherRunMeasures(
                     said(
                         "another run measures on this machine: {stopping_label}; add --wait to begin when it ends, or "
                         "run at the same time with --share-machine, which disturbs the figures of both",

@@ -110,7 +110,7 @@ def listing(acts: Sequence[Act]) -> Iterator[str]:
     Of many, the numbers of those that ask stand last once more: the first ones may have left the screen.
     """
     if acts:
-        yield _("What a run does here ({summary}):", summary=_summary(acts))
+        yield _("What a run does here ({summary}):", summary=summary(acts))
         yield from (f"  {act.spoken}" for act in acts)
         if any(act.kind in ("starts", "builds") for act in acts):
             yield _(
@@ -119,7 +119,7 @@ def listing(acts: Sequence[Act]) -> Iterator[str]:
         asking = [act for act in acts if act.asks]
         if asking and (len(acts) > SHOWN_LINES or max(len(act.line) for act in acts) > SHOWN_CHARACTERS):
             yield _(
-                "Of these a run asks about {summary}; they stand first of their kind, above.", summary=_summary(asking)
+                "Of these a run asks about {summary}; they stand first of their kind, above.", summary=summary(asking)
             )
 
 
@@ -154,7 +154,7 @@ def _ask(label: str, acts: Sequence[Act], look: str) -> None:
         _(
             "{label} was not run here before as it is. What a run does ({summary}):",
             label=terminal.printable(label),
-            summary=_summary(acts),
+            summary=summary(acts),
         )
     )
     for kind in KINDS:
@@ -170,11 +170,11 @@ def _ask(label: str, acts: Sequence[Act], look: str) -> None:
                     look=look,
                 )
             )
-    if not terminal.confirmed(_("{summary}; programs run with your rights. Run it? [y/N] ", summary=_summary(acts))):
+    if not terminal.confirmed(_("{summary}; programs run with your rights. Run it? [y/N] ", summary=summary(acts))):
         raise UserError(said("{label}: not trusted; nothing was started", label=terminal.printable(label)))
 
 
-def _summary(acts: Sequence[Act]) -> str:
+def summary(acts: Sequence[Act]) -> str:
     """How many there are of each kind: `programs: 2, addresses: 1`."""
     numbers = Counter(act.kind for act in acts)
     return ", ".join(f"{translated(named)}: {numbers[kind]}" for kind, named in KINDS.items() if numbers[kind])

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from loadstone.language import said
+from loadstone.language import by_option, said
 
 PATIENCE_S = 20.0
 _ADDRESS = re.compile(rb"https?://\S+")
@@ -23,6 +23,7 @@ def watched(folder: Path, note: Callable[[str], None]) -> None:
     """
     command = [sys.executable, "-P", "-m", "loadstone", "serve", "--port", "0", "--open"]
     command += ["--runs", str(folder.parent), "--run", folder.name]
+    command += ["--lang", named] if (named := by_option()) is not None else []
     try:
         page = subprocess.Popen(
             command,

@@ -74,6 +74,7 @@ class Access:
         self._place.memory.asked_s = time.monotonic()
         nonce = secrets.token_urlsafe(16)
         scope.setdefault("state", {})["nonce"] = nonce
+        scope["state"]["language"] = _language(scope, self._place.language)
         answer = _with_headers(send, nonce)
         try:
             cookie = self._admit(scope)
@@ -91,7 +92,7 @@ class Access:
             await answer(message)
 
         try:
-            with speaking(_language(scope)):
+            with speaking(scope["state"]["language"]):
                 await self._app(scope, _Bounded(receive), counted)
         except ClientDisconnect:
             pass
@@ -189,14 +190,14 @@ def _cookies(headers: Mapping[str, str], name: str) -> list[str]:
     return [value for key, _, value in pairs if key == name]
 
 
-def _language(scope: Scope) -> str:
-    """The language of a page: what was chosen by `/language/...`, else what the browser prefers."""
+def _language(scope: Scope, named: str | None = None) -> str:
+    """The language of a page: what was chosen by `/language/...`, else `named`, else what the browser prefers."""
     try:
         headers = _headers(scope)
     except Refused:
-        return ENGLISH
+        return named or ENGLISH
     chosen = [name for name in _cookies(headers, LANGUAGE_COOKIE) if name in LANGUAGES]
-    return chosen[0] if chosen else of_request(headers.get("accept-language", ""))
+    return chosen[0] if chosen else named or of_request(headers.get("accept-language", ""))
 
 
 def _query(scope: Scope) -> dict[str, str]:
@@ -241,7 +242,7 @@ def _with_headers(send: Send, nonce: str) -> Send:
 
 async def say(scope: Scope, send: Send, status: int, why: str) -> None:
     """One sentence as plain text; the connection ends, so that nothing more is read of what was refused."""
-    with speaking(_language(scope)):
+    with speaking(scope.get("state", {}).get("language") or _language(scope)):
         body = f"loadstone: {in_language(why)}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     headers.append((b"connection", b"close"))

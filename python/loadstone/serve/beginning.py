@@ -18,7 +18,7 @@ from loadstone.serve.command_lines import CommandLine
 from loadstone.serve.described import Described, agreed, described
 from loadstone.serve.forms import form_of
 from loadstone.serve.pages import page, refusal
-from loadstone.serve.place import Place, place_of
+from loadstone.serve.place import Pending, Place, Shown, place_of
 from loadstone.serve.running import writer_of
 from loadstone.serve.starts import Start
 
@@ -31,19 +31,19 @@ async def describe(place: Place, command: CommandLine) -> Described:
     return await place.memory.apart.call(described, command.words, dict(command.variables))
 
 
-async def begin(request: Request, command: CommandLine, agreed_to: str = "", beside: str = "") -> Response:
+async def begin(request: Request, command: CommandLine, agreed_to: Shown | None = None, beside: str = "") -> Response:
     """Start a run, or ask first. Raises UserError.
 
     Args:
         request: the one that asks for it.
         command: with its variables.
-        agreed_to: the hash of the contents whose acts the user read and allowed; empty where they read none.
+        agreed_to: the acts that the user read and allowed; None where they read none.
         beside: of `ANSWERS`, where another run measures.
     """
     place = place_of(request)
     found = await describe(place, command)
     if found.asked:
-        given = bool(agreed_to) and await place.memory.apart.call(
+        given = agreed_to is not None and await place.memory.apart.call(
             agreed, command.words, dict(command.variables), agreed_to
         )
         if not given:
@@ -51,28 +51,30 @@ async def begin(request: Request, command: CommandLine, agreed_to: str = "", bes
                 request,
                 "ask_trust.html",
                 described=found,
-                pending=place.memory.keep(command),
-                changed=bool(agreed_to),
-                beside=beside,
+                command=command,
+                pending=place.memory.keep(Pending(command, found.shown, beside)),
+                changed=agreed_to is not None,
             )
+    asked_for = command
     if beside in ANSWERS:
         command = command.adding(ANSWERS[beside])
     elif (other := await run_in_threadpool(run_that_stops)) is not None:
-        return page(request, "ask_beside.html", other=other, pending=place.memory.keep(command), digest=found.digest)
+        return page(request, "ask_beside.html", other=other, pending=place.memory.keep(Pending(command)))
     try:
         start = await run_in_threadpool(place.memory.starts.start, command, place.here)
     except OSError as error:
         raise UserError(said("the run cannot be started: {why}", why=error.strerror or str(error))) from None
+    place.memory.remember(start.name, asked_for)
     return RedirectResponse(f"/starts/{start.name}", 303)
 
 
 async def _begin(request: Request) -> Response:
     """An answer to a question of `begin`."""
     form = await form_of(request)
-    command = place_of(request).memory.take(form.one("pending"))
-    if command is None:
+    pending = place_of(request).memory.take(form.one("pending"))
+    if pending is None:
         return refusal(request, 409, _("This question was answered already, or is too old: fill in the form again."))
-    return await begin(request, command, form.one("agreed"), form.one("beside"))
+    return await begin(request, pending.command, pending.shown, form.one("beside") or pending.beside)
 
 
 async def _start(request: Request) -> Response:
@@ -86,7 +88,27 @@ async def _start(request: Request) -> Response:
         if request.headers.get("hx-request") == "true":
             return Response(headers={"hx-redirect": there})
         return RedirectResponse(there, 303)
-    return page(request, "start.html", start=start, command=_shown(start))
+    again = await run_in_threadpool(_may_again, start, place)
+    other = await run_in_threadpool(run_that_stops) if again else None
+    return page(request, "start.html", start=start, command=_shown(start), again=again, other=other)
+
+
+def _may_again(start: Start, place: Place) -> bool:
+    """Whether it ended before it began, as where another run was faster, and its command is known here."""
+    ended = place.memory.starts.status(start) == UserError.exit_status
+    return ended and start.name in place.memory.started
+
+
+async def _again(request: Request) -> Response:
+    """Starts once more what did not begin, or first asks again what has to be asked."""
+    form, name = await form_of(request), request.path_params["name"]
+    command = place_of(request).memory.started.pop(name, None)
+    if command is None:
+        return refusal(request, 409, _("This question was answered already, or is too old: fill in the form again."))
+    try:
+        return await begin(request, command, beside=form.one("beside"))
+    except UserError as error:
+        return refusal(request, 400, str(error))
 
 
 def _page_of(start: Start, place: Place) -> str | None:
@@ -116,5 +138,6 @@ def _shown(start: Start) -> str:
 routes = (
     Route("/begin", _begin, methods=["POST"]),
     Route("/starts/{name}", _start),
+    Route("/starts/{name}/again", _again, methods=["POST"]),
     Route("/starts/{name}/cancel", _cancel, methods=["POST"]),
 )

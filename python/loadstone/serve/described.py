@@ -22,6 +22,7 @@ from loadstone.plan.extent import extent
 from loadstone.prepare import requested_experiment, requested_plan
 from loadstone.report.text.sentences import text
 from loadstone.secrecy.known_secrets import hide
+from loadstone.serve.place import Shown
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import is_level, level_text, same_level
 from loadstone.spec.loading import find, load_experiment
@@ -46,8 +47,10 @@ class Described:
     """What a run does here, a line an act."""
     asked: tuple[str, ...]
     """Of these, what is not done before the user said yes."""
-    digest: str
-    """The hash of the contents that these acts were read off; empty where nothing is asked."""
+    summary: str
+    """How many of these there are of each kind."""
+    shown: Shown
+    """What an answer to them would allow; without a hash where nothing is asked."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +130,10 @@ def described(words: Sequence[str], variables: Mapping[str, str]) -> Described:
         return _described(_options(words))
 
 
-def agreed(words: Sequence[str], variables: Mapping[str, str], digest: str) -> bool:
-    """Keep that the user read what this command line would do and said yes; False where it is another by now.
+def agreed(words: Sequence[str], variables: Mapping[str, str], shown: Shown) -> bool:
+    """Keep that the user read what this command line would do and said yes; False where it would do more by now.
+
+    The contents alone do not say it: a run's folder keeps its command, and the environment what variables hold.
 
     Raises UserError.
     """
@@ -137,8 +142,8 @@ def agreed(words: Sequence[str], variables: Mapping[str, str], digest: str) -> b
     os.environ.update(variables)
     with describing():
         options = _options(words)
-        found, acts = _asked(options)
-        if found != digest:
+        digest, acts = _asked(options)
+        if digest != shown.digest or not {act.line for act in acts} <= set(shown.acts):
             return False
         remember_answer(digest, acts)
     return True
@@ -187,6 +192,8 @@ def _options(words: Sequence[str]) -> RunOptions:
 
 
 def _described(options: RunOptions) -> Described:
+    from loadstone.conduct.trust import summary
+
     experiment = requested_experiment(options)
     run_plan = requested_plan(experiment, options)
     lines, acts = describe(experiment, run_plan, options)
@@ -199,7 +206,8 @@ def _described(options: RunOptions) -> Described:
         lines=tuple(hide(lines).splitlines()),
         acts=tuple(acts),
         asked=tuple(act.spoken for act in asked),
-        digest=digest,
+        summary=summary(asked),
+        shown=Shown(digest, tuple(act.line for act in asked)),
     )
 
 

@@ -1,10 +1,12 @@
 """How a page is written: one set of templates, which escape what others wrote, and one way to say what is wrong."""
 
 import math
+import re
 from functools import cache
 from typing import Any
 
 import jinja2
+from markupsafe import escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -23,6 +25,8 @@ from loadstone.terminal import visible
 def page(request: Request, template: str, status: int = 200, **figures: Any) -> HTMLResponse:
     """A page of a template. Secrets are hidden in all of it.
 
+    Not in `evidence(text)`, which is what a stranger's file would do: it could hide its own command as a password.
+
     Every template has `nonce` (each `<script>` and each element with `hx-` attributes says it: `nonce="{{ nonce }}"`,
     `hx-nonce="{{ nonce }}"`), `static(name)`, `here` (the page's path), `_`, and the report's filters.
     """
@@ -31,12 +35,20 @@ def page(request: Request, template: str, status: int = 200, **figures: Any) -> 
 
 def part_of_page(request: Request, template: str, **figures: Any) -> str:
     """The text of a template, as `page` sends it."""
+    evidence: list[str] = []
+    nonce = request.state.nonce
+
+    def kept_apart(text: str) -> str:
+        evidence.append(text)
+        return f"\ue000{nonce}-{len(evidence) - 1}\ue001"
+
     text = (
         templates()
         .get_template(template)
         .render(
             **{name: in_language(value) for name, value in figures.items()},
-            nonce=request.state.nonce,
+            nonce=nonce,
+            evidence=kept_apart,
             language=language(),
             here=request.url.path,
             only_run=place_of(request).only_run,
@@ -44,7 +56,8 @@ def part_of_page(request: Request, template: str, **figures: Any) -> str:
             part=request.headers.get("hx-request") == "true",
         )
     )
-    return hide(text)
+    put_back = re.compile(f"\ue000{re.escape(nonce)}-([0-9]+)\ue001")
+    return put_back.sub(lambda found: str(escape(visible(evidence[int(found[1])]))), hide(text))
 
 
 def refusal(request: Request, status: int, why: str) -> HTMLResponse:
@@ -55,7 +68,13 @@ def refusal(request: Request, status: int, why: str) -> HTMLResponse:
 @cache
 def templates() -> jinja2.Environment:
     """All templates of the pages."""
-    own = {"size": fmt.size, "share": narrowing.share, "log1p": math.log1p, "number": fmt.number}
+    own = {
+        "in_language": in_language,
+        "size": fmt.size,
+        "share": narrowing.share,
+        "log1p": math.log1p,
+        "number": fmt.number,
+    }
     environment = templates_of("loadstone.serve", own)
     environment.globals |= {"static": address_of, "shown_url": lambda url: without_secrets(url)[0]}
     return environment

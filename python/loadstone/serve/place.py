@@ -4,6 +4,7 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from starlette.requests import Request
 
@@ -28,7 +29,9 @@ class Memory:
     """Opens the pages as the token does, but a single time; empty from then on."""
     variables: dict[str, str] = field(default_factory=dict, repr=False)
     """The passwords that were given in a page, by the names of their variables."""
-    _pending: dict[str, CommandLine] = field(default_factory=dict, repr=False)
+    started: dict[str, CommandLine] = field(default_factory=dict, repr=False)
+    """The commands of the newest starts, by their names: one that did not begin can be started again."""
+    _pending: dict[str, "Pending"] = field(default_factory=dict, repr=False)
 
     def with_variables(self, command: CommandLine) -> CommandLine:
         """The command with the passwords that were given for it, now or before."""
@@ -36,17 +39,49 @@ class Memory:
         named = {name: self.variables[name] for name in references_in(command.words) if name in self.variables}
         return CommandLine(command.words, {**named, **command.variables})
 
-    def keep(self, command: CommandLine) -> str:
+    def keep(self, pending: "Pending") -> str:
         """Keep a command until it is answered whether it may start; its name."""
-        while len(self._pending) >= PENDING_MAX:
-            self._pending.pop(next(iter(self._pending)))
         name = secrets.token_urlsafe(16)
-        self._pending[name] = command
+        _keep(self._pending, name, pending)
         return name
 
-    def take(self, name: str) -> CommandLine | None:
+    def remember(self, start: str, command: CommandLine) -> None:
+        """Keep the command of a start."""
+        _keep(self.started, start, command)
+
+    def take(self, name: str) -> "Pending | None":
         """The command of this name, once."""
         return self._pending.pop(name, None)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a question of consent showed: an answer allows this and nothing else."""
+
+    digest: str
+    """The hash of the contents that the acts were read off."""
+    acts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A command whose start waits for an answer. What was asked is known here, and never taken from a form."""
+
+    command: CommandLine
+    shown: Shown | None = None
+    """None where it was not asked for consent."""
+    beside: str = ""
+    """What was answered about another run, before it was asked for consent."""
+
+
+T = TypeVar("T")
+
+
+def _keep(kept: dict[str, T], name: str, one: T) -> None:
+    """Keep one more; the oldest goes."""
+    while len(kept) >= PENDING_MAX:
+        kept.pop(next(iter(kept)))
+    kept[name] = one
 
 
 @dataclass(frozen=True)
@@ -61,6 +96,8 @@ class Place:
     """Where commands are given: as if they were typed where the server was started."""
     only_run: str | None = None
     """The name of the one run that is shown (`loadstone run --watch`); None: everything."""
+    language: str | None = None
+    """The one that the command line names, for who chose none by the pages; None: what each browser prefers."""
     secure: bool = False
     """Whether the pages are sent over TLS."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)

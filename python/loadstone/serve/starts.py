@@ -24,6 +24,7 @@ from loadstone.bounds.files import read_json
 from loadstone.conduct.machine_lock import runs_measuring
 from loadstone.deploy.placement import place
 from loadstone.deploy.processes.cache import cache_folder
+from loadstone.language import language
 from loadstone.machine.process_identity import boot_id, signal_if, started
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.secrecy.known_secrets import hide
@@ -107,7 +108,7 @@ class Starts:
             os.setpriority(os.PRIO_PROCESS, 0, min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE))
 
     def start(self, command: CommandLine, folder: Path, variables: Mapping[str, str] | None = None) -> Start:
-        """Start a run; `variables` beyond those of the command. Raises OSError."""
+        """Start a run, which speaks the page's language; `variables` beyond those of the command. Raises OSError."""
         name = secrets.token_urlsafe(_NAME_BYTES)
         place = _folder()
         _forget_old(place)
@@ -115,7 +116,7 @@ class Starts:
         try:
             child = self._starter.submit(
                 subprocess.Popen,
-                [sys.executable, "-P", "-m", "loadstone", *command.words],
+                [sys.executable, "-P", "-m", "loadstone", "--lang", language(), *command.words],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
