@@ -57,13 +57,47 @@ def test_the_token_is_shown_once_and_leaves_the_address(pages: Pages) -> None:
         assert client.get("/").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("to", "there"),
+    [
+        ("/runs?find=a", "/runs?find=a"),
+        ("/runs/한", "/runs/%ED%95%9C"),
+        ("/\\evil.example", "/%5Cevil.example"),
+        *((wrong, "/") for wrong in ("//evil.example/", "http://evil.example", "\t//evil.example", "")),
+    ],
+)
+def test_a_language_leads_back_to_a_page_of_this_server_alone(pages: Pages, to: str, there: str) -> None:
+    answer = pages.client.get("/language/en", params={"to": to})
+    assert (answer.status_code, answer.headers["location"]) == (303, there)
+
+
+@pytest.mark.parametrize(
+    ("header", "status"), [("Content-Type: text/plain", 400), ("HX-Request: true", 400), ("Cookie: a=b", 200)]
+)
+def test_of_a_header_that_stands_twice_none_counts(pages: Pages, header: str, status: int) -> None:
+    cookie = "; ".join(f"{name}={value}" for name, value in pages.client.cookies.items())
+    host = pages.base.removeprefix("http://")
+    request = f"GET /doctor HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n{header}\r\n{header}\r\n\r\n"
+    assert int(raw(pages, request.encode()).split()[1]) == status
+
+
+def test_a_page_of_no_named_place_changes_nothing(pages: Pages) -> None:
+    """What a browser says of where a request comes from is taken only where it says: from here, or from nowhere."""
+    for site, status in (("same-origin", 400), ("same-site", 403), ("cross-site", 403), ("none", 403), ("new", 403)):
+        answer = pages.client.post("/quick/start", data={"kind": "x"}, headers={"sec-fetch-site": site})
+        assert answer.status_code == status, site
+    for site, status in (("none", 200), ("same-origin", 200), ("new", 403)):
+        headers = {"sec-fetch-site": site, "sec-fetch-mode": "no-cors"}
+        assert pages.client.get("/doctor", headers=headers).status_code == status, site
+
+
 def test_a_token_leads_to_no_other_host(pages: Pages) -> None:
     port = urlsplit(pages.base).port
     for path in ("//evil.example/", "/\\evil.example/", "///evil.example"):
         request = f"GET {path}?open={pages.token} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"
         answer = raw(pages, request.encode())
         location = [line for line in answer.split(b"\r\n") if line.lower().startswith(b"location:")]
-        assert all(line.split(b": ")[1].startswith(b"/evil.example") for line in location), answer
+        assert [line.split(b": ")[1] for line in location] == [b"/"], answer
 
 
 def test_the_token_in_a_referer_opens_nothing_and_no_other_site_gets_one(pages: Pages) -> None:

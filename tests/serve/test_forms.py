@@ -18,11 +18,12 @@ CHECKED = re.compile(r'name="(level\.[^"]*)" value="([^"]*)" checked')
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 FACTORS = {"size": ["1 kB", "10 kB"], "client": ["a,b", "c"]}
 USUAL = {"size": ["1 kB", "10 kB"], "client": ["c"]}
+PARTS = ("server.redis", "subject.spring")
 SENT = (("level.size", "1 kB"), ("level.size", "10 kB"), ("level.client", "c"))
 
 
 def of(*fields: tuple[str, str]) -> tuple[str, ...]:
-    return of_experiment("x", Form(fields), FACTORS, USUAL, {"workload.model.users": "8"}).words
+    return of_experiment("x", Form(fields), FACTORS, USUAL, {"workload.model.users": "8"}, PARTS).words
 
 
 def test_what_is_left_as_it_is_stands_in_no_option() -> None:
@@ -32,7 +33,7 @@ def test_what_is_left_as_it_is_stands_in_no_option() -> None:
 def test_each_field_becomes_its_option() -> None:
     words = of(
         ("level.size", "10 kB"), ("level.client", "a,b"), ("level.client", "c"), ("quick", "on"), ("budget", "2m"),
-        ("seed", "-1"), ("set.workload.model.users", "9"), ("set.other", "1"), ("further", "a.b=1\r\n\r\nc=d e\r\n"),
+        ("seed", "-1"), ("set.workload.model.users", "9"), ("further", "a.b=1\r\n\r\nc=d e\r\n"),
         ("server.redis", "redis://h:1"), ("subject.spring", "http://h"),
     )  # fmt: skip
     assert words == (
@@ -78,6 +79,16 @@ def test_stars_in_the_place_of_a_password_are_no_password(fields: list[tuple[str
     """A form that is shown again after a mistake has them; a run would log in with them."""
     with pytest.raises(UserError, match="stands in the place of a password"):
         of(*SENT, *fields)
+
+
+@pytest.mark.parametrize(
+    "field", ["trust", "set.other", "server.other", "server.--trust", "level.other", "out", "allow-any-command"]
+)
+def test_a_field_that_the_page_does_not_offer_is_refused(field: str) -> None:
+    with pytest.raises(UserError, match="no such field"):
+        of(*SENT, (field, "on"))
+    with pytest.raises(UserError, match="no such field"):
+        of_quick(Form((("kind", "redis"), (field, "on"))))
 
 
 @pytest.mark.parametrize("url", ["--trust", "-h", "redis://a\nb"])

@@ -30,6 +30,18 @@ TOKEN = "open"
 """The part of the address that holds the token. Called so, the terminal does not hide it as a secret."""
 LANGUAGE_COOKIE = "loadstone-language"
 SAFE_METHODS = ("GET", "HEAD")
+MAY_REPEAT = frozenset(
+    {
+        *("accept", "accept-encoding", "accept-language", "cache-control", "connection", "cookie", "forwarded"),
+        *("pragma", "te", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"),
+    }
+)
+"""Headers that may stand twice: lists by RFC 9110 and 6265, and what proxies add. Of any other one nobody could tell
+which of two counts."""
+OWN_ADDRESS = re.compile(
+    r"/(?:[A-Za-z0-9._~!$'()*+,;=:@%-][A-Za-z0-9._~!$'()*+,;=:@%/-]*)?(?:\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?"
+)
+"""A page of this server: a path of plain characters, which no browser takes for another host."""
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?")
 POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -136,8 +148,15 @@ class Access:
         if method not in SAFE_METHODS:
             if origin is None and site != "same-origin":
                 raise Refused(403, said("it is not said which page sent this: send it from a page of this server"))
-        elif site in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate":
+            if site not in (None, "same-origin"):
+                raise Refused(403, said("a page of another site sent this"))
+        elif site not in (None, "same-origin", "none") and headers.get("sec-fetch-mode") != "navigate":
             raise Refused(403, said("a page of another site asked for this"))
+
+
+def own_address(text: str, otherwise: str) -> str:
+    """The address if it is one of a page of this server, for a browser to go to; else another one."""
+    return text if OWN_ADDRESS.fullmatch(text) else otherwise
 
 
 def may_host(names: Iterable[str], port: int, *, any_address: bool) -> Callable[[str], bool]:
@@ -174,12 +193,12 @@ def _is_address(name: str) -> bool:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The headers by name. Raises Refused where one that decides stands twice."""
+    """The headers by name. Raises Refused where one stands twice that may not."""
     found: dict[str, str] = {}
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
-        if name in found and name in ("host", "origin", "content-length", "sec-fetch-site", "sec-fetch-mode"):
-            raise Refused(400, said("the header {name} stands twice", name=name))
+        if name in found and name not in MAY_REPEAT:
+            raise Refused(400, said("the header {name} stands twice", name=name[:80]))
         found[name] = f"{found[name]}; {value.decode('latin-1')}" if name in found else value.decode("latin-1")
     return found
 
@@ -254,7 +273,7 @@ async def _go_on(send: Send, cookie: str, scope: Scope) -> None:
     """Sets the cookie, and leads to the same page without the token in its address."""
     flags = "; Path=/; HttpOnly; SameSite=Strict" + ("; Secure" if cookie.startswith("__Host-") else "")
     rest = urlencode([(name, value) for name, value in _query(scope).items() if name != TOKEN])
-    path = "/" + scope["raw_path"].decode("latin-1").lstrip("/\\")  # `//host` would lead to another host
+    path = own_address(scope["raw_path"].decode("latin-1"), "/")  # `//host` would lead to another host
     headers = [
         (b"location", (path + (f"?{rest}" if rest else "")).encode("latin-1")),
         (b"set-cookie", f"{cookie}{flags}".encode()),

@@ -37,12 +37,12 @@ async def _resume(request: Request) -> Response:
     folder, place, form = folder_of(request), place_of(request), await form_of(request)
     if await run_in_threadpool(_goes_on, folder):
         return RedirectResponse(f"/runs/{folder.name}", 303)
-    place.memory.variables.update(variables_of(form))
     address = as_typed(folder, place.here)
     try:
         folder_to_resume(folder)
         words = command_of(folder)
         known = place.memory.variables
+        known.update(variables_of(form, [name for name in references_in(words) if name not in os.environ]))
         missing = [name for name in references_in(words) if name not in known and name not in os.environ]
         if missing:
             return page(request, "ask_variables.html", run=folder.name, missing=missing)

@@ -7,7 +7,7 @@ environment, so that no process list, page, log or history has it.
 import hashlib
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -22,6 +22,10 @@ from loadstone.serve.forms import Form
 VARIABLE = "LOADSTONE_PASSWORD_"
 _SECRET_SETTING = re.compile(r"(?P<head>[?&][\w.-]+=)(?P<value>[^&#]+)")
 _NEXT_URL = re.compile(r",(?=[a-z][a-z0-9+.-]*://)")
+_SWITCHES, _OPTIONS = ("quick", "as-published", "twin"), ("budget", "blocks", "seed", "at-rate", "fleet")
+_OF_RUNS = ("sent", "further", *_SWITCHES, *_OPTIONS)
+_OF_QUICK = ("kind", "url", "against", "connections", "time", "seed", "search")
+"""The fields that a form may have; each option that one becomes stands here by its name."""
 TEXT_MAX = 4000
 """Characters of a field."""
 
@@ -81,7 +85,7 @@ class _Words:
 
 
 def of_experiment(word: str, form: Form, factors: Mapping[str, Sequence[str]], usual: Mapping[str, Sequence[str]],
-                  values: Mapping[str, str]) -> CommandLine:  # fmt: skip
+                  values: Mapping[str, str], parts: Collection[str]) -> CommandLine:  # fmt: skip
     """The command that runs an experiment as a form has it. Raises UserError.
 
     Args:
@@ -90,7 +94,9 @@ def of_experiment(word: str, form: Form, factors: Mapping[str, Sequence[str]], u
         factors: the levels of each factor.
         usual: those that are measured where nothing is said.
         values: the settings that the form offers, with what they are in the experiment.
+        parts: the fields of servers and applications: `server.NAME`, `subject.NAME`.
     """
+    form.require_only({*_OF_RUNS, *parts, *(f"level.{name}" for name in factors), *(f"set.{path}" for path in values)})
     made = _Words("run", word)
     for name, levels in factors.items():
         chosen = [level for level in levels if level in form.all(f"level.{name}")]
@@ -103,7 +109,7 @@ def of_experiment(word: str, form: Form, factors: Mapping[str, Sequence[str]], u
     for name, url in form.named("subject."):
         made.url("--subject", url, name)
     for path, value in form.named("set."):
-        if path in values and value != values[path]:
+        if value != values[path]:
             made.option("--set", f"{path}={value}")
     for line in form.raw("further").splitlines():
         if line.strip():
@@ -114,6 +120,7 @@ def of_experiment(word: str, form: Form, factors: Mapping[str, Sequence[str]], u
 
 def of_quick(form: Form) -> CommandLine:
     """The quick command of a form: one server or service, or two that are compared. Raises UserError."""
+    form.require_only(_OF_QUICK)
     kind = form.one("kind") or "redis"
     search = form.one("search") == "on"
     if kind not in ("redis", "http"):
@@ -191,10 +198,10 @@ def _only(made: _Words, name: str, levels: Sequence[str]) -> None:
 
 
 def _common(made: _Words, form: Form) -> None:
-    for switch in ("quick", "as-published", "twin"):
+    for switch in _SWITCHES:
         if form.one(switch) == "on":
             made.words.append(f"--{switch}")
-    for option in ("budget", "blocks", "seed", "at-rate", "fleet"):
+    for option in _OPTIONS:
         made.option(f"--{option}", form.one(option))
 
 
@@ -207,9 +214,9 @@ def _text(option: str, value: str) -> str:
     return value
 
 
-def variables_of(form: Form) -> Iterator[tuple[str, str]]:
-    """The passwords that a form gives by the names of their variables."""
+def variables_of(form: Form, asked: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The passwords that a form gives by the names of their variables, as far as they were asked for."""
     for name, value in form.named("variable."):
-        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,100}", name):
+        if name in asked:
             learn(value, f"${{env:{name}}}")
             yield name, value

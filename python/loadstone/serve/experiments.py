@@ -120,7 +120,8 @@ def _command(request: Request, asked: _Asked, found: ExperimentFacts | None, for
     usual = {one.name: [level.text for level in one.levels if level.on] for one in found.factors}
     settings = [*found.settings, *([found.users] if found.users else [])]
     values = {one.path: one.value for one in settings}
-    made = of_experiment(asked.word, form, factors, usual, values)
+    parts = [f"server.{one.name}" for one in found.servers] + [f"subject.{one.name}" for one in found.subjects]
+    made = of_experiment(asked.word, form, factors, usual, values, parts)
     return _placed(place, made)
 
 
@@ -137,7 +138,7 @@ def _asked(request: Request) -> _Asked:
     if request.url.path.startswith("/own/"):
         path = own_path(place.experiments, name)
         word = as_typed(path, place.here)
-        return _Asked(f"/own/{name}", word if "/" in word else f"./{word}", name)
+        return _Asked(f"/own/{name}", word if word.startswith("/") else f"./{word}", name)
     if name not in names():
         raise HTTPException(404, _("There is no experiment of this name here."))
     return _Asked(f"/experiments/{name}", name)

@@ -1,12 +1,13 @@
 """What a form sent: names and texts, bounded; `access.py` bounds its bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from loadstone.language import _
+from loadstone.errors import UserError
+from loadstone.language import _, said
 
 FIELDS_MAX = 2000
 ENCODING = "application/x-www-form-urlencoded"
@@ -29,6 +30,16 @@ class Form:
     def all(self, name: str) -> list[str]:
         """The texts of all fields of this name."""
         return [value for key, value in self._fields if key == name]
+
+    def require_only(self, known: Collection[str]) -> None:
+        """Raises UserError where it has a field that the page does not offer now: a choice would be left out."""
+        for key, _value in self._fields:
+            if key not in known:
+                raise UserError(
+                    said(
+                        "{field}: this form has no such field now; load its page again, and fill it in", field=key[:80]
+                    )
+                )
 
     def named(self, prefix: str) -> list[tuple[str, str]]:
         """What follows the prefix in the name of a field, and its text, without those that are empty."""

@@ -22,6 +22,7 @@ from loadstone.record.removal import archive_run, remove_run, restore_run
 from loadstone.record.run_files import ARCHIVE, began_at
 from loadstone.record.tags import write_tags
 from loadstone.report.verdicts import MARKS
+from loadstone.serve.access import own_address
 from loadstone.serve.forms import form_of
 from loadstone.serve.pages import page
 from loadstone.serve.place import place_of
@@ -163,7 +164,7 @@ async def _tag(request: Request) -> Response:
     folder = root / ARCHIVE / name if archived else folder_named(request, name)
     await run_in_threadpool(write_tags, folder, sent.one("tags").replace(",", " ").split(), sent.raw("note"), root)
     back = sent.one("back")
-    return RedirectResponse(back if back.startswith("/runs") else "/runs", 303)
+    return RedirectResponse(back if back == "/runs" or own_address(back, "").startswith("/runs?") else "/runs", 303)
 
 
 def _named(request: Request) -> tuple[str, bool]:

@@ -1,11 +1,15 @@
 """The choice of the language: a cookie, and back to the page."""
 
+from urllib.parse import quote
+
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from loadstone.language import LANGUAGES, said
-from loadstone.serve.access import LANGUAGE_COOKIE, Refused
+from loadstone.serve.access import LANGUAGE_COOKIE, Refused, own_address
+
+_KEPT = "/?&=%"
 
 
 async def choose(request: Request) -> Response:
@@ -13,8 +17,7 @@ async def choose(request: Request) -> Response:
     name, to = request.path_params["name"], request.query_params.get("to", "/")
     if name not in LANGUAGES:
         raise Refused(404, said("loadstone does not speak this language"))
-    own = to.startswith("/") and not to.startswith(("//", "/\\")) and to.isprintable()
-    answer = RedirectResponse(to if own else "/", 303)
+    answer = RedirectResponse(own_address(quote(to, safe=_KEPT), "/"), 303)
     answer.set_cookie(LANGUAGE_COOKIE, name, max_age=365 * 86400, httponly=True, samesite="strict", path="/")
     return answer
 
