@@ -19,9 +19,6 @@ from .test_starting import THEIRS, answers_of
 
 QUICK = {"sent": "1", "quick": "on", "level.f": "1"}
 ACT = re.compile(r"<li><code>(.*?)</code></li>", re.DOTALL)
-pytestmark = pytest.mark.fault(
-    "someone else's experiment is started by the pages", "only what was shown is allowed", area="foreign"
-)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +74,7 @@ def test_many_acts_are_all_shown(pages: Pages) -> None:
     assert "programs: 40" in asked.text
 
 
+@pytest.mark.fault("a folder's command changes between question and answer", "it is asked again", area="foreign")
 def test_the_command_of_a_folder_that_changes_is_asked_again(pages: Pages) -> None:
     """Its contents are the same to the hash; what it would do is not."""
     (pages.experiments / "tiny.yaml").write_text(TINY)
@@ -98,6 +96,11 @@ def test_the_command_of_a_folder_that_changes_is_asked_again(pages: Pages) -> No
     assert any("b.example" in act for act in acts_in(second.text))
 
 
+@pytest.mark.fault(
+    "a form claims that someone else's experiment was agreed to",
+    "only what a question showed is allowed",
+    area="foreign",
+)
 def test_only_what_was_asked_can_be_answered(pages: Pages) -> None:
     """No form says that the user agreed: it names a question, which knows what it showed. Each is answered once."""
     (pages.experiments / "theirs.yaml").write_text(THEIRS.format(binary="/bin/false"))

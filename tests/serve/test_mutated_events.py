@@ -47,7 +47,7 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return lines
 
 
-@pytest.mark.fault("events.jsonl of a run's folder says anything", "its live page is shown", area="disk")
+@pytest.mark.fault("a run's events.jsonl says anything", "its live page is shown", area="disk")
 def test_whatever_a_file_tells_is_shown(events: Sequence[Mapping[str, Any]], tmp_path: Path) -> None:
     for seed in range(MUTATIONS):
         chance = random.Random(seed)
