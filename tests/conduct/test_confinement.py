@@ -139,6 +139,22 @@ def test_the_statements_of_a_manifest_are_confined(app_with: Callable[[str, str]
         confined(plan_on(URL, tmp_path / "app.yaml"), ask=False, allow=False)
 
 
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "MARIADB_URL: 'jdbc:mariadb://127.0.0.1:3306/prod'",
+        "SPRING_DATA_REDIS_DATABASE: 3",
+        "SPRING_DATA_REDIS_HOST: db-2.example",
+    ],
+)
+def test_a_built_in_application_keeps_to_the_database_that_its_server_names(
+    app_with: Callable[[str, str], Path], variable: str
+) -> None:
+    text = refusal(plan_on(URL, app_with("SUBJECT_STORE:", f"{variable}\n      SUBJECT_STORE:")))
+    assert text.startswith(f"subject 'app', environment.{variable.partition(':')[0]}: ")
+    assert "another server or database than its URL names; leave the variable out" in text
+
+
 def test_our_own_servers_take_any_command(small: str, tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(small.replace("SET {key} {value}", "FLUSHALL"))

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -25,6 +26,7 @@ from loadstone.errors import Interrupted, ServerGone, UserError
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import RequiredData, RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.ledger import RunLedger
 from loadstone.software.mariadb.local import find
 from loadstone.software.redis.control import RedisControl
 
@@ -146,6 +148,32 @@ def test_a_trial_finds_its_server_its_data_and_its_subject(
         "posts: writing 100 rows to redis",
         "starting app-1, app-2",
     ]
+
+
+@pytest.mark.fault(
+    "an application has a prefix of keys of its own",
+    "the ledger names that prefix, and its keys are removed",
+    area="leftovers",
+)
+def test_keys_of_an_application_are_removed_by_the_prefix_that_it_has(
+    context: DeployContext, shop: RequiredSubject, user_redis: Callable[..., UserRedis], tmp_path: Path
+) -> None:
+    theirs = user_redis()
+    mine = replace(shop, environment={"SHOP": '{"keyPrefix": "loadstone:mine:"}'})
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with (
+        theirs.client() as client,
+        closing(RunLedger(folder)) as ledger,
+        Deployments(registry.server, replace(context, ledger=ledger, log_folder=tmp_path / "logs")) as run,
+    ):
+        run.need(trial(mine, {"redis": {"kind": "url", "url": theirs.url}}))
+        client.mset({"loadstone:mine:1": 1, "loadstone:subject:1": 1, "loadstone:others:1": 1, "mine:1": 1})
+        (things,) = ledger.left().values()
+        assert {thing.name for thing in things} == {"loadstone:mine:", "loadstone:subject:"}
+        run.stop()
+        assert sorted(client.keys("*")) == ["loadstone:others:1", "mine:1"]
+        assert ledger.left() == {}
 
 
 def test_all_is_kept_up_between_trials_and_ends_with_the_run(

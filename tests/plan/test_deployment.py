@@ -10,6 +10,7 @@ from loadstone.plan.design.order import derived_seed
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.outline import outline
 from loadstone.plan.required import StoredCount
+from loadstone.plan.subject_keys import prefixes_in
 from loadstone.plan.substitute import Mode
 from loadstone.report.terminal.announcement import description
 from loadstone.spec.experiment import Experiment
@@ -49,6 +50,23 @@ def test_a_subject_has_its_manifest_levels_and_units(app: str) -> None:
     assert subject.limits == {"cpu": 1.5, "memory": 768_000_000}
     assert subject.environment == {"SUBJECT_STORE": "redis-hash", "SUBJECT_CACHE": "false"}
     assert deployment(app, work="direct", store="redis-hash").subjects == {}
+
+
+@pytest.mark.parametrize("name", ["SUBJECT_KEYPREFIX", "SUBJECT_KEY_PREFIX", "subject.key-prefix", "REDIS_KEY_PREFIX"])
+@pytest.mark.parametrize("value", ["prod-", "", "loadstone:", "loadstone::", "loadstone-x:", "loadstone:{host}:"])
+def test_a_built_in_subject_keeps_keys_below_a_name_of_its_own(app: str, name: str, value: str) -> None:
+    with pytest.raises(UserError, match=rf"app\.yaml:\d+: subjects\.app\.environment\.{name}: .*begin it with load"):
+        deployment(app.replace("SUBJECT_STORE:", f"{name}: '{value}'\n      SUBJECT_STORE:"), store="redis-hash")
+
+
+def test_a_built_in_subject_may_have_a_prefix_of_its_own(app: str) -> None:
+    changed = app.replace("SUBJECT_STORE:", "SUBJECT_KEYPREFIX: 'loadstone:mine:'\n      SUBJECT_STORE:")
+    subject = deployment(changed, store="redis-hash").subjects["app"]
+    assert subject.environment["SUBJECT_KEYPREFIX"] == "loadstone:mine:"
+    assert prefixes_in(subject.environment | {"JSON": '{"a": "loadstone:b:c", "d": "loadstone:"}'}) == [
+        "loadstone:b:c",
+        "loadstone:mine:",
+    ]
 
 
 def test_quick_has_a_warm_up_of_its_own(app: str) -> None:

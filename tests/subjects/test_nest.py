@@ -164,6 +164,15 @@ def test_a_certificate_is_verified_whatever_the_variables_of_node_say(
         subject.stop()
 
 
+@pytest.mark.fault("an application is given a prefix of keys of others")
+@pytest.mark.parametrize("prefix", ["prod-", "loadstone:"])
+def test_a_prefix_of_others_is_refused(prefix: str, servers: Servers, work: Path, tmp_path: Path) -> None:
+    subject = nest(servers, REDIS_KEY_PREFIX=prefix)
+    with pytest.raises(UserError, match="REDIS_KEY_PREFIX: begin it with loadstone:NAME:"):
+        subject.start(DeployContext(work_root=work, log_folder=tmp_path / "logs"))
+    subject.stop()
+
+
 @pytest.mark.parametrize("environment", [{}, CLUSTER], ids=["fork", "cluster-2"])
 def test_run_by_pm2(environment: dict[str, str], servers: Servers, work: Path, tmp_path: Path) -> None:
     """The list is that of the database, expires in Redis, and knows nothing of a bid meanwhile, which is stored."""

@@ -12,15 +12,16 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.servers import TLS_PASSWORD
+from tests.servers import TLS_PASSWORD, UserRedis
 
 from loadstone import registry
 from loadstone.deploy.control import TableStore
 from loadstone.deploy.deployments import Deployments, Ready
-from loadstone.deploy.provider import DeployContext, Server
+from loadstone.deploy.provider import DeployContext, Server, ServerFacts
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
-from loadstone.deploy.subjects.subject import SubjectSettings, local_subject
+from loadstone.deploy.subjects.subject import LocalSubject, SubjectSettings, local_subject
+from loadstone.errors import SubjectFailed
 from loadstone.machine.local_ports import free_port
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.endpoints import Endpoint, Tls
@@ -33,6 +34,7 @@ from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import EmbeddedSettings
+from loadstone.software.redis.url import parse_url
 from loadstone.spec.loading import find as find_experiment
 
 SPRING = Path(__file__).parents[2] / "subjects" / "spring"
@@ -253,3 +255,63 @@ def test_it_stays_at_its_address_and_shows_nothing_else(tmp_path: Path, monkeypa
         assert answer(endpoint, "GET", "/actuator/health/readiness")[0] == 200
     finally:
         subject.stop()
+
+
+@pytest.fixture
+def users_redis(user_redis: Callable[..., UserRedis]) -> UserRedis:
+    """A Redis of the user's, where only `lab` may log in."""
+    return user_redis("--user", "default", "off", "--user", "lab", "on", ">hunter2", "~loadstone:*", "+@all")
+
+
+def on(theirs: UserRedis, **environment: str) -> LocalSubject:
+    """The application, with its posts in database 2 of a Redis of the user's."""
+    endpoint = parse_url(f"redis://lab:hunter2@127.0.0.1:{theirs.port}/2")
+    facts = ServerFacts(software="redis", version="", mode="", role="")
+    settings = SubjectSettings(environment=environment, servers={"redis": address_of(endpoint, facts, "redis")})
+    return local_subject(SPRING, settings)
+
+
+@pytest.mark.fault(
+    "an application is given a prefix of keys of others",
+    "the plan refuses it, and so does the application, by whichever variable it comes",
+    area="data",
+)
+@pytest.mark.parametrize(
+    "variable",
+    [
+        {"SUBJECT_KEYPREFIX": "prod-"},
+        {"SPRING_APPLICATION_JSON": '{"subject": {"key-prefix": "loadstone:"}}'},
+        {"JAVA_TOOL_OPTIONS": "-Dsubject.keyPrefix=loadstone-x:y:"},
+    ],
+    ids=["variable", "json", "option"],
+)
+def test_a_prefix_of_others_is_refused(
+    variable: dict[str, str], users_redis: UserRedis, context: DeployContext, tmp_path: Path
+) -> None:
+    subject = on(users_redis, **variable)
+    with pytest.raises(SubjectFailed, match="begin it with loadstone:NAME:"):
+        subject.start(dataclasses.replace(context, log_folder=tmp_path / "logs"))
+    subject.stop()
+
+
+@pytest.mark.parametrize("client", ["lettuce", "jedis"])
+def test_a_database_and_a_user_are_those_of_the_servers_url(
+    client: str, users_redis: UserRedis, context: DeployContext, tmp_path: Path
+) -> None:
+    """Keys of an application that are in another database would be found by nobody."""
+    subject = on(
+        users_redis,
+        SUBJECT_STORE="redis-json",
+        SUBJECT_KEYPREFIX="loadstone:mine:",
+        SPRING_DATA_REDIS_CLIENTTYPE=client,
+    )
+    (endpoint,) = subject.start(dataclasses.replace(context, log_folder=tmp_path / "logs"))
+    try:
+        status, text = answer(endpoint, "POST", "/api/post", POST)
+        assert status == 201
+    finally:
+        subject.stop()
+    with users_redis.client(username="lab", password="hunter2", db=2) as there:
+        assert there.keys("*") == [f"loadstone:mine:post-json:{json.loads(text)['id']}"]
+    with users_redis.client(username="lab", password="hunter2") as elsewhere:
+        assert elsewhere.dbsize() == 0

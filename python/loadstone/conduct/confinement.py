@@ -15,7 +15,7 @@ from loadstone.bounds.conversation import OPENING, conversation
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.control import Confinement, Doubt, Look, Refusal, TableStore
 from loadstone.deploy.provider import Server
-from loadstone.deploy.subjects.manifest import read_manifest
+from loadstone.deploy.subjects.manifest import REFERENCE, read_manifest
 from loadstone.deploy.subjects.schema import read_tables
 from loadstone.errors import ServerGone, UserError
 from loadstone.language import said
@@ -24,6 +24,7 @@ from loadstone.plan.operations import commands_of
 from loadstone.plan.recording import Recording
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.workload_text import recorded_in
+from loadstone.spec.subjects import is_built_in
 
 SHOWN = 60
 """So many characters of a command or statement stand in a message."""
@@ -196,6 +197,7 @@ def _sent(trial: PlannedTrial, server: str, rules: Rules) -> Iterator[Sent]:
         if data.server == server:
             for text in data.commands:
                 yield Sent(f"data '{data.name}'", text, partial(confinement.row_command, text))
+    yield from _of_variables(trial, server)
     if rules.statements is not None:
         yield from _of_manifests(trial, server, rules.statements, confinement)
     for stored in trial.stored:
@@ -224,6 +226,26 @@ def _of_recording(plan: Plan, recording: Recording, confinement: Confinement) ->
         literal = [(text.replace("{", "{{").replace("}", "}}"), is_key) for text, is_key in example]
         args = [f"{plan.keys.prefix}{text}" if is_key else text for text, is_key in literal]
         yield Sent("the recording", " ".join(args), partial(confinement.command, args, plan.keys.prefix))
+
+
+def _of_variables(trial: PlannedTrial, server: str) -> Iterator[Sent]:
+    """Variables by which a built-in application gets another place of a server than that of its URL."""
+    for name, subject in trial.subjects.items():
+        if subject.manifest is None or not is_built_in(Path(subject.manifest)):
+            continue
+        manifest, _ = read_manifest(Path(subject.manifest))
+        for variable, value in subject.environment.items():
+            declared = manifest.environment.get(variable, "")
+            if server in {named for named, _ in REFERENCE.findall(declared)}:
+                yield Sent(f"subject '{name}', environment.{variable}", value, _refuse_place)
+
+
+def _refuse_place() -> None:
+    """Raises Refusal."""
+    raise Refusal(
+        said("the application could use another server or database than its URL names"),
+        said("leave the variable out"),
+    )
 
 
 def _of_manifests(

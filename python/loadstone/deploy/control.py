@@ -177,8 +177,8 @@ class HoldsOurs(Protocol):
     def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:
         """What commands of a load may leave beside the keys of the plan, which begin with `prefix`."""
 
-    def left_by_subjects(self) -> list[Made]:
-        """What applications of ours may leave."""
+    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[Made]:
+        """What applications may leave; `prefixes`: what their variables have keys begin with (`plan.subject_keys`)."""
 
     def remove_traces(self, traces: Traces) -> None:
         """Remove what was made, and forget it.

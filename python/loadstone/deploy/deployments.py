@@ -14,6 +14,7 @@ from loadstone.deploy.server_pool import ServerPool
 from loadstone.deploy.subjects.pool import SubjectPool
 from loadstone.deploy.subjects.schema import make_tables
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.plan.subject_keys import prefixes_in
 
 
 class Deployments:
@@ -63,9 +64,18 @@ class Deployments:
         self._data.write(planned.data, servers)
         self._subjects.keep_only(self._servers.all())
         if planned.subjects:
-            _note_left_by_subjects(servers)
+            _note_left_by_subjects(servers, self._prefixes(planned))
         _note_left_by_load(planned, servers)
         return Ready(servers, self._subjects.need(planned.subjects, servers, apart=_apart(planned)))
+
+    def _prefixes(self, planned: PlannedTrial) -> list[str]:
+        """What the trial's applications have their keys begin with, by their variables."""
+        prefixes: list[str] = []
+        for subject in planned.subjects.values():
+            manifest = self._subjects.manifest(subject)
+            declared = {} if manifest is None else manifest[0].environment
+            prefixes += prefixes_in({**declared, **subject.environment})
+        return prefixes
 
     def _hold_the_rest(
         self, servers: Collection[Deployed], subjects: Collection[DeployedSubject]
@@ -102,10 +112,10 @@ def _note_left_by_load(planned: PlannedTrial, servers: Mapping[str, Deployed]) -
             deployed.traces.note(*deployed.control.left_by_load(commands, planned.plan.keys.prefix))
 
 
-def _note_left_by_subjects(servers: Mapping[str, Deployed]) -> None:
+def _note_left_by_subjects(servers: Mapping[str, Deployed], prefixes: Sequence[str]) -> None:
     """A subject may leave something in every server that it may have."""
     for deployed in servers.values():
-        deployed.traces.note(*deployed.control.left_by_subjects())
+        deployed.traces.note(*deployed.control.left_by_subjects(prefixes))
 
 
 def _apart(planned: PlannedTrial) -> bool:

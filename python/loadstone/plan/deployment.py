@@ -10,11 +10,13 @@ from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.required import HOST_NAME, THIS_MACHINE, RequiredData, RequiredSubject, StoredCount
+from loadstone.plan.subject_keys import is_other_prefix
 from loadstone.plan.substitute import FieldError, FieldPath, Mode, condition_text, substitute
 from loadstone.spec.drivers import NATIVE, resolved
-from loadstone.spec.experiment import DataInto, DataSpec, Experiment, SubjectSpec
+from loadstone.spec.experiment import OUR_PREFIX, DataInto, DataSpec, Experiment, SubjectSpec
 from loadstone.spec.levels import Condition, factors_in, fits, level_text
 from loadstone.spec.spec_part import Duration
+from loadstone.spec.subjects import is_built_in
 from loadstone.spec.units import BYTES, duration_s, parse
 
 ROWS_MAX = 1_000_000_000
@@ -222,6 +224,8 @@ def _required_subject(experiment: Experiment, name: str, condition: Condition, m
         manifest = experiment.manifest(str(subject.manifest))
     except ValueError as problem_there:
         raise experiment.source.error((*at, "manifest"), str(problem_there)) from None
+    if is_built_in(manifest):
+        _check_prefixes(experiment, at, environment)
     return RequiredSubject(
         manifest=str(manifest),
         replicas=replicas,
@@ -292,6 +296,19 @@ def _environment(experiment: Experiment, at: FieldPath, values: Mapping[str, Any
                 (*at, "environment", key), said("'{value}' is not a text; put it in quotes", value=value)
             )
     return {key: level_text(value) for key, value in values.items()}
+
+
+def _check_prefixes(experiment: Experiment, at: FieldPath, environment: Mapping[str, str]) -> None:
+    """Raises UserError: a variable sets a prefix of keys that could be another's."""
+    for name, value in environment.items():
+        if is_other_prefix(name, value):
+            problem = said(
+                "'{value}' is not a prefix of keys that can be told from those of others; begin it with "
+                "{our_prefix}NAME:",
+                value=value,
+                our_prefix=OUR_PREFIX,
+            )
+            raise experiment.source.error((*at, "environment", name), problem)
 
 
 def _urls(experiment: Experiment, at: FieldPath, text: str) -> tuple[str, ...]:

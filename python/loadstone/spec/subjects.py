@@ -15,6 +15,11 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{MANIFEST}"))
 
 
+def is_built_in(manifest: Path) -> bool:
+    """Return whether the path of a manifest's folder is that of a built-in subject."""
+    return manifest.parent.resolve() == FOLDER.resolve()
+
+
 def manifest_path(word: str, folder: Path) -> Path:
     """The built-in subject of this name, or the file or folder at this path, which counts from `folder`.
 

@@ -4,6 +4,9 @@ const port = z.coerce.number().int().min(1).max(65535);
 const count = z.coerce.number().int().min(1);
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
+/** So that keys are told from those of others on the same server: no other prefix is taken. */
+const keyPrefix = z.string().regex(/^loadstone:[A-Za-z0-9_.-]+:[A-Za-z0-9_.:-]*$/, 'begin it with loadstone:NAME:');
+
 /** Everything comes from the environment, under these names. */
 const schema = z.object({
   HOST: z.string().default('127.0.0.1'),
@@ -30,7 +33,7 @@ const schema = z.object({
   REDIS_TLS: flag.default(false),
   REDIS_CA_FILE: z.string().default(''),
   REDIS_TLS_NAME: z.string().default(''),
-  REDIS_KEY_PREFIX: z.string().default('loadstone:subject:'),
+  REDIS_KEY_PREFIX: keyPrefix.default('loadstone:subject:'),
   REDIS_CONNECT_TIMEOUT_MS: count.default(5000),
   REDIS_COMMAND_TIMEOUT_MS: count.default(5000),
   REDIS_RETRIES: z.coerce.number().int().min(0).default(1),

@@ -115,7 +115,7 @@ class MemcachedControl(MemcachedSession):
         stored = {command[1] for command in commands if len(command) > 1 and command[0] in WITH_KEY - LEAVES_NOTHING}
         return [Made("key", key) for key in sorted(stored) if not is_one_key(key) and key.startswith(OUR_PREFIX)]
 
-    def left_by_subjects(self) -> list[Made]:
+    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[Made]:  # noqa: ARG002 (the seam's signature)
         """None: no application of ours has a memcached."""
         return []
 

@@ -89,9 +89,9 @@ class RedisControl(RedisSession):
         """Keys beside `{key}`, which a trial removes itself."""
         return as_made(*keys_made(commands, prefix))
 
-    def left_by_subjects(self) -> list[Made]:
+    def left_by_subjects(self, prefixes: Iterable[str] = ()) -> list[Made]:
         """Keys that an application of ours may make in every Redis that it has."""
-        return [Made("keys_beginning", SUBJECT_KEYS)]
+        return as_made((), {SUBJECT_KEYS, *prefixes})
 
     def remove_traces(self, traces: Traces) -> None:
         """Remove the keys that were noted, and forget each as soon as it is gone. Raises LoadstoneError."""
