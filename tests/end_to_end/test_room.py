@@ -35,7 +35,9 @@ def small_cache(users_redis: tuple[LocalRedis, str]) -> tuple[str, redis.Redis]:
 
 
 @pytest.mark.fault(
-    "your Redis evicts, and holds foreign keys", "refused where the plan may not fit; no key is lost", area="data"
+    "your Redis has room, may evict, and holds foreign keys",
+    "refused where the plan may not fit; no key is lost",
+    area="data",
 )
 def test_what_may_not_fit_beside_foreign_keys_is_refused(lab: Lab, small_cache: tuple[str, redis.Redis]) -> None:
     url, client = small_cache
@@ -48,7 +50,7 @@ def test_what_may_not_fit_beside_foreign_keys_is_refused(lab: Lab, small_cache: 
     assert lab.runs() == []
 
 
-@pytest.mark.fault("your Redis evicts, and holds foreign keys")
+@pytest.mark.fault("your Redis has room, may evict, and holds foreign keys")
 def test_what_fits_runs_and_no_foreign_key_is_lost(lab: Lab, small_cache: tuple[str, redis.Redis]) -> None:
     url, client = small_cache
     done = lab.loadstone("run", lab.experiment(), "--only", "operation=set", "--server", f"redis={url}")

@@ -13,6 +13,7 @@ from loadstone.software.memcached.session import MemcachedSession
 Start = Callable[..., object]
 Script = Callable[[dict[bytes, bytes]], int]
 MN = {b"mn": b"MN\r\n"}
+ROOM = MN | {b"stats": b"STAT limit_maxbytes 64000000\r\nSTAT curr_items 0\r\nEND\r\n"}
 
 
 def refusal(port: int, **login: str) -> str:
@@ -102,10 +103,10 @@ def test_a_wrong_password_is_refused_and_none_is_ever_stored(
         ({b"mn": b"-ERR unknown command 'mn'\r\n"}, "not memcached (it said '-ERR unknown command"),
         ({b"mn": b"HTTP/1.1 400 Bad Request\r\n"}, "not memcached (it said 'HTTP/1.1 400"),
         ({b"mn": b""}, "closed the connection"),
-        (MN | {b"ms": b"CLIENT_ERROR bad data chunk\r\n"}, "does not know the meta commands"),
-        (MN | {b"ms": b"OK\r\n", b"md": b"OK\r\n"}, "does not know the meta commands (it said 'OK')"),
+        (ROOM | {b"ms": b"CLIENT_ERROR bad data chunk\r\n"}, "does not know the meta commands"),
+        (ROOM | {b"ms": b"OK\r\n", b"md": b"OK\r\n"}, "does not know the meta commands (it said 'OK')"),
         (
-            MN | {b"ms": b"SERVER_ERROR out of memory storing object\r\n"},
+            ROOM | {b"ms": b"SERVER_ERROR out of memory storing object\r\n"},
             "it takes no writes (SERVER_ERROR out of memory",
         ),
     ],

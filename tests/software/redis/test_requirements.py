@@ -137,6 +137,60 @@ def test_out_of_memory(user_redis: Start) -> None:
     assert "raise maxmemory" in text
 
 
+def filled(theirs: UserRedis, policy: str, name: str = "theirs", seconds: int | None = None) -> None:
+    """150 kB are free of the limit: less than must stay free, and enough for some connections."""
+    with theirs.client() as client:
+        client.config_set("maxmemory", 40_000_000)
+        client.config_set("maxmemory-policy", policy)
+        stored = 0
+        while client.info("memory")["used_memory"] < 39_850_000:
+            with client.pipeline(transaction=False) as pipe:
+                for number in range(stored, stored + 10):
+                    pipe.set(f"{name}:{number}", "x" * 4000, ex=seconds)
+                pipe.execute()
+            stored += 10
+
+
+@pytest.mark.fault(
+    "your Redis is full and evicts, and holds foreign keys",
+    "refused before anything is written; its connections take room there, as any client's do",
+    area="data",
+)
+@pytest.mark.parametrize(("policy", "seconds"), [("allkeys-lru", None), ("volatile-ttl", 10_000)])
+def test_a_full_cache_of_others_is_refused_before_anything_is_written(
+    user_redis: Start, policy: str, seconds: int | None
+) -> None:
+    theirs = user_redis()
+    filled(theirs, policy, seconds=seconds)
+    with theirs.client() as client:
+        before, keys = client.info("commandstats")["cmdstat_set"]["calls"], client.dbsize()
+        text = refusal(theirs.url)
+        assert f"policy {policy}" in text
+        assert f"evicts keys of others ({keys:,} keys there); raise maxmemory" in text
+        assert client.info("commandstats")["cmdstat_set"]["calls"] == before
+        assert client.info("stats")["evicted_keys"] == 0
+        assert client.dbsize() == keys
+
+
+@pytest.mark.parametrize(
+    ("policy", "name"), [("volatile-ttl", "theirs"), ("allkeys-lru", "loadstone:x"), ("noeviction", "theirs")]
+)
+def test_a_full_server_that_evicts_nothing_of_others_is_written_to(user_redis: Start, policy: str, name: str) -> None:
+    theirs = user_redis()
+    filled(theirs, policy, name)
+    assert inspect_server(parse_url(theirs.url)).role == "master"
+
+
+def test_a_full_replica_is_refused_as_what_it_is(user_redis: Start) -> None:
+    primary = user_redis("--repl-diskless-sync-delay", "0")
+    replica = user_redis("--replicaof", f"127.0.0.1 {primary.port}", "--maxmemory-policy", "allkeys-lru")
+    with replica.client() as client, primary.client() as writer:
+        writer.set("theirs", 1)
+        wait_until(lambda: client.info("replication")["master_link_status"] == "up")
+        client.config_set("maxmemory", 100_000)
+    assert "read-only replica" in refusal(replica.url)
+
+
 def test_loading(user_redis: Start) -> None:
     theirs = user_redis("--enable-debug-command", "yes")
     with theirs.client() as client, socket.create_connection(("127.0.0.1", theirs.port)) as unanswered:

@@ -27,6 +27,8 @@ from loadstone.spec.experiment import OUR_PREFIX
 
 PROCESS_ID_END = 2**31
 DETAILS = ("libevent", "pointer_size", "threads", "limit_maxbytes", "max_connections")
+OLDEST = (1, 6, 12)
+"""See `session.TOO_OLD`."""
 LEAVES_NOTHING = frozenset({"mg", "md"})
 _TOO_MANY = said(
     "memcached does not list its keys: at most {most:,} names are tried to remove them (workload.keys.count); what "
@@ -42,15 +44,20 @@ class MemcachedControl(MemcachedSession):
     removable: ClassVar[tuple[Kind, ...]] = ("numbered_keys", "key")
 
     def facts(self) -> ServerFacts:
-        """What the server is, once it is sure that it can be loaded: writes and removes one key under our prefix.
+        """What the server is, once it is sure that it can be loaded.
+
+        Writes and removes one key under our prefix, unless its memory is full: then its version alone is looked at.
 
         Raises:
             UserError: it cannot be loaded; one line with what it answered and the remedy.
         """
         try:
             self.ping()
-            self._require_meta()
             stats = self.stats()
+            if memory.is_full(self):
+                self._require_version(stats.get("version", "unknown"))
+            else:
+                self._require_meta()
         except ServerGone as gone:
             silent = not isinstance(gone, ServerRefused | BadReply) and bound_that_ended(gone) is None
             if silent:
@@ -86,6 +93,18 @@ class MemcachedControl(MemcachedSession):
                     "server {endpoint_label}: {format}",
                     endpoint_label=self.endpoint.label,
                     format=TOO_OLD.format(said=shortened(answer, 60)),
+                )
+            )
+
+    def _require_version(self, version: str) -> None:
+        """Returns if this version has the meta protocol as it is today."""
+        numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+        if numbers is None or tuple(map(int, numbers.groups())) < OLDEST:
+            raise ServerGone(
+                said(
+                    "server {endpoint_label}: {format}",
+                    endpoint_label=self.endpoint.label,
+                    format=TOO_OLD.format(said=shortened(version, 60)),
                 )
             )
 

@@ -17,6 +17,8 @@ from loadstone.software.memcached.session import MemcachedSession
 LESS = said("store less (workload.keys.count, workload.documents.payload_bytes)")
 ITEM_BYTES = 64
 """Header, flags and CAS of an item at most, beside its key and its data with their line end: 48 to 60 measured."""
+PAGE_BYTES = 1024 * 1024
+"""By which it takes memory for items of a size; once all is taken, a new item evicts one of about its size."""
 WHOLE_MAX = 2**63 - 1
 DIGITS_MAX = 24
 
@@ -95,6 +97,16 @@ def shortage(session: MemcachedSession, planned: Footprint, *, here: bool) -> st
             less=LESS,
         )
     return ""
+
+
+def is_full(session: MemcachedSession) -> bool:
+    """Return whether an item that is stored may take the place of another one. Raises as `memory_use`."""
+    use = memory_use(session)
+    if not use.items:
+        return False
+    slabs = session.stats("slabs")
+    with read_as(session.endpoint.label, "stats slabs", said("a whole number")):
+        return whole(slabs, "total_malloced") + PAGE_BYTES > use.limit_bytes
 
 
 def too_large(session: MemcachedSession, trials: Sequence[PlannedTrial], server: str) -> str:

@@ -13,9 +13,11 @@ from loadstone.software.redis.session import RedisSession
 from loadstone.spec.experiment import OUR_PREFIX
 
 LESS = said("store less (workload.keys.count, workload.documents.payload_bytes, data.NAME.rows)")
+SCAN_FIRST = 10
 SCAN_ROUNDS = 20
 SCAN_COUNT = 1000
-"""So many keys, and so many times, are looked at to find one that is not ours."""
+"""So many keys, and so many times, are looked at to find one that is not ours. First only a few: of a full server each
+answer takes room, for which it may evict keys."""
 WHOLE_MAX = 2**63 - 1
 RESERVE_SHARE, RESERVE_LEAST_BYTES, RESERVE_MOST_BYTES = 0.01, 256 * 1024, 64 * 1024**2
 """What must stay free of a limit, for what others write meanwhile."""
@@ -108,8 +110,8 @@ def foreign_keys(control: RedisSession, use: MemoryUse) -> int:
 def _ours_alone(control: RedisSession) -> bool:
     """Whether every key of the database is ours; no, where there are too many to look at them all."""
     cursor = "0"
-    for _ in range(SCAN_ROUNDS):
-        cursor, keys = control.scan(cursor, "COUNT", SCAN_COUNT)
+    for count in (SCAN_FIRST, *[SCAN_COUNT] * SCAN_ROUNDS):
+        cursor, keys = control.scan(cursor, "COUNT", count)
         if any(not key.startswith(OUR_PREFIX.encode()) for key in keys):
             return False
         if cursor == "0":
@@ -138,6 +140,34 @@ def shortage(control: RedisSession, planned: Footprint, *, here: bool) -> str:
             free=size_text(free),
             less=LESS,
         )
+    return ""
+
+
+def full(control: RedisSession, info: Mapping[str, Any]) -> str:
+    """Return why any write would evict keys of others, and what helps; empty if it would not. It writes nothing.
+
+    `info`: what the server's INFO says; each node of a cluster is queried for its own.
+
+    Raises:
+        ServerGone: the server does not answer.
+    """
+    for node in control.each_node():
+        reported = info if node is control else node.info()
+        use = MemoryUse.of(reported)
+        if not {"maxmemory", "maxmemory_policy"} <= reported.keys():
+            use = limits_reported(node, use)
+        if not use.limit_bytes or use.free_bytes >= use.reserve_bytes / 2 or use.policy == "noeviction":
+            continue
+        foreign = foreign_keys(node, use)
+        if foreign and use.evicts(foreign):
+            return said(
+                "its memory is full ({free} of maxmemory {maxmemory} are free, policy {policy}), so whatever is stored "
+                "there evicts keys of others ({n:,} keys there); raise maxmemory, or give a server of its own",
+                free=size_text(use.free_bytes),
+                maxmemory=size_text(use.limit_bytes),
+                policy=use.policy,
+                n=use.keys,
+            )
     return ""
 
 

@@ -39,7 +39,7 @@ class ContainedRedis:
 
     def read_back(self, endpoint: Endpoint, settings: Settings) -> tuple[ServerFacts, dict[str, str], list[str]]:
         """See `Contained.read_back`."""
-        facts = inspect_server(endpoint, self._modules)
+        facts = inspect_server(endpoint, self._modules, ours=True)
         with RedisControl(endpoint) as control:
             got = control.config_get(sorted({*READ_BACK, *settings}))
         return facts, got, differences(settings, got, SPELLING)

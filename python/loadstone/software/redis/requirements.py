@@ -10,6 +10,7 @@ from loadstone.deploy.provider import ServerFacts
 from loadstone.errors import BadReply, ServerGone, UserError
 from loadstone.language import said
 from loadstone.plan.endpoints import Endpoint
+from loadstone.software.redis.capacity import full
 from loadstone.software.redis.probe import probe
 from loadstone.software.redis.session import LoginRefused, RedisSession
 from loadstone.spec.experiment import OUR_PREFIX
@@ -22,32 +23,47 @@ JSON_REMEDY = said(
 )
 
 
-def inspect_server(endpoint: Endpoint, modules: Collection[str] = (), timeout_s: float = 5.0) -> ServerFacts:
+def inspect_server(
+    endpoint: Endpoint, modules: Collection[str] = (), timeout_s: float = 5.0, *, ours: bool = False
+) -> ServerFacts:
     """What the server at `endpoint` is, once it is sure that it can be loaded.
 
-    Writes and removes one key under our prefix.
+    Writes and removes one key under our prefix, unless that would evict a key of others; `ours`: there are none.
 
     Raises:
         UserError: it cannot be loaded; one line with the server's message and the remedy.
     """
     probe(endpoint)
     with RedisSession(endpoint, timeout_s) as control:
-        return ask(control, modules)
+        return ask(control, modules, ours=ours)
 
 
-def ask(control: RedisSession, modules: Collection[str] = ()) -> ServerFacts:
+def ask(control: RedisSession, modules: Collection[str] = (), *, ours: bool = False) -> ServerFacts:
     """What the server behind `control` is; see `inspect_server`."""
     try:
         control.ping()
+        with read_as(control.endpoint.label, "INFO", said("what a Redis says of itself")):
+            info = control.info()
+            facts = _facts(info)
+        if not ours:
+            _require_place(control, info)
         _require_writable(control)
         if "json" in modules:
             _require_json(control)
-        with read_as(control.endpoint.label, "INFO", said("what a Redis says of itself")):
-            return _facts(control)
     except BadReply as bad:
         raise UserError(str(bad)) from None
     except ServerGone as gone:
         raise UserError(explain(control, gone)) from None
+    return facts
+
+
+def _require_place(control: RedisSession, info: Mapping[str, Any]) -> None:
+    """Returns if a write evicts no key of others. A read-only replica refuses writes by itself."""
+    if str(info.get("slave_read_only", "0")) == "1":
+        return
+    problem = full(control, info)
+    if problem:
+        raise UserError(said("server {address}: {why}", address=control.endpoint.label, why=problem))
 
 
 def _require_writable(control: RedisSession) -> None:
@@ -169,8 +185,7 @@ def _memory(control: RedisSession) -> str:
     )
 
 
-def _facts(control: RedisSession) -> ServerFacts:
-    info = control.info()
+def _facts(info: Mapping[str, Any]) -> ServerFacts:
     modules = info.get("modules", [])
     software, version = _software(info)
     return ServerFacts(
