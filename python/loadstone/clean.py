@@ -1,22 +1,27 @@
 """`loadstone clean`: removes what killed runs left on servers that are not loadstone's own, by their ledgers.
 
 A ledger holds no password, and none is sent to where it points: what is known of a server beside its address comes from
-`--server NAME=URL` alone, and goes to that URL alone.
+`--server NAME=URL` alone, and goes to that URL alone. After a failover things are removed where the data are now: at a
+server that proves by its replication that it took them over.
 """
 
+import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
 from loadstone import registry
-from loadstone.bounds.conversation import REMOVAL, conversation
-from loadstone.deploy.control import Control
-from loadstone.deploy.ledger import Made, Place, describe, describe_place
+from loadstone.bounds.conversation import LOOK, REMOVAL, conversation
+from loadstone.deploy.control import Control, FailsOver, Standing
+from loadstone.deploy.ledger import Copies, Made, Place, describe, describe_place
 from loadstone.deploy.leftovers import remove_left
+from loadstone.deploy.patience import is_busy, patiently
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.language import _, in_language, said
 from loadstone.record.ledger import Entries, RunLedger, goes_on, read_ledger, this_machine
@@ -27,6 +32,8 @@ from loadstone.terminal import printable
 
 LEFT_STATUS = 3
 TIMEOUT_S = 10.0
+PATIENCE_S = 20.0
+"""How long a server that is busy, or loads its data, is tried again."""
 
 
 @dataclass(frozen=True)
@@ -102,22 +109,41 @@ class _CleanPlace:
         """Remove it; whether all of it is gone, or would be."""
         where = describe_place(self.place)
         try:
-            url = self._url(given)
-            things = self._unused()
+            copied = _copied(self.ledger, self.place, given)
             if dry_run:
+                if not copied.given:
+                    self._url(given)
+                things = self._unused([self.place])
                 for thing in things:
                     self.say(_("  {where}: {thing}: would be removed", where=where, thing=describe(thing)))
                 return len(things) == len(self._left())
-            with conversation(REMOVAL), _control(self.place, url) as control:
-                for outcome in remove_left(control, self.ledger.run_id, things):
-                    text = printable(in_language(outcome.text))
-                    left = _("  left: {where}: {what}", where=where, what=text)
-                    self.say(left if outcome.left else f"  {where}: {text}")
-                    if not outcome.left:
-                        self.ledger.removed(self.place, outcome.thing)
+            places = copied.primaries(lambda: self._url(given))
+            self._remove(places, self._unused([place for place, _ in places]))
         except LoadstoneError as error:
             self.say(f"  left: {where}: {', '.join(map(describe, self._left()))}: {printable(str(error))}")
         return not self._left()
+
+    def _remove(self, places: Sequence[tuple[Place, str]], things: Sequence[Made]) -> None:
+        """Remove things everywhere; what is gone from all of these places is gone. Raises LoadstoneError."""
+        stays: set[Made] = set()
+        for number, (place, url) in enumerate(places, start=1):
+            open_ = dict.fromkeys(things)
+            carry_out = partial(self._remove_at, place, url, open_, stays, last=number == len(places))
+            patiently(carry_out, time.monotonic() + PATIENCE_S, is_busy)
+
+    def _remove_at(self, place: Place, url: str, things: dict[Made, None], stays: set[Made], *, last: bool) -> None:
+        """Remove things at one place; what is dealt with is taken out of `things`."""
+        where = describe_place(place)
+        with conversation(REMOVAL), _control(place, url) as control:
+            for outcome in remove_left(control, self.ledger.run_id, list(things)):
+                text = printable(in_language(outcome.text))
+                left = _("  left: {where}: {what}", where=where, what=text)
+                self.say(left if outcome.left else f"  {where}: {text}")
+                del things[outcome.thing]
+                if outcome.left:
+                    stays.add(outcome.thing)
+                elif last and outcome.thing not in stays:
+                    self.ledger.removed(self.place, outcome.thing)
 
     def _left(self) -> list[Made]:
         return self.ledger.left().get(self.place, [])
@@ -141,15 +167,15 @@ class _CleanPlace:
             raise UserError(said("its run was on another machine; clean there, or add {option}=URL", option=option))
         if self.place.login:
             raise UserError(said("its login and TLS options are not kept; add {option}=URL", option=option))
-        url = _plain_url(self.place.address)
-        if _place(self.place.server, url) != self.place:
+        url = _url_of(self.place)
+        if url is None:
             raise UserError(
                 said("this is no address that loadstone writes; add {option}=URL if it is yours", option=option)
             )
         return url
 
-    def _unused(self) -> list[Made]:
-        """What is left, but for what a run beside this one goes on to use."""
+    def _unused(self, places: Sequence[Place]) -> list[Made]:
+        """What is left, but for what a run beside this one goes on to use at one of these places."""
         running = [
             (beside.name, ledger)
             for beside in _ledgers(self.folder.resolve().parent)
@@ -157,7 +183,9 @@ class _CleanPlace:
         ]
         unused = []
         for thing in self._left():
-            users = (name for name, ledger in running for p, t in ledger.open if t == thing and p.is_at(self.place))
+            users = (
+                name for name, ledger in running for p, t in ledger.open if t == thing and any(map(p.is_at, places))
+            )
             user = next(users, None)
             if user is None:
                 unused.append(thing)
@@ -170,6 +198,87 @@ class _CleanPlace:
                     )
                 )
         return unused
+
+
+@dataclass(frozen=True)
+class _Copied:
+    """A place whose data another server may have taken over."""
+
+    place: Place
+    copies: Copies | None
+    """None: none are noted, and the place itself is all there is."""
+    given: tuple[Given, ...]
+    """Servers at other addresses that the user gives for it: each must prove that it has the data."""
+    may_follow: bool
+    """Whether addresses are connected to that only the ledger, or a server, names: without a password, on the machine
+    of the run."""
+
+    def primaries(self, home: Callable[[], str]) -> list[tuple[Place, str]]:
+        """Return where the data are now, with URLs: the place itself unless it is a copy, and who took its data over.
+
+        Raises:
+            LoadstoneError: `home`, which names the URL of the place, raised it; or nobody answers who has the data.
+        """
+        if self.copies is None:
+            return [(self.place, home())]
+        found: list[tuple[Place, str]] = []
+        addresses, problem = list(self.copies.addresses), None
+        try:
+            url = home()
+            standing = _standing(self.place, url)
+            if standing is None or standing.leads:
+                found.append((self.place, url))
+            elif standing.follows is not None:
+                addresses.append(standing.follows)
+        except LoadstoneError as error:
+            problem = str(error)
+        for place, url in self._others(addresses):
+            with contextlib.suppress(LoadstoneError):
+                standing = _standing(place, url)
+                if standing is not None and standing.has_taken_over(self.copies.data_set):
+                    found.append((place, url))
+        if not found:
+            raise UserError(
+                said(
+                    "{why}; its data were copied to {copies}, where no primary answers that has them: add --server "
+                    "{name}=URL of the one that took over",
+                    why=problem or said("it is a replica by now"),
+                    copies=printable(", ".join(dict.fromkeys(addresses)) or "?"),
+                    name=printable(self.place.server),
+                )
+            )
+        return found
+
+    def _others(self, addresses: Sequence[str]) -> list[tuple[Place, str]]:
+        """Other servers to ask, each once: with what the user gives for it, or without a password."""
+        others = [(one.place, one.url) for one in self.given]
+        for address in dict.fromkeys(addresses) if self.may_follow else ():
+            place = Place(self.place.server, address, login=False)
+            url = _url_of(place)
+            known = (self.place, *(other for other, _ in others))
+            if url is not None and _is_beside(place, self.place) and not any(map(place.is_at, known)):
+                others.append((place, url))
+        return others
+
+
+def _copied(ledger: RunLedger, place: Place, given: Sequence[Given]) -> _Copied:
+    copies, earlier = ledger.copies.get(place), ledger.earlier
+    beside = tuple(one for one in given if one.place.server == place.server and _is_beside(one.place, place))
+    here = earlier is not None and earlier.machine == this_machine()
+    return _Copied(place, copies, beside if copies is not None else (), here and not place.login)
+
+
+def _is_beside(place: Place, home: Place) -> bool:
+    """Whether a place is the same database of another server of the same kind."""
+    schemes = {one.address.partition("://")[0].removesuffix("s") for one in (place, home)}
+    numbers = {one.address.rpartition("/")[2] for one in (place, home)}
+    return len(schemes) == len(numbers) == 1 and not place.is_at(home)
+
+
+def _standing(place: Place, url: str) -> Standing | None:
+    """How a server stands to its copies; None of software that has none. Raises LoadstoneError."""
+    with conversation(LOOK), _control(place, url) as control:
+        return control.standing(place.server) if isinstance(control, FailsOver) else None
 
 
 def _running(folder: Path) -> Entries | None:
@@ -200,6 +309,15 @@ def _given(text: str) -> Given:
 def _place(name: str, url: str) -> Place:
     """Where a URL leads. Raises UserError."""
     return registry.room(registry.software_by_url(url).name).place(name, url)
+
+
+def _url_of(place: Place) -> str | None:
+    """The URL of a place that nothing but its address is needed for; None of an address that no ledger has."""
+    try:
+        url = _plain_url(place.address)
+        return url if _place(place.server, url) == place else None
+    except UserError:
+        return None
 
 
 def _plain_url(address: str) -> str:

@@ -61,10 +61,12 @@ class ServerGone(LoadstoneError):
 class ServerRefused(ServerGone):
     """A server answered with an error: it is there, and does not do what was requested."""
 
-    def __init__(self, message: str, code: str = "", said: str = "") -> None:
-        """`code`: what the server calls the error (`WRONGTYPE`, `42P04`, `1062`); empty: nothing."""
+    def __init__(self, message: str, code: str = "", said: str = "", *, for_now: bool = False) -> None:
+        """`code`: what the server calls the error (`WRONGTYPE`, `42P04`, `1062`); empty: nothing. `for_now`: it will
+        do it soon, as it says."""
         super().__init__(message, said)
         self.code = code
+        self.for_now = for_now
 
 
 class OutOfRoom(LoadstoneError):

@@ -26,7 +26,7 @@ from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.limit_in_force import recorded
 from loadstone.deploy.named_host import NamedHost, no_hosts
-from loadstone.deploy.provider import DeployContext, Server
+from loadstone.deploy.provider import DeployContext, Server, Stays
 from loadstone.drive.driver import Driver
 from loadstone.drive.native import NativeDriver, engine_build
 from loadstone.drive.outcome import AgentState
@@ -264,7 +264,7 @@ def _ledger_of_run(path: Path, note: Callable[[str], None]) -> Iterator[RunLedge
         yield ledger
     finally:
         for line in ledger.earlier_lines():
-            note(line)
+            note(Stays(line))
         ledger.close()
 
 

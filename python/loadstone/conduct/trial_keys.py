@@ -1,12 +1,15 @@
 """The keys that a trial makes: noted before its load begins, and removed after it."""
 
 import re
+import time
+from functools import partial
 
 from loadstone.bounds.conversation import REMOVAL, conversation
 from loadstone.conduct.driven_plan import targets_of
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.ledger import Made
+from loadstone.deploy.patience import is_busy, patiently
 from loadstone.errors import ServerGone
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.operations import begins_with_key, is_one_key
@@ -14,6 +17,8 @@ from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.spec.experiment import OUR_PREFIX
 
+BUSY_S = 20.0
+"""How long a server that is busy for now is tried again after a trial."""
 _BRACE = re.compile(r"\{\{|[{}]")
 _NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 """A beginning that is removed as a whole must name something of its own."""
@@ -52,6 +57,11 @@ def _named(text: str, prefix: str) -> Made | None:
     return Made("keys_beginning", literal) if _NAMED.match(literal) else None
 
 
+def _remove(control: KeyStore, prefix: str, count: int) -> None:
+    with conversation(REMOVAL, count):
+        control.remove_numbered(prefix, count)
+
+
 def remove_keys(planned: PlannedTrial, ready: Ready, offered: int | None) -> ServerGone | None:
     """Remove the plan's keys, and no others; the reason if a server that is not ours does not answer.
 
@@ -67,8 +77,7 @@ def remove_keys(planned: PlannedTrial, ready: Ready, offered: int | None) -> Ser
         if not isinstance(server.control, KeyStore) or (server.server.ours and not server.server.alive()):
             continue
         try:
-            with conversation(REMOVAL, count):
-                server.control.remove_numbered(keys.prefix, count)
+            patiently(partial(_remove, server.control, keys.prefix, count), time.monotonic() + BUSY_S, is_busy)
             server.traces.gone(numbered_keys(planned.plan))
         except ServerGone as error:
             gone = gone if server.server.ours else error

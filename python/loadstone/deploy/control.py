@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from loadstone.deploy.ledger import Kind, Made, Outcome, Place, Traces
+from loadstone.deploy.ledger import Copies, Kind, Made, Outcome, Place, Traces
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import RequiredData
@@ -257,6 +257,33 @@ class KeyStore(Protocol):
 
     def evicting_policy(self) -> str:
         """By which policy the server may throw keys away; empty where it does not."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a server stands to the servers that have the same data."""
+
+    leads: bool
+    """Whether it is a primary."""
+    follows: str | None
+    """Of a copy the address (as of a `Place`) of its primary; None: none that may be connected to."""
+    data_sets: tuple[str, ...]
+    """The names of its data: now, and before it was promoted."""
+
+    def has_taken_over(self, data_set: str) -> bool:
+        """Return whether the data of this name must be removed there."""
+        return self.leads and data_set in self.data_sets
+
+
+@runtime_checkable
+class FailsOver(Protocol):
+    """A control of software whose data another server may take over."""
+
+    def copies(self, server: str) -> Copies | None:
+        """Where the data are copied to, of a server that the experiment calls so; None: nowhere. Raises ServerGone."""
+
+    def standing(self, server: str) -> Standing:
+        """How it stands to the servers that have the same data. Raises ServerGone."""
 
 
 @runtime_checkable

@@ -55,6 +55,16 @@ class Place:
         return _address(self.address) == _address(other.address)
 
 
+@dataclass(frozen=True)
+class Copies:
+    """Where what is made on a server is copied to: after a failover it is there that it must be removed."""
+
+    data_set: str
+    """Its name, which whoever takes it over keeps. Redis: the replication id."""
+    addresses: tuple[str, ...]
+    """As of a `Place`."""
+
+
 def place_of(server: str, endpoint: Endpoint, database: tuple[str, str] | None = None) -> Place:
     """Where something is made; `database`: scheme and name of one that has a name. None: that of the endpoint."""
     login = bool(endpoint.username or endpoint.password or endpoint.tls is not None)
@@ -80,6 +90,9 @@ class Ledger(Protocol):
     def advice(self) -> str:
         """The command that removes what is left."""
 
+    def copied(self, place: Place, copies: Copies) -> None:
+        """What is made there from now on is copied; it is written with the first that is made. Raises nothing."""
+
     def makes(self, place: Place, things: Iterable[Made]) -> None:
         """Returns once it is on the disk that these are about to be made.
 
@@ -100,6 +113,9 @@ class NoLedger:
     run_id = ""
     run_name = ""
     advice = ""
+
+    def copied(self, place: Place, copies: Copies) -> None:
+        """Nothing."""
 
     def makes(self, place: Place, things: Iterable[Made]) -> None:
         """Nothing."""

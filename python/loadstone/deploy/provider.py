@@ -56,6 +56,10 @@ class Remark(Step):
     """A line of progress that the user must know: it stays, where others show only what is done just now."""
 
 
+class Stays(Remark):
+    """A line on what of loadstone's stays somewhere, for the user to remove: it is printed under --quiet, too."""
+
+
 def about(text: str) -> str:
     """What a line of progress is about."""
     return text.about if isinstance(text, Step) else text

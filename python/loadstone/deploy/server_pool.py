@@ -8,23 +8,25 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from loadstone.bounds.conversation import REMOVAL, conversation
+from loadstone.bounds.conversation import LOOK, REMOVAL, conversation
+from loadstone.deploy.control import FailsOver
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.hosted import AskedFromAfar, HostedServer
-from loadstone.deploy.ledger import Traces, describe
+from loadstone.deploy.ledger import Ledger, Traces, describe
 from loadstone.deploy.leftovers import remove_earlier
 from loadstone.deploy.link import Line, link_of
 from loadstone.deploy.named_host import HostLost
+from loadstone.deploy.patience import is_busy, patiently, timed_out
 from loadstone.deploy.placement import OWN_CPUS, own_cpus
 from loadstone.deploy.processes.idle import hold, release
-from loadstone.deploy.provider import DeployContext, ManyEndpoints, Remark, Server
+from loadstone.deploy.provider import DeployContext, ManyEndpoints, Server, Stays
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.language import _, said
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.required import OWN_HOST, named_host
 
 PATIENCE_S = 20.0
-"""How long a server of the user's that hangs is waited for at the end, to remove what is ours there."""
+"""How long a server of the user's that hangs, or is busy, is waited for at the end, to remove what is ours there."""
 MONITOR_TIMEOUT_S = 0.8
 """Below the monitors' second: a server that hangs must not hold up the other monitors."""
 
@@ -133,6 +135,7 @@ class ServerPool:
             deployed = _deployed(server, server.start(context), line=line)
             if not server.ours:
                 deployed.traces = Traces(deployed.control.place(server.name), context.ledger)
+                _note_copies(deployed, context.ledger)
                 remove_earlier(deployed.traces, deployed.control)
         except BaseException:
             if line is not None:
@@ -157,18 +160,20 @@ class ServerPool:
                     self._remark_left(deployed, error)
 
     def _patiently(self, step: Callable[[], None], deployed: Deployed, deadline_s: float) -> None:
-        """Do it; again for a while where a server that is not ours does not answer in time. Raises LoadstoneError."""
-        while True:
-            try:
-                step()
-            except ServerGone as gone:
-                if deployed.server.ours or not timed_out(gone) or time.monotonic() >= deadline_s:
-                    raise
-            else:
-                return
+        """Do it; again for a while where a server that is not ours does not answer in time, or is busy for now.
+
+        Raises LoadstoneError.
+        """
+
+        def may_later(gone: BaseException) -> bool:
+            return not deployed.server.ours and (timed_out(gone) or is_busy(gone))
+
+        def waits() -> None:
             self._context.progress(
                 _("waiting until {name} answers, to remove what loadstone made there", name=deployed.server.name)
             )
+
+        patiently(step, deadline_s, may_later, waits)
 
     def _remark_left(self, deployed: Deployed, error: LoadstoneError) -> None:
         left = ", ".join(map(describe, deployed.traces.things))
@@ -180,7 +185,7 @@ class ServerPool:
         )
         told = _("{told}; what stays: {left}", told=told, left=left) if left else told
         told = _("{told}; when it answers: {advice}", told=told, advice=advice) if advice else told
-        self._context.progress(Remark(told))
+        self._context.progress(Stays(told))
 
 
 def _key(name: str, settings: Mapping[str, Any]) -> str:
@@ -213,14 +218,14 @@ def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None, 
     )
 
 
-def timed_out(error: BaseException) -> bool:
-    """Whether an error is that of a server that did not answer in time, and so may answer later."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, TimeoutError):
-            return True
-        cause = cause.__cause__ or cause.__context__
-    return False
+def _note_copies(deployed: Deployed, ledger: Ledger) -> None:
+    """Where the server is copied to, of software that says so: after a failover it is there that keys are removed."""
+    place, control = deployed.traces.place, deployed.control
+    if place is not None and isinstance(control, FailsOver):
+        with suppress(LoadstoneError), conversation(LOOK):
+            copies = control.copies(place.server)
+            if copies is not None:
+                ledger.copied(place, copies)
 
 
 def _leave_as_it_was(deployed: Deployed) -> None:

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from loadstone import terminal
 from loadstone.console import remarks
-from loadstone.deploy.provider import Remark, Step, about
+from loadstone.deploy.provider import Remark, Stays, Step, about
 from loadstone.drive.outcome import AgentState
 from loadstone.judge.verdict import Verdict
 from loadstone.language import _, marked, translated
@@ -50,7 +51,8 @@ class RunProgress:
     On a terminal it repaints when it is called, at most once a call and never by itself, so that it takes no CPU from
     what is measured. Elsewhere it prints a line now and then. What stays in both: each comparison as it is decided,
     and what the user must know, once. `verbose` adds a line a trial of a table and a line a block of a comparison;
-    `quiet` prints nothing. `events` are told the same, for those who follow the run elsewhere.
+    `quiet` prints nothing but what stays on servers (`provider.Stays`). `events` are told the same, for those who
+    follow the run elsewhere.
     """
 
     def __init__(
@@ -259,7 +261,7 @@ class RunProgress:
     def note(self, text: str) -> None:
         """A sentence that stays on the screen; what was said already is not said again."""
         if self._is_new(about(text)):
-            self._line(Text(fmt.plain(text)))
+            self._line(Text(fmt.plain(text)), always=isinstance(text, Stays))
 
     def note_here(self, text: str) -> None:
         """A sentence for this terminal alone: it stands in no file of the run."""
@@ -335,13 +337,15 @@ class RunProgress:
         parts = filter(None, (self._view.place, now, self._view.decided_text(), left))
         self._print(Text("; ".join(parts)))
 
-    def _line(self, text: Text) -> None:
+    def _line(self, text: Text, *, always: bool = False) -> None:
         self.events.log(text.plain)
-        self._print(text)
+        self._print(text, always=always)
 
-    def _print(self, text: Text) -> None:
+    def _print(self, text: Text, *, always: bool = False) -> None:
         if not self._quiet:
             self._console.print(text, soft_wrap=not self._console.is_terminal)
+        elif always:
+            terminal.remark(text.plain)
 
     def _open(self) -> None:
         if self._console.is_terminal and self._screen is None and not self._quiet:

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import secrets
 import shlex
 import time
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from loadstone.bounds.beneath import NotOfFolder, open_file
-from loadstone.deploy.ledger import Kind, Made, Place, describe, describe_place
+from loadstone.deploy.ledger import Copies, Kind, Made, Place, describe, describe_place
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.language import said
 from loadstone.machine.process_identity import started
@@ -29,6 +30,9 @@ from loadstone.record.run_files import LEDGER
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 LARGEST_BYTES = 64 * 1024 * 1024
 """A longer one is not read: a trial adds two lines of some 200 bytes."""
+COPIES_MAX = 16
+"""So many copies of a server are noted, and looked at by `clean`: each may take the time of a connection."""
+DATA_SET = re.compile(r"[0-9a-zA-Z]{8,80}")
 COUNT_MAX = 10**18
 """More keys than any run has; a larger number would fill the terminal with digits."""
 
@@ -45,6 +49,8 @@ class Entries:
     """Id and start of the process that wrote to it last, see `process_identity.started`; 0 where no one says."""
     open: dict[tuple[Place, Made], None] = field(default_factory=dict)
     """What was made and not removed, in the order in which it was noted."""
+    copies: dict[Place, Copies] = field(default_factory=dict)
+    """Where each place was copied to when the newest session began."""
 
 
 def goes_on(entries: Entries) -> bool:
@@ -178,6 +184,8 @@ def _entries(path: Path, data: bytes) -> Entries | None:
             )
         if record.get("what") == "run":
             entries = _session_of(record, entries)
+        elif entries is not None and record.get("what") == "copied":
+            entries.copies |= _copies_of(record)
         elif entries is not None and (key := _thing_of(record)) is not None:
             if record.get("what") == "makes":
                 entries.open[key] = None
@@ -215,18 +223,34 @@ def _session_of(record: Mapping[str, Any], earlier: Entries | None) -> Entries |
 
 def _thing_of(record: Mapping[str, Any]) -> tuple[Place, Made] | None:
     """The thing that a line is about; None where it is none."""
-    server, address, login = record.get("server"), record.get("address"), record.get("login")
-    name, count = record.get("name"), record.get("count", 0)
+    place, name, count = _place_of(record), record.get("name"), record.get("count", 0)
     kind = next((kind for kind in _KINDS if kind == record.get("kind")), None)
-    if not all(isinstance(text, str) for text in (server, address, name)) or not isinstance(login, bool):
+    if place is None or not isinstance(name, str):
         return None
     if kind is None or isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        return None
+    return place, Made(kind, name, min(count, COUNT_MAX))
+
+
+def _copies_of(record: Mapping[str, Any]) -> dict[Place, Copies]:
+    """The copies that a line is about, of its place; empty where it is none."""
+    place, data_set, addresses = _place_of(record), record.get("data_set"), record.get("addresses")
+    if place is None or not isinstance(data_set, str) or not DATA_SET.fullmatch(data_set):
+        return {}
+    if not isinstance(addresses, list) or not all(isinstance(one, str) and one.isascii() for one in addresses):
+        return {}
+    return {place: Copies(data_set, tuple(addresses[:COPIES_MAX]))}
+
+
+def _place_of(record: Mapping[str, Any]) -> Place | None:
+    server, address, login = record.get("server"), record.get("address"), record.get("login")
+    if not isinstance(server, str) or not isinstance(address, str) or not isinstance(login, bool):
         return None
     try:
         f"{server}{address}".encode()
     except UnicodeEncodeError:  # half a character, as in no address that can be reached
         return None
-    return Place(str(server), str(address), login), Made(kind, str(name), min(count, COUNT_MAX))
+    return Place(server, address, login)
 
 
 def this_machine() -> str:
@@ -250,11 +274,19 @@ class RunLedger:
         self.run_name = entries.run_name if entries else folder.resolve().name
         self._earlier: dict[tuple[Place, Made], None] = dict(entries.open) if entries else {}
         self._open: dict[tuple[Place, Made], None] = dict(self._earlier)
+        self.copies: dict[Place, Copies] = dict(entries.copies) if entries else {}
+        self._copied: dict[Place, Copies] = {}
+        """What no line says yet."""
 
     @property
     def advice(self) -> str:
         """See `deploy.ledger.Ledger.advice`."""
         return shlex.join(["loadstone", "clean", str(self._folder)])
+
+    def copied(self, place: Place, copies: Copies) -> None:
+        """See `deploy.ledger.Ledger.copied`."""
+        if self.copies.get(place) != copies:
+            self.copies[place] = self._copied[place] = copies
 
     def makes(self, place: Place, things: Iterable[Made]) -> None:
         """See `deploy.ledger.Ledger.makes`."""
@@ -262,6 +294,9 @@ class RunLedger:
         if not new:
             return
         file = self._opened()
+        copies = self._copied.pop(place, None)
+        if copies is not None:
+            file.append(_copied_line(place, copies))
         for thing in new:
             file.append(_line("makes", place, thing))
         file.sync()
@@ -340,6 +375,14 @@ class RunLedger:
 
 def _line(what: str, place: Place, thing: Made) -> dict[str, Any]:
     counted = {"count": thing.count} if thing.kind == "numbered_keys" else {}
+    return {**_of_place(what, place), "kind": thing.kind, "name": thing.name, **counted}
+
+
+def _copied_line(place: Place, copies: Copies) -> dict[str, Any]:
+    return {**_of_place("copied", place), "data_set": copies.data_set, "addresses": list(copies.addresses)}
+
+
+def _of_place(what: str, place: Place) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "what": what,
@@ -347,9 +390,6 @@ def _line(what: str, place: Place, thing: Made) -> dict[str, Any]:
         "server": place.server,
         "address": place.address,
         "login": place.login,
-        "kind": thing.kind,
-        "name": thing.name,
-        **counted,
     }
 
 

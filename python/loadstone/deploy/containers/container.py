@@ -15,7 +15,7 @@ from loadstone.deploy.containers.contained import Contained, InContainer
 from loadstone.deploy.control import Control
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limits_in_force
-from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
+from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings, Stays
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.language import _, said
 from loadstone.machine.local_ports import PORT_TRIES, free_port
@@ -176,7 +176,7 @@ class ContainerServer:
         run, self._run = self._run, None
         if run is not None and (left := run.close()):
             self._context.progress(
-                Remark(_("{name}: its container or network could not be removed: {why}", name=self.name, why=left))
+                Stays(_("{name}: its container or network could not be removed: {why}", name=self.name, why=left))
             )
 
     def _await_ready(self, patience_s: float) -> Endpoint:

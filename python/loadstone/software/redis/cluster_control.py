@@ -52,6 +52,9 @@ class ClusterControl(RedisControl):
         """See `RedisControl.place`."""
         return place_of_cluster(server, self.endpoint)
 
+    def copies(self, server: str) -> None:
+        """None that are noted: its nodes say by themselves which of them is a primary."""
+
     def each_node(self) -> "Sequence[NodeControl]":
         """See `RedisSession.each_node`."""
         return self.nodes

@@ -5,8 +5,8 @@ from typing import ClassVar, Self
 
 from loadstone.bounds.conversation import earn
 from loadstone.deploy.capacity import says_full
-from loadstone.deploy.control import Rows, Tell, WriteRows
-from loadstone.deploy.ledger import KEYS, Kind, Made, Outcome, Place, Traces, describe, place_of
+from loadstone.deploy.control import Rows, Standing, Tell, WriteRows
+from loadstone.deploy.ledger import KEYS, Copies, Kind, Made, Outcome, Place, Traces, describe, place_of
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.errors import UserError
 from loadstone.language import said
@@ -14,7 +14,8 @@ from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.software.redis import capacity
+from loadstone.software.redis import capacity, failover
+from loadstone.software.redis.announced import ANYWHERE, Allowed
 from loadstone.software.redis.commands.confinement import NAMED, ConfinedCommands, keys_made
 from loadstone.software.redis.commands.info import ServerCommands, only_reads
 from loadstone.software.redis.declared import REDIS
@@ -38,6 +39,8 @@ class RedisControl(RedisSession):
 
     reads: ReplicaReads | None = None
     """Of the replicas that the load reads from."""
+    allowed: Allowed = ANYWHERE
+    """The hosts that it may announce."""
 
     def reading_from(self, endpoints: Sequence[Endpoint]) -> Self:
         """The same control, which counts what these replicas are read, too."""
@@ -84,6 +87,14 @@ class RedisControl(RedisSession):
     def place(self, server: str) -> Place:
         """Where its database is."""
         return place_of(server, self.endpoint)
+
+    def copies(self, server: str) -> Copies | None:
+        """See `deploy.control.FailsOver`: its replicas."""
+        return failover.copies_of(self, server, self.allowed)
+
+    def standing(self, server: str) -> Standing:
+        """See `deploy.control.FailsOver`."""
+        return failover.standing_of(self, server, self.allowed)
 
     def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:
         """Keys beside `{key}`, which a trial removes itself."""

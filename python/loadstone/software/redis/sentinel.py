@@ -143,6 +143,9 @@ class SentinelControl(RedisControl):
         """See `RedisControl.place`."""
         return self._watched.place(server)
 
+    def copies(self, server: str) -> None:
+        """None that are noted: a Sentinel says which server is the primary."""
+
     def call(self, *command: Any) -> Any:
         """See `RedisControl.call`."""
         try:
@@ -179,7 +182,7 @@ class SentinelControl(RedisControl):
 def _may_have_moved(gone: ServerGone) -> bool:
     """Whether an error may mean that another server is the primary by now."""
     if isinstance(gone, ServerRefused):
-        return gone.code == "READONLY"
+        return gone.code in ("READONLY", "LOADING")
     return not isinstance(gone, BadReply | LoginRefused)
 
 

@@ -27,6 +27,8 @@ from loadstone.software.redis.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX
 
 BATCH = 1000
+FOR_NOW = frozenset({"BUSY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"})
+"""Codes of errors that pass by themselves: a script runs, data is loaded, a failover or a reshard goes on."""
 NUMBERED_MAX = 100_000_000
 GONE = said("; it no longer answers; its own log may give the reason")
 """Of a server that answered before."""
@@ -46,14 +48,14 @@ class Redirected(ServerRefused):
         self.slot = slot
 
 
-def refused(server: str, error: redis.ResponseError) -> ServerRefused:
+def refused(server: str, error: redis.ResponseError | redis.BusyLoadingError) -> ServerRefused:
     """The error that a server answered, as one line for a person."""
     told = error_text(error)
     message, code = f"server {server}: {told}", told.split(" ")[0]
     if isinstance(error, AskError):  # MOVED is a kind of ASK there
         slot = error.slot_id if isinstance(error, MovedError) else None
         return Redirected(message, code, told, (error.host, error.port), slot)
-    return ServerRefused(message, code, told)
+    return ServerRefused(message, code, told, for_now=code in FOR_NOW)
 
 
 class RedisSession:
@@ -147,7 +149,7 @@ class RedisSession:
             return bad_reply(
                 self.endpoint.label, command, said("a reply of the Redis protocol to it"), self._last.came(error)
             )
-        if isinstance(error, redis.ResponseError):
+        if isinstance(error, redis.ResponseError | redis.BusyLoadingError):
             return refused(self.endpoint.label, error)
         if isinstance(error, redis.AuthenticationError):
             return LoginRefused(
@@ -208,7 +210,9 @@ class RedisSession:
                 reply = self.call("CONFIG GET", name)
                 with read_as(self.endpoint.label, "CONFIG GET", said("names and values")):
                     settings |= {str(setting): str(value) for setting, value in reply.items()}
-            except ServerRefused:
+            except ServerRefused as refusal:
+                if refusal.code == "LOADING":  # it does not tell now
+                    raise
                 continue
         return settings
 

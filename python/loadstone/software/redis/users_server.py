@@ -76,7 +76,9 @@ class UrlServer(UsersServer):
 
     def control(self, timeout_s: float = 5.0) -> RedisControl:
         """See `provider.Server.control`."""
-        return RedisControl(self._endpoint, timeout_s).reading_from(self._replicas)
+        control = RedisControl(self._endpoint, timeout_s).reading_from(self._replicas)
+        control.allowed = self._allowed
+        return control
 
     def _inspect(self, context: DeployContext) -> Endpoint:
         context.progress(_("connecting to {name} ({address})", name=self.name, address=self._endpoint.label))
