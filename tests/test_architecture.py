@@ -40,6 +40,7 @@ DATA_TYPES = {
         "plan.endpoints",
         "plan.operations",
         "plan.required",
+        "plan.subject_keys",
         "plan.units",
         "plan.driver_features",
     },
@@ -75,7 +76,7 @@ IMPORTS_BY_NAME = {"registry", "report.write", "software.rooms"}
 """What imports a module by a name out of a table."""
 READ_CAUSES = {
     *("bounds.conversation", "deploy.containers.container_engine", "deploy.transport", "software.redis.connection"),
-    *("deploy.server_pool", "fleet.dask_library", "run"),
+    *("deploy.patience", "fleet.dask_library", "run"),
 }
 """What looks for an error of the system behind that of a library. What a server did has types: `ServerRefused`."""
 JOINERS = {"cli", "conduct", "run"}
