@@ -1,8 +1,9 @@
-"""Gates on a service of sixty lines whose versions are known to be equal, slower in CPU, or slower in the tail.
+"""Gates on a service of some lines whose versions are known to be equal, or slower in CPU, in the tail, or by waiting.
 
 Each line of the results is one gate. `--resume` goes on where a file ended; `--summary` counts what is in it. Versions:
 `0`, `3`, `5`, `10` (per cent more CPU a request, by the rounds of a hash that was timed before) and `tail` (2 ms more
-in one request of a hundred). `--neighbour`: beside a program that takes half of a CPU. `--by`: what begins each gate.
+in one request of a hundred). `wait` is only made where it is named: each request holds a lock for 1.4 ms in place of
+1 ms, which costs no CPU. `--neighbour`: beside a program that takes half of a CPU. `--by`: what begins each gate.
 """
 
 import argparse
@@ -43,10 +44,17 @@ def built(folder: Path) -> Path:
     return program
 
 
+def base_of(version: str) -> list[str]:
+    """The options of what a version is compared with."""
+    return ["-lock", "1ms"] if version == "wait" else []
+
+
 def head_of(version: str, round_ns: float) -> list[str]:
     """The options of a version."""
     if version == "tail":
         return ["-tail", "2ms"]
+    if version == "wait":
+        return ["-lock", "1400us"]
     if version == "0":
         return ["-rounds", str(ROUNDS)]
     more = float(version) / 100 * (ROUNDS + REST_NS / round_ns)
@@ -67,7 +75,7 @@ def neighbour(wanted: bool) -> Iterator[None]:
 
 def gate(program: Path, version: str, round_ns: float, options: argparse.Namespace, folder: Path) -> dict[str, object]:
     """One gate."""
-    base = f"{program} -port {{port}}"
+    base = f"{program} -port {{port}} {' '.join(base_of(version))}".strip()
     head = f"{program} -port {{port}} {' '.join(head_of(version, round_ns))}"
     command = [
         *options.by.split(),

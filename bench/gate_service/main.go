@@ -1,4 +1,4 @@
-// A service for trials of the gate: its commits make it slower in CPU, or in one request of a hundred.
+// A service for trials of the gate: its commits make it slower in CPU, in one request of a hundred, or by waiting.
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -30,6 +31,7 @@ func main() {
 	port := flag.Int("port", 8080, "where it listens")
 	rounds := flag.Int("rounds", 400, "how much work a request is")
 	tail := flag.Duration("tail", 0, "how much later one request of a hundred is answered")
+	lock := flag.Duration("lock", 0, "for how long each request holds the one lock, without work: as a row of a database")
 	bench := flag.Bool("bench", false, "print the nanoseconds of a round, and end")
 	flag.Parse()
 	if *bench {
@@ -39,10 +41,16 @@ func main() {
 		return
 	}
 	var count atomic.Int64
+	var row sync.Mutex
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		sum := digest(*rounds)
 		if *tail > 0 && count.Add(1)%100 == 0 {
 			time.Sleep(*tail)
+		}
+		if *lock > 0 {
+			row.Lock()
+			time.Sleep(*lock)
+			row.Unlock()
 		}
 		w.Header().Set("Content-Type", "application/json")
 		one := item{ID: r.URL.Path, Sum: fmt.Sprintf("%x", sum), Tags: []int{1, 2, 3}}

@@ -1,5 +1,6 @@
 """The outcome of a gate, from the folder of a real one that is changed in one thing."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,10 +8,14 @@ import pytest
 from tests.frozen_runs import unpacked
 
 from loadstone.analyse.analysis import analyse_run
+from loadstone.drive.slices import Slice
+from loadstone.judge.gate import GOOD
 from loadstone.judge.gate_result import GateResult
 from loadstone.record.reading import Run, read_run
+from loadstone.record.trial import TrialRecord
 from loadstone.report.gate import gate_lines
 from loadstone.report.text.sentences import text
+from loadstone.spec.gate_spec import HEAD
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +28,60 @@ def gate_of(run: Run) -> GateResult:
     found = analyse_run(run).gate
     assert found is not None
     return found
+
+
+EVENLY = (1.2, 0.9, 1.15, 0.8, 1.1, 0.85, 0.7, 1.3, 0.98, 1.02, 1.0)
+WAITS = (0.5, 0.9, 0.55, 1.02, 0.6, 0.45, 0.8, 0.65, 0.98, 0.7, 0.75)
+"""In each block, how many requests the head answers while it waits for a lock, of those that it answered. A neighbour
+takes from these two in turns, so that what they differ by is open."""
+
+
+def with_waiting(run: Run, answered: Sequence[float], tolerance: float = 0.15) -> Run:
+    """The run as if the head had waited: of requests and of CPU time the same share less, so none costs more."""
+
+    def waiting(trial: TrialRecord) -> TrialRecord:
+        if (trial.group, trial.condition["target"]) != ("rate", HEAD) or trial.block == 0:
+            return trial
+        share, drive = answered[(trial.block - 1) % len(answered)], trial.facts.drive
+        assert drive is not None
+        slices = [_answering(one, share) for one in drive.slices]
+        facts = trial.facts.model_copy(update={"drive": drive.model_copy(update={"slices": slices})})
+        return trial.model_copy(update={"facts": facts})
+
+    experiment = run.experiment
+    gate = experiment.gate
+    assert gate is not None
+    groups = tuple(replace(one, margin=tolerance) for one in run.plan.groups)
+    wide = experiment.model_copy(update={"gate": gate.model_copy(update={"cost_margin": tolerance})})
+    plan = run.plan.model_copy(update={"groups": groups})
+    return replace(run, experiment=wide, plan=plan, trials=[waiting(one) for one in run.trials])
+
+
+def _answering(one: Slice, share: float) -> Slice:
+    counts = {name: round(share * getattr(one, name)) for name in ("offered", "completed", "ok", "failed")}
+    more = {name: round(share * found) for name in ("turn_ok", "ok_first_half") if (found := getattr(one, name))}
+    parts = {
+        name: replace(part, **{key: share * spent for key in ("cpu_s", "turn_cpu_s") if (spent := getattr(part, key))})
+        for name, part in one.parts.items()
+    }
+    return replace(one, **counts, **more, parts=parts)
+
+
+def test_a_gate_is_not_green_where_the_head_waits_and_takes_no_more_cpu(twin: Run) -> None:
+    found = gate_of(with_waiting(twin, WAITS))
+    by = {one.name: one for one in found.figures}
+    assert (by["cpu"].verdict in GOOD, by["rate"].verdict) == (True, "undecided")
+    assert (found.verdict, found.status) == ("undecided", 4)
+    said = text(found.message)
+    assert said.startswith("NOT DECIDABLE HERE: the head may be slower by ")
+    assert said.endswith("(requests a second); not slower: CPU a request")
+    assert found.advice is not None, "what decides the rate"
+
+
+def test_what_is_not_known_stands_in_the_line_of_a_green_gate(twin: Run) -> None:
+    found = gate_of(with_waiting(twin, EVENLY))
+    assert (found.verdict, found.status, found.decided_by) == ("same", 0, ["cpu", "memory"])
+    assert text(found.message).startswith("same within 15 %: CPU a request; not known: requests a second (slower by ")
 
 
 def test_what_it_had_no_time_for_has_a_budget(twin: Run) -> None:

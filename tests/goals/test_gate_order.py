@@ -53,3 +53,13 @@ def test_what_was_glanced_at_ends_with_the_blocks_that_it_has(bench: Bench) -> N
     bench.judge.decides, bench.judge.over = {"rate": 12}, frozenset({"rate"})
     looks = gate(bench)
     assert looks[1:] == [("p99", 5, "go on"), ("rate", 12, "decided"), ("p99", 5, "not needed")]
+
+
+def test_time_that_is_left_after_the_others_is_for_what_is_decided_and_not_known(bench: Bench) -> None:
+    bench.judge.decides, bench.judge.exact = {"rate": 8, "p99": 8}, {"rate": 18}
+    assert gate(bench) == [
+        ("rate", 8, "go on"),
+        ("p99", 8, "decided"),
+        ("rate", 12, "go on"),
+        ("rate", 18, "decided"),
+    ]

@@ -6,13 +6,16 @@ from dataclasses import replace
 import pytest
 
 from loadstone.judge.gate import (
+    is_known,
     is_over,
+    may_be_lost,
     needs_more,
     shows_loss,
     standing,
     starts_differ_in,
     starts_reach,
     status_of,
+    unknown,
     verdict_of,
 )
 from loadstone.judge.gate_result import FigureName, GateFigure, Standing
@@ -106,9 +109,10 @@ def test_a_gate_goes_on_until_the_rate_or_the_cpu_is_known() -> None:
     def more(primary: Verdict, dearest: Verdict | None = None) -> bool:
         return needs_more(primary, dearest, ends=True)
 
-    same, hidden = verdict("equivalent", -0.01, 0.02), verdict("not_decidable", -0.2, 0.2)
+    same, hidden = verdict("equivalent", -0.01, 0.02), verdict("not_decidable", -0.2, 0.1, level=0.9998)
     assert more(hidden, hidden), "no forecast ends it"
     assert not more(hidden, same)
+    assert more(verdict("not_decidable", -0.2, 0.2, level=0.9998), same), "it may be a loss beyond the margin"
     assert not more(same, hidden)
     assert more(verdict("undecided", -0.02, 0.15), same), "the rate looks like a loss"
     assert more(same, verdict("faster", 0.01, 0.08, winner="a")), "a loss whose size is open"
@@ -187,10 +191,68 @@ def test_one_figure_makes_it_red_and_one_of_rate_and_cpu_makes_it_green() -> Non
 
 
 def test_a_known_loss_of_these_two_processes_is_not_green() -> None:
-    lost = figure("cpu", "undecided", 0.5).model_copy(update={"why": message("gate_starts", differ=0.7)})
+    lost = figure("cpu", "undecided", 0.5).model_copy(
+        update={"may_be_lost": True, "why": message("gate_starts", differ=0.7)}
+    )
     assert verdict_of([figure("rate", "same"), lost]) == ("undecided", [])
-    open_ = figure("cpu", "undecided", 0.5)
-    assert verdict_of([figure("rate", "same"), open_]) == ("same", ["rate"])
+
+
+@pytest.mark.parametrize("name", ["rate", "cpu"])
+def test_no_gate_is_green_beside_a_deciding_figure_that_may_be_lost(name: FigureName) -> None:
+    other: FigureName = "cpu" if name == "rate" else "rate"
+
+    open_ = figure(name, "undecided", 0.42)
+    lost = open_.model_copy(update={"may_be_lost": True})
+    assert verdict_of([open_, figure(other, "same")]) == ("same", [other])
+    assert verdict_of([lost, figure(other, "same")]) == ("undecided", [])
+    assert verdict_of([lost, figure(other, "faster", -0.3)]) == ("undecided", [])
+    assert [one.name for one in unknown([open_, figure(other, "same")])] == [name]
+
+
+@pytest.mark.parametrize("rate", [False, True])
+def test_a_loss_beyond_the_margin_must_be_unlikely(rate: bool) -> None:
+    def lost(middle: float, low: float, high: float) -> bool:
+        sign = -1 if rate else 1
+        ends = {"low": sign * math.log1p(low), "high": sign * math.log1p(high), "estimate": sign * math.log1p(middle)}
+        open_ = verdict("undecided", low, high, rate=rate, level=0.9998).model_copy(update=ends)
+        return may_be_lost(open_.model_copy(update={"low": open_.high, "high": open_.low} if rate else {}))
+
+    assert lost(0.42, 0.005, 1.23), "waiting costs no CPU"
+    assert lost(0.42, -0.2, 1.23)
+    assert lost(0.012, -0.2, 0.31), "it may be as well .07, one standard error above"
+    assert lost(0.02, 0.01, 0.025), "a loss whose size is open"
+    assert not lost(-0.01, -0.2, 0.12)
+    assert not may_be_lost(verdict("undecided", 0.1, 0.2).model_copy(update={"low": None})), "no interval"
+
+
+def test_what_varies_more_between_equal_versions_keeps_from_green_with_a_loss_that_is_shown() -> None:
+    def green_beside(low: float, why: str = "") -> bool:
+        reason = message("gate_starts", differ=0.7) if why else None
+        update = {"may_be_lost": True, "slower_low": low, "why": reason}
+        p99 = figure("p99", "undecided", 0.5).model_copy(update=update)
+        return verdict_of([figure("rate", "same"), figure("cpu", "same"), p99])[0] == "same"
+
+    assert green_beside(-0.4)
+    assert not green_beside(0.02)
+    assert green_beside(0.2, "two starts of one version differ so")
+
+
+def test_the_p99_may_not_be_unknown_where_no_rate_is_compared() -> None:
+    cpu, p99 = figure("cpu", "same"), figure("p99", "undecided")
+    assert [one.name for one in unknown([cpu, p99])] == ["p99"]
+    assert unknown([figure("rate", "same"), cpu, p99]) == []
+
+
+def test_time_that_is_left_is_for_the_open_one_of_rate_and_cpu() -> None:
+    same, open_ = verdict("equivalent", -0.01, 0.02), verdict("undecided", -0.2, 0.3)
+    assert is_known(same, same)
+    assert is_known(same, None)
+    assert not is_known(open_, same)
+    assert not is_known(same, open_)
+    assert is_known(verdict("not_decidable", -0.2, 0.3), same), "more blocks would not decide it"
+    assert is_known(open_.model_copy(update={"metric": "response_ns.p99"}), same)
+    withheld = verdict("faster", 0.09, 0.21, winner="a", materially=True, level=0.9999)
+    assert is_known(withheld, same, 0.1), "no more blocks decide what starts may explain"
 
 
 def test_what_is_measured_in_whole_trials_is_started_once() -> None:

@@ -11,13 +11,17 @@ from loadstone.analyse.model import Comparison, Family
 from loadstone.analyse.run_differences import figure_at
 from loadstone.judge.gate import (
     DECIDING,
+    GOOD,
     cost_of,
     deciding,
     forbids,
     judged,
+    may_be_lost,
+    probable_losses,
     reach_of_starts,
     standing,
     status_of,
+    unknown,
     verdict_of,
     withheld_losses,
 )
@@ -149,6 +153,7 @@ def _figure(name: FigureName, verdict: Verdict, starts_differ: float) -> GateFig
         slower_low=_share(low) if shown else None,
         slower_high=_share(high) if shown else None,
         tolerance=verdict.margin,
+        may_be_lost=found == "undecided" and may_be_lost(verdict),
         visible=None if half is None else _share(verdict.log_margin + SEEN * math.hypot(half, reach)),
         interval_level=verdict.level,
         units=verdict.blocks,
@@ -189,6 +194,7 @@ def _said(
             return message("gate_twin_differs", figure=apart.name, slower=apart.by)
         return why or message("gate_nothing")
     of = {one.name: one for one in figures}
+    open_ = [message("gate_unknown_figure", figure=one.name, by=one.by) for one in unknown(figures)]
     if verdict in ("slower", "faster"):
         sign = 1 if verdict == "slower" else -1
         first = [name for name in by if name != "memory"] or by
@@ -196,13 +202,17 @@ def _said(
         others = [name for name in by if name != most.name]
         if verdict == "slower":
             return message("gate_slower", figure=most.name, by=most.by, others=others)
-        return message("gate_faster", figure=most.name, by=most.faster, others=others)
+        return message("gate_faster", figure=most.name, by=most.faster, others=others, unknown=open_)
     if verdict == "same":
         bounds = {name: of[name].tolerance for name in by if name in DECIDING} or {n: of[n].tolerance for n in by}
-        return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds), once=once)
+        return message("gate_same", tolerance=max(bounds.values()), figures=list(bounds), once=once, unknown=open_)
     if lost := withheld_losses(deciding(figures)):
         most = max(lost, key=lambda one: one.slower or 0.0)
         return message("gate_withheld", figure=most.name, by=most.by, why=most.why)
+    good = [one for one in deciding(figures) if one.verdict in GOOD]
+    if good and (doubt := probable_losses(figures)):
+        most = max(doubt, key=lambda one: one.slower or 0.0)
+        return message("gate_may_be_slower", figure=most.name, by=most.by, good=[one.name for one in good])
     seen = [one.visible for one in deciding(figures) if one.visible is not None]
     return message("gate_undecided", visible=min(seen, default=None))
 

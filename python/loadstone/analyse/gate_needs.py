@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from loadstone.judge.gate import WITHHELD, deciding, starts_reach, withheld_losses
+from loadstone.judge.gate import GOOD, WITHHELD, deciding, probable_losses, starts_reach, withheld_losses
 from loadstone.judge.gate_result import GateFigure
 from loadstone.message import Message, message
 from loadstone.plan.group import GroupDesign
@@ -114,7 +114,8 @@ def advice(
 
     `starts_differ`: what starts of one version are taken to differ by, a share; 0: they were measured.
     """
-    open_ = [one for one in deciding(figures) if one.verdict == "undecided"]
+    good = any(one.verdict in GOOD for one in deciding(figures))
+    open_ = probable_losses(figures) if good else [one for one in deciding(figures) if one.verdict == "undecided"]
     running = runs_already(experiment)
     if any(_is_open_by(one, _MOVES) for one in open_):
         if running:

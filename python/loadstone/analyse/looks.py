@@ -11,7 +11,7 @@ from loadstone.judge.compare.carried import with_carry_over
 from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
 from loadstone.judge.compare.contrasts import judge_contrasts
 from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundHistogramReader
-from loadstone.judge.gate import is_over, needs_more, shows_loss, starts_differ_in
+from loadstone.judge.gate import is_known, is_over, needs_more, shows_loss, starts_differ_in
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.effect import forecast
 from loadstone.judge.statistics.pair_evidence import Evidence
@@ -123,12 +123,13 @@ def _of_pairs(
     decided = not any(_needs_blocks(judged, cost) for (judged, _, _), cost in zip(asked, dearest, strict=True))
     leading = [by_cost or verdict for (_, _, verdict), _, by_cost in asked]
     answered = gate is None and all(verdict.kind in DECIDED for verdict in leading)
-    over = False
+    over, known = False, True
     differ = 0.0 if gate is None else starts_differ_in(gate, case.design)
     if gate is not None:
         found_of = list(zip(verdicts, dearest, strict=True))
         over = any(is_over(*one, differ) for one in found_of)
         decided = over or not any(needs_more(*one, ends=decided, starts_differ=differ) for one in found_of)
+        known = over or all(is_known(*one, differ) for one in found_of)
     exact = within is None or all(
         _is_exact(cost, verdict.blocks, margin_share(within)) for verdict, cost in zip(verdicts, dearest, strict=True)
     )
@@ -138,7 +139,7 @@ def _of_pairs(
         verdicts,
         decided,
         decided or answered,
-        exact=exact,
+        exact=exact and known,
         forecast=_forecast(settled, group, len(case.blocks.complete)),
         over=over,
         losing=losing,

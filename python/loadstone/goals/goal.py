@@ -245,7 +245,8 @@ class LookOutcome(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Of decided pairs: whether what a request costs is known as exactly as the experiment asks for."""
+        """Of decided pairs: whether what a request costs is known as exactly as the experiment asks for; of a gate,
+        whether rate and CPU are both known."""
 
     @property
     def forecast(self) -> Message | None:

@@ -2,7 +2,9 @@
 
 Red is one thing only: a figure that is worse by more than its margin, with the whole interval on that side. What a
 request costs in CPU is the exactest figure on a busy machine, and the rate may be hidden by whoever makes the load, so
-one of the two suffices for green. P99 and memory, of which a minute shows less, can make it red, and keep none open.
+one of the two suffices for green. But time that is spent waiting costs no CPU, and only the rate shows it: so a gate is
+not green while the other of the two may be a loss, and where the other is open, the verdict says so. P99 and
+memory, of which a minute shows less, can make a gate red. They keep it from green only with a loss that is shown.
 """
 
 import math
@@ -106,8 +108,8 @@ def _is_not_slower(verdict: Verdict) -> bool:
 def needs_more(primary: Verdict, cost: Verdict | None, *, ends: bool, starts_differ: float = 0.0) -> bool:
     """Whether more blocks of a comparison may change what a gate says.
 
-    Of rates: neither rate nor CPU is known to be good, whatever the forecast, or one of them looks like a loss though
-    the other is. Of others: it would not end by itself, or looks like a loss; or the CPU, where it decides there, is
+    Of rates: neither rate nor CPU is known to be good, whatever the forecast, or one of them may be a loss though the
+    other is. Of others: it would not end by itself, or looks like a loss; or the CPU, where it decides there, is
     not known to be good.
 
     Args:
@@ -122,11 +124,24 @@ def needs_more(primary: Verdict, cost: Verdict | None, *, ends: bool, starts_dif
         return False
     if withheld := [one for one, of, is_withheld in found if is_withheld and of == "undecided"]:
         return any(_outreaches_starts(one, starts_differ) for one in withheld)
+    open_ = [one for one, of, _ in found if of == "undecided"]
     if is_rate(primary.metric):
-        known = not GOOD.isdisjoint(standings)
-    else:
-        known = ends and all(of in GOOD for one, of, _ in found if one is cost)
-    return not known or any(of == "undecided" and _looks_lost(one) for one, of, _ in found)
+        return GOOD.isdisjoint(standings) or any(map(may_be_lost, open_))
+    known = ends and all(of in GOOD for one, of, _ in found if one is cost)
+    return not known or any(map(_looks_lost, open_))
+
+
+def is_known(primary: Verdict, cost: Verdict | None, starts_differ: float = 0.0) -> bool:
+    """Whether rate and CPU are both decided, or more blocks would probably not decide the open one.
+
+    One of them suffices for the verdict; time that is left over is for the other, which the verdict else calls unknown.
+    """
+    if not is_rate(primary.metric):
+        return True
+    found = [(one, *judged(one, starts_differ)) for one in (primary, cost) if one is not None]
+    return not any(
+        of == "undecided" and not is_withheld and one.kind != "not_decidable" for one, of, is_withheld in found
+    )
 
 
 def _loss(verdict: Verdict) -> float | None:
@@ -142,7 +157,27 @@ def _outreaches_starts(verdict: Verdict, starts_differ: float) -> bool:
 def _looks_lost(verdict: Verdict) -> bool:
     """Whether an open difference is more likely a loss beyond the margin than not."""
     loss = _loss(verdict)
-    return loss is not None and (loss > verdict.log_margin or (verdict.kind == "faster" and verdict.winner != "b"))
+    return loss is not None and (loss > verdict.log_margin or _is_lost_by_some(verdict))
+
+
+def may_be_lost(verdict: Verdict) -> bool:
+    """Whether an open difference is a loss of unknown size, or may be one beyond the margin: by one standard error.
+
+    Of equal versions few are kept from green by that, and of losses beyond the margin nearly all (`scripts/bench
+    gate-level --waiting`, bench/results/gate-waiting-2026-11-28.jsonl).
+    """
+    loss = _loss(verdict)
+    if loss is None or verdict.low is None or verdict.high is None:
+        return False
+    worst = max(_sign(verdict) * verdict.low, _sign(verdict) * verdict.high)
+    error = (worst - loss) / NormalDist().inv_cdf((1 + (verdict.level or 0.95)) / 2)
+    return loss + error > verdict.log_margin or _is_lost_by_some(verdict)
+
+
+def _is_lost_by_some(verdict: Verdict) -> bool:
+    """Whether the whole interval is a loss."""
+    ends = [_sign(verdict) * one for one in (verdict.low, verdict.high) if one is not None]
+    return len(ends) == 2 and min(ends) > 0
 
 
 def shows_loss(evidence: Evidence, settings: Settings, starts_differ: float = 0.0) -> bool:
@@ -190,14 +225,38 @@ def verdict_of(
     slower = [one.name for one in figures if one.verdict == "slower"]
     if slower:
         return "slower", slower
-    asked = deciding(figures)
-    good = [one for one in asked if one.verdict in GOOD]
-    if not good or withheld_losses(asked):
+    good = [one for one in deciding(figures) if one.verdict in GOOD]
+    if not good or probable_losses(figures):
         return "undecided", []
     faster = [one.name for one in good if one.verdict == "faster"]
     if faster:
         return "faster", faster
     return "same", [one.name for one in figures if one.verdict in GOOD]
+
+
+def probable_losses(figures: Sequence[GateFigure]) -> list[GateFigure]:
+    """The open figures that keep a gate from green.
+
+    These are rate and CPU where they may be lost. Of the others, which vary much more between equal versions, it is a
+    figure whose whole interval shows a loss that is probably beyond the tolerance, and that two starts of one version
+    do not explain.
+    """
+    asked, withheld = deciding(figures), withheld_losses(figures)
+    shown = [one for one in figures if one not in asked and one not in withheld and _is_shown(one)]
+    return [one for one in (*asked, *shown) if one.verdict == "undecided" and one.may_be_lost]
+
+
+def _is_shown(figure: GateFigure) -> bool:
+    """Whether the whole interval is a loss, whose middle lies beyond the tolerance."""
+    low, middle = figure.slower_low, figure.slower
+    return low is not None and low > 0 and middle is not None and middle > figure.tolerance
+
+
+def unknown(figures: Sequence[GateFigure]) -> list[GateFigure]:
+    """The open figures without which time that a version spends waiting may stay hidden: the deciding ones, and the P99
+    where no rate is compared."""
+    names = DECIDING if any(one.name == "rate" for one in figures) else DECIDING | {"p99"}
+    return [one for one in figures if one.name in names and one.verdict == "undecided"]
 
 
 def withheld_losses(figures: Sequence[GateFigure]) -> list[GateFigure]:

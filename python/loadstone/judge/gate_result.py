@@ -35,6 +35,8 @@ class GateFigure(Piece):
     slower_high: float | None = None
     tolerance: float
     """A share: less does not matter."""
+    may_be_lost: bool = False
+    """Of an open figure: whether a loss beyond the tolerance is not unlikely, or a loss of unknown size is shown."""
     visible: float | None = None
     """The smallest `slower` that this gate would have called slower 8 times in 10."""
     interval_level: float | None = None

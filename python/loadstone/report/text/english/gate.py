@@ -69,9 +69,21 @@ def _slower(figure: str, by: Sequence[float | None], others: Sequence[str]) -> s
     return f"{said}{_also(others)}"
 
 
-def _faster(figure: str, by: Sequence[float | None], others: Sequence[str]) -> str:
+def _faster(figure: str, by: Sequence[float | None], others: Sequence[str], unknown: Sequence[str] = ()) -> str:
     said = _("FASTER by {by}: {figure}", by=by_text(by), figure=translated(NAMES[figure]))
-    return f"{said}{_also(others)}"
+    return f"{said}{_also(others)}{_not_known(unknown)}"
+
+
+def _not_known(unknown: Sequence[str]) -> str:
+    """`; not known: requests a second (slower by +1.2 % [-20, +31])`."""
+    if not unknown:
+        return ""
+    return _("; not known: {figures}", figures=", ".join(unknown))
+
+
+def _unknown_figure(figure: str, by: Sequence[float | None]) -> str:
+    name = translated(NAMES[figure])
+    return name if None in by else _("{figure} (slower by {by})", figure=name, by=signed_text(by))
 
 
 def _also(others: Sequence[str]) -> str:
@@ -82,14 +94,24 @@ def _list(figures: Sequence[str]) -> str:
     return ", ".join(translated(NAMES[name]) for name in figures)
 
 
-def _same(tolerance: float, figures: Sequence[str], once: bool = False) -> str:
+def _same(tolerance: float, figures: Sequence[str], once: bool = False, unknown: Sequence[str] = ()) -> str:
+    said = _("same within {tolerance} %: {figures}", tolerance=percent(tolerance), figures=_list(figures))
     if once:
-        return _(
+        said = _(
             "same within {tolerance} %, of these two processes: {figures}",
             tolerance=percent(tolerance),
             figures=_list(figures),
         )
-    return _("same within {tolerance} %: {figures}", tolerance=percent(tolerance), figures=_list(figures))
+    return f"{said}{_not_known(unknown)}"
+
+
+def _may_be_slower(figure: str, by: Sequence[float | None], good: Sequence[str]) -> str:
+    return _(
+        "NOT DECIDABLE HERE: the head may be slower by {by} ({figure}); not slower: {good}",
+        by=by_text(by),
+        figure=translated(NAMES[figure]),
+        good=_list(good),
+    )
 
 
 def _undecided(visible: float | None) -> str:
@@ -181,6 +203,8 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_refused": "INVALID: {reason} ({check})",
     "gate_nothing": "INVALID: nothing was measured",
     "gate_withheld": _withheld,
+    "gate_may_be_slower": _may_be_slower,
+    "gate_unknown_figure": _unknown_figure,
     "gate_advice_starts": _advice_starts,
     "gate_advice_warm_before": "What runs already still got faster while it was measured: load it for some minutes "
     "before, and then ask again.",
