@@ -223,6 +223,7 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], 
     refused = [row for row in rows if row.verdict == "invalid"]
     broken = any(section.alarms for section in analysis.sections)
     pointless = any(point.kind == "none" for point in analysis.saturations)
+    nothing = nothing or analysis.unanswered is not None
     invalid = bool(refused) or pointless or broken or any(pair.primary.kind == "invalid" for pair in compared)
     status = MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else UNWRITTEN_STATUS if unwritten else 0
     return Outcome(folder, analysis, lines, status, unwritten)

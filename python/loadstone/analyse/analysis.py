@@ -14,7 +14,7 @@ from loadstone.analyse.full_servers import full_servers_of
 from loadstone.analyse.gate import gate_of
 from loadstone.analyse.gate_claims import without_claims
 from loadstone.analyse.gate_section import gate_answer
-from loadstone.analyse.headline import Opening, budget_too_short, comparison_line, opening
+from loadstone.analyse.headline import Opening, budget_too_short, comparison_line, opening, unanswered
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.analyse.model import Analysis, CheckSummary, FactorView, TrialView
@@ -60,7 +60,8 @@ def analyse_run(run: Run) -> Analysis:
     points = saturation_headline(saturations)
     answers = answers_of(run, judged)
     said = [one for answer in answers.values() if (one := answer.headline()) is not None]
-    alone = gate_answer(gate) if gate is not None else short or (points if not tables else None)
+    silent = unanswered(judged)
+    alone = gate_answer(gate) if gate is not None else short or silent or (points if not tables else None)
     begin = (
         Opening.alone(alone)
         if alone is not None
@@ -80,6 +81,7 @@ def analyse_run(run: Run) -> Analysis:
         effects=effects,
         elapsed_s=elapsed_s(run),
         budget_s=run.plan.budget_s,
+        unanswered=silent,
         needed_budget_s=needed_s,
         quick=run.plan.quick,
         as_published=run.plan.as_published,

@@ -10,6 +10,7 @@ from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import COST, DECIDED, UNBOUNDED, Cost, Side, VerdictKind
 from loadstone.message import Message, message
 from loadstone.plan.labels import condition_label
+from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity, without
 
@@ -66,6 +67,16 @@ def opening(
 def budget_too_short(budget_s: float, needed_s: float, *, quick: bool) -> Message:
     """What stands in the place of the answer where the budget ended before anything was measured."""
     return message("headline_budget_too_short", budget_s=budget_s, needed_s=needed_s, quick=quick)
+
+
+def unanswered(trials: Sequence[TrialRecord]) -> Message | None:
+    """What became of the operations of a run in which none got a correct reply; None of any other run."""
+    if not trials or any(trial.counts.ok for trial in trials):
+        return None
+    ends: Counter[str] = Counter()
+    for counts in (trial.counts for trial in trials):
+        ends.update({**counts.errors, "timeouts": counts.timeouts, "never_answered": counts.in_flight})
+    return message("headline_unanswered", kinds={kind: number for kind, number in ends.items() if number})
 
 
 def headline(

@@ -498,6 +498,8 @@ class Analysis(Piece):
     elapsed_s: float = 0.0
     """From the first trial's start to the last one's end, all attempts."""
     budget_s: float = 0.0
+    unanswered: Recorded | None = Field(default=None, exclude_if=lambda unanswered: unanswered is None)
+    """What became of the operations, where no trial of the run got a correct reply; else left out."""
     needed_budget_s: float = 0.0
     """A budget that is long enough, where the run's ended before anything was measured; else 0."""
     quick: bool

@@ -12,6 +12,7 @@ from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.summary import ERRORS_FAILED
 from loadstone.report.tables.column import own_ns
+from loadstone.report.text.sentences import text
 from loadstone.report.trust import why_so_far
 
 CSV_HEADER = (
@@ -61,8 +62,9 @@ def quiet_lines(analysis: Analysis) -> list[str]:
 
 
 def verdict_lines(analysis: Analysis) -> list[str]:
-    """A line a comparison, and one for each part that a request costs less on one side."""
-    lines = []
+    """A line a comparison, and one for each part that a request costs less on one side; first that nothing was answered
+    correctly, if so."""
+    lines = [] if analysis.unanswered is None else [text(analysis.unanswered)]
     for pair in verdicts.all_comparisons(analysis):
         said = verdicts.by_latency(pair.primary) + verdicts.verdict_text(pair.primary, quick=False)
         lines += [

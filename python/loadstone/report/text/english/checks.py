@@ -18,8 +18,19 @@ def _share(share: float | None) -> str:
 
 
 def _failed(percent: float, kinds: Mapping[str, int]) -> str:
-    listed = ", ".join(f"{number:,} {translated(_ERRORS.get(kind, kind))}" for kind, number in sorted(kinds.items()))
-    return _("{percent} % of the operations failed: {listed}.", percent=digits(percent, 2), listed=listed)
+    return _(
+        "{percent} % of the operations failed: {listed}.", percent=digits(percent, 2), listed=_kinds_of_errors(kinds)
+    )
+
+
+def _kinds_of_errors(kinds: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {translated(_ERRORS.get(kind, kind))}" for kind, number in sorted(kinds.items()))
+
+
+def _unanswered(kinds: Mapping[str, int]) -> str:
+    if not kinds:
+        return _("No operation got a correct reply: none was sent.")
+    return _("No operation got a correct reply: {listed}.", listed=_kinds_of_errors(kinds))
 
 
 def _server_counter(differences: Mapping[str, int]) -> str:
@@ -385,6 +396,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
         "{arrivals:,} arrivals were dropped: they have no latency, so every quantile looks better than it is."
     ),
     "check.errors.failed": _failed,
+    "headline_unanswered": _unanswered,
     "check.errors.nothing_sent": "Nothing was sent in the measure phase.",
     "check.evicted_keys.evicted": (
         "The server evicted {keys:,.0f} keys because its memory was full: raise maxmemory, or store less."
