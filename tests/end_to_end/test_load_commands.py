@@ -205,7 +205,10 @@ def test_one_server_by_two_addresses_is_held_against_the_commands_of_both_sides(
         folder=here,
     )  # fmt: skip
     assert done.returncode in DONE, done.stderr
-    assert "against itself in the same rounds: correct replies a second" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert "against itself in the same rounds: correct replies a second" in said
+    assert "both sides are one process that gets the same requests" in said
+    assert "CPU a request" not in said, "it is no side's"
     for trial in trials_of(here):
         assert {one["name"]: one["verdict"] for one in trial["checks"]}["server_counter"] == "valid"
 
@@ -278,6 +281,17 @@ def test_two_services_get_a_verdict(services: list[str], here: Path) -> None:
     done = loadstone("http", services[0], "--against", services[1], *options, folder=here)
     assert done.returncode in DONE, done.stderr
     assert re.search(VERDICT, done.stdout), done.stdout
+
+
+def test_one_service_by_two_addresses_is_said_to_be_one(services: list[str], here: Path) -> None:
+    options = ("-c", "2", "--repeat", "2", "--slice", "50 ms", "--budget", "15s", "--quiet", "--out", "kept")
+    same = services[0].replace("127.0.0.1", "localhost")
+    assert same != services[0]
+    done = loadstone("http", services[0], "--against", same, *options, folder=here)
+    assert done.returncode in DONE, done.stderr
+    assert "both sides are one process that gets the same requests" in done.stdout
+    done = loadstone("http", services[0], "--against", services[1], *options, folder=here)
+    assert "one process" not in done.stdout
 
 
 def test_a_cluster_of_the_users_is_resharded_under_load_without_an_error(

@@ -25,6 +25,7 @@ from loadstone.goals.crash import Crash
 from loadstone.goals.registry import answers_of
 from loadstone.goals.saturate import Saturate
 from loadstone.goals.saturate_answer import saturation_headline
+from loadstone.judge.compare.one_process import with_one_process
 from loadstone.judge.validity.check import Check
 from loadstone.judge.validity.checks import CHECKS, forbidding, judge_trial
 from loadstone.plan.labels import label_of
@@ -46,7 +47,7 @@ def analyse(folder: Path) -> Analysis:
 
 def analyse_run(run: Run) -> Analysis:
     """The outcome of a run that was read. Every trial is judged again, from its facts."""
-    judged = [judge_trial(trial) for trial in run.trials]
+    judged = [judge_trial(trial) for trial in with_one_process(run.trials)]
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
     under_own_load = own_load(run, judged)
     tables, full_servers = make_tables(run, judged), full_servers_of(run, judged)

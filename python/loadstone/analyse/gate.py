@@ -58,6 +58,8 @@ def gate_of(run: Run, families: Sequence[Family], trials: Sequence[TrialRecord],
     paces = paces_of([groups[name] for name in (GATE_RATE, GATE_P99) if name in groups], trials)
     pace = paces.get(GATE_RATE, paces.get(GATE_P99))
     why = None if refusal is None else message("gate_refused", check=refusal.name, reason=refusal.reason)
+    if any(trial.facts.one_process_with for trial in trials):
+        why = message("gate_one_process")
     verdict, by = verdict_of(figures, twin, invalid=why is not None or not figures)
     cut = _interrupted(main) if verdict == "undecided" else None
     if verdict == "invalid":

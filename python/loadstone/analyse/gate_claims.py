@@ -27,6 +27,10 @@ def without_claims(families: Sequence[Family], gate: GateResult | None) -> list[
 
 def _refusal(families: Sequence[Family], gate: GateResult) -> CheckResult | None:
     """That the base differs from itself, or what a check of the trials says."""
+    if gate.message.kind == "gate_one_process":
+        return CheckResult(
+            name="one_process", verdict="invalid", measured=None, limit=None, unit="", reason=gate.message
+        )
     apart = next((one for one in gate.twin if one.name in gate.decided_by), None)
     if apart is None:
         return next((one.primary.refusal for family in families for one in family.comparisons), None)

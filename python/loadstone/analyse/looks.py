@@ -11,6 +11,7 @@ from loadstone.judge.compare.carried import with_carry_over
 from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
 from loadstone.judge.compare.contrasts import judge_contrasts
 from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundHistogramReader
+from loadstone.judge.compare.one_process import with_one_process
 from loadstone.judge.gate import is_known, is_over, needs_more, shows_loss, starts_differ_in
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.effect import forecast
@@ -81,7 +82,7 @@ def look_at(
     Raises:
         ValueError: such a quantile decides and no histograms are given.
     """
-    blocks = group_blocks(group.name, group.conditions, trials)
+    blocks = group_blocks(group.name, group.conditions, with_one_process(trials))
     case = GroupCase(
         design=group,
         experiment=experiment,
@@ -127,7 +128,8 @@ def _of_pairs(
     differ = 0.0 if gate is None else starts_differ_in(gate, case.design)
     if gate is not None:
         found_of = list(zip(verdicts, dearest, strict=True))
-        over = any(is_over(*one, differ) for one in found_of)
+        same = any(warning.kind == "one_process" for (pair, _, _), _, _ in asked for warning in pair.warnings)
+        over = same or any(is_over(*one, differ) for one in found_of)
         decided = over or not any(needs_more(*one, ends=decided, starts_differ=differ) for one in found_of)
         known = over or all(is_known(*one, differ) for one in found_of)
     exact = within is None or all(

@@ -67,8 +67,10 @@ def verdict_lines(analysis: Analysis) -> list[str]:
     lines = [] if analysis.unanswered is None else [text(analysis.unanswered)]
     for pair in verdicts.all_comparisons(analysis):
         said = verdicts.by_latency(pair.primary) + verdicts.verdict_text(pair.primary, quick=False)
+        same = [fmt.sentence(warning) for warning in pair.warnings if warning.kind == "one_process"]
         lines += [
-            f"{verdicts.title(pair)}: {line}" for line in (said, *(cost for _, cost in verdicts.cost_lines(pair)))
+            f"{verdicts.title(pair)}: {line}"
+            for line in (said, *(cost for _, cost in verdicts.cost_lines(pair)), *same)
         ]
     return lines
 

@@ -12,6 +12,7 @@ from loadstone import registry
 from loadstone.bounds.conversation import SNAPSHOT, conversation
 from loadstone.conduct.links import begin_links, link_facts
 from loadstone.conduct.machine_speed import machine_speed, speed_facts
+from loadstone.deploy.addresses import resolved
 from loadstone.deploy.control import Snapshot, Start, TableStore
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
@@ -264,5 +265,6 @@ def subject_facts(ready: Ready, before: Mapping[str, float | None]) -> dict[str,
             limits=dict(deployed.subject.limits),
             throttled_s=None if first is None or last is None else max(0.0, last - first),
             restless_cores=deployed.restless_cores,
+            addresses=() if deployed.subject.ours else resolved(deployed.endpoints),
         )
     return facts

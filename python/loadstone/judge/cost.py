@@ -82,8 +82,10 @@ def common_parts(trials: Sequence[TrialRecord]) -> dict[str, list[Parts]]:
 def _owned(trial: TrialRecord) -> dict[str, Parts]:
     """Those of the machine, of lines, of loadstone itself and of servers that stand beside it idle are none. The
     generator is one where it is a program with a client library: that is measured then. Of a cluster the nodes count.
+    None where the parts are those of another condition under other names: then no CPU is one side's.
     """
     names = {name for name, kind in trial.facts.kinds.items() if kind not in (HOST, LINK, _DRIVER_KIND)}
+    names = set() if trial.facts.one_process_with else names
     found: dict[str, set[str]] = {}
     for part in trial.cpu_s:
         if (owner := owner_of(part, names)) is not None:

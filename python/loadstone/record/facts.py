@@ -1,10 +1,11 @@
 """The facts of a trial: all that its checks are made from, kept in its line so that they can be made again."""
 
+import operator
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, SerializationInfo, ValidationError, field_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializationInfo, ValidationError, field_serializer, model_validator
 from pydantic.dataclasses import dataclass
 
 from loadstone.deploy.control import Snapshot
@@ -217,6 +218,9 @@ class SubjectFacts(Facts):
     """How long its CPU limit throttled it during the drive, summed over replicas and CPUs; None without a limit."""
     restless_cores: float | None = None
     """What it still took without load after its warm-up, after the longest wait; None: it became idle."""
+    addresses: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """Of a user's one: the address and port of each of its URLs, as the system resolved them. Left out of others, and
+    where a name could not be resolved."""
 
 
 class PartStart(Facts):
@@ -392,6 +396,9 @@ class TrialFacts(Facts):
     None: these CPUs are not known, or an older version did not look."""
     rate_share: float | None = None
     """The share of the condition's own capacity that the plan's rate is; None: it is not one."""
+    one_process_with: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """Parts of other conditions that are the same processes as this trial's, under other names, and that get the same
+    requests. It follows from all trials together (`judge/compare/one_process.py`); a run's folder does not have it."""
 
     @model_validator(mode="before")
     @classmethod

@@ -83,7 +83,7 @@ def pair_of(design: PairDesign, group: GroupBlocks, judged: Sequence[int], setti
         if number not in set(judged)
     )
     refusal = _refusal(blocks)
-    warnings = (*_left_out(blocks, refusal), *_suspect(blocks), *_later(later))
+    warnings = (*_one_process(blocks), *_left_out(blocks, refusal), *_suspect(blocks), *_later(later))
     return Pair(design, (*blocks, *later), settings, warnings, refusal=refusal)
 
 
@@ -139,6 +139,17 @@ def usual_failure(failed: Sequence[CheckResult]) -> CheckResult:
     name = min(counted, key=lambda name: (-counted[name], name not in OF_MEANING, name))
     ranked = sorted((check for check in failed if check.name == name), key=lambda check: check.measured or 0.0)
     return ranked[len(ranked) // 2]
+
+
+def _one_process(blocks: Sequence[PairBlock]) -> list[Message]:
+    """That the parts of both sides are the same processes under two names, with the same requests."""
+    both = [(block.a, block.b) for block in blocks]
+    return [message("one_process")] if any(is_one_process(a, b) for a, b in both) else []
+
+
+def is_one_process(a: TrialRecord, b: TrialRecord) -> bool:
+    """Whether the parts of both trials are the same processes under two names."""
+    return any(name in a.facts.kinds for name in b.facts.one_process_with)
 
 
 def _left_out(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[Message]:

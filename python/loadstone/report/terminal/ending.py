@@ -228,9 +228,9 @@ def _verdicts(judged: Sequence[Comparison], console: Console, lines_max: int, ro
 
 
 def _placed(judged: Sequence[Comparison]) -> Text | None:
-    """That nothing but the placement on CPUs was compared."""
+    """That nothing but the placement on CPUs was compared, or one process with itself."""
     warnings = (warning for one in judged for warning in one.warnings)
-    placed = next((warning for warning in warnings if warning.kind == "bound_by_shared_cpu"), None)
+    placed = next((warning for warning in warnings if warning.kind in ("one_process", "bound_by_shared_cpu")), None)
     return None if placed is None else Text(f"  {fmt.sentence(placed)}", "yellow")
 
 

@@ -101,6 +101,10 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "blocks_left_out_by": lambda left_out, of, checks: _left_out(left_out, of, ", ".join(checks)),
     "check_invalid_in": _invalid_in,
     "blocks_after_last_look": _after_last_look,
+    "one_process": (
+        "both sides are one process that gets the same requests: a difference is noise, or comes from the way to it, "
+        "and its CPU time is no side's. --twin shows the noise of a run."
+    ),
     "bound_by_shared_cpu": (
         "the processes of a condition share CPUs that are full, so their placement decides: instances on CPUs of "
         "their own may differ otherwise."

@@ -201,6 +201,7 @@ GATE: dict[str, str | Callable[..., str]] = {
     "gate_interrupted": _interrupted,
     "gate_twin_differs": _twin_differs,
     "gate_refused": "INVALID: {reason} ({check})",
+    "gate_one_process": "INVALID: base and head are one process that gets the same requests, so nothing is compared",
     "gate_nothing": "INVALID: nothing was measured",
     "gate_withheld": _withheld,
     "gate_may_be_slower": _may_be_slower,
