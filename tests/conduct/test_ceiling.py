@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.conduct.ceiling import CeilingGauge
+from loadstone.conduct.ceiling import BUSY_USERS, CeilingGauge
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, nothing
 from loadstone.drive.native import NativeDriver
@@ -84,3 +84,19 @@ def test_http_has_a_ceiling_of_its_own_for_each_size_of_reply(driver: CountingDr
     large = gauge.measure(plan, 500_000.0)
     assert large is not None
     assert large.capacity_per_s < small.capacity_per_s
+
+
+@pytest.mark.fault(
+    "long replies for many threads, and clients that do not read",
+    "the null server holds no copies of them",
+    area="limits",
+)
+def test_all_replies_together_are_bounded(driver: CountingDriver) -> None:
+    plan = http_plan(expect={}).model_copy(update={"threads": 4})
+    found = CeilingGauge(driver, DeployContext()).measure(plan, 12e6)
+    assert found is not None
+    assert found.capacity_per_s > 0
+    assert found.users == 4, "one a thread: sixteen times as many would hold four gigabytes"
+    small = CeilingGauge(driver, DeployContext()).measure(plan, 200.0)
+    assert small is not None
+    assert small.users == 4 * BUSY_USERS

@@ -1,5 +1,6 @@
 //! One client of the null server: its socket, where it stands in its input, what is still to be sent.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 
 use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
@@ -7,6 +8,7 @@ use mio::{Interest, Registry, Token};
 
 use super::command_reader::{CommandReader, Found};
 use super::line_reader::LineReader;
+use super::replies::Replies;
 use super::request_reader::RequestReader;
 use crate::net::stamps;
 
@@ -83,10 +85,11 @@ impl Stream {
     }
 }
 
-/// A reply from here on is written from where it lies if nothing waits before it.
+/// A reply from here on is never copied: it is written from where it lies.
 const LARGE_REPLY: usize = 16 * 1024;
-/// With more than this to be sent no more input is taken: the client does not read.
-const OUT_MAX_BYTES: usize = 4 * 1024 * 1024;
+/// Copies of replies that a client may have waiting. Of what comes on top it is noted which replies they are, so that
+/// all clients together hold so much each, however long the replies are and however many clients do not read.
+const OUT_MAX_BYTES: usize = 64 * 1024;
 
 /// Where a connection stands in its input.
 #[derive(Debug)]
@@ -120,6 +123,19 @@ pub(super) struct Client {
     pub held: Vec<u8>,
     out: Vec<u8>,
     written: usize,
+    /// What leaves after `out`, in order.
+    waiting: VecDeque<Waiting>,
+    /// How much of the first that waits has left.
+    first_written: usize,
+}
+
+/// What does not fit into `out`.
+#[derive(Debug)]
+enum Waiting {
+    /// The reply to a command, so many times one after the other.
+    Replies { command: usize, resp3: bool, times: u64 },
+    /// What stands in no table: of a fault.
+    Bytes(Vec<u8>),
 }
 
 /// What came in.
@@ -134,7 +150,8 @@ pub(super) enum Input {
 
 impl Client {
     pub fn new(stream: Stream, reader: Reader, serial: u64) -> Self {
-        Self { stream, reader, serial, resp3: false, answered: 0, held: Vec::new(), out: Vec::new(), written: 0 }
+        let (held, out, waiting) = (Vec::new(), Vec::new(), VecDeque::new());
+        Self { stream, reader, serial, resp3: false, answered: 0, held, out, written: 0, waiting, first_written: 0 }
     }
 
     /// Fills `buffer` with the input that was held and what the socket has. `to_end`: the socket is read until it
@@ -168,35 +185,104 @@ impl Client {
         }
     }
 
-    /// Adds a reply; it may leave at once. The error is that of the socket.
+    /// Adds the reply to a command; it may leave at once. The error is that of the socket.
     #[inline]
-    pub fn reply(&mut self, text: &[u8]) -> io::Result<()> {
-        let sent = if text.len() >= LARGE_REPLY && self.out.is_empty() { self.write(text)? } else { 0 };
-        self.out.extend_from_slice(&text[sent..]);
-        Ok(())
+    pub fn reply(&mut self, replies: &Replies, command: usize) -> io::Result<()> {
+        let text = replies.text(command, self.resp3);
+        if self.takes(text.len()) {
+            self.out.extend_from_slice(text);
+            return Ok(());
+        }
+        self.reply_later(command);
+        self.flush(replies)
+    }
+
+    /// Notes that this reply is to leave after all that waits.
+    fn reply_later(&mut self, command: usize) {
+        match self.waiting.back_mut() {
+            Some(Waiting::Replies { command: same, resp3, times }) if (*same, *resp3) == (command, self.resp3) => {
+                *times += 1;
+            }
+            _ => self.waiting.push_back(Waiting::Replies { command, resp3: self.resp3, times: 1 }),
+        }
+    }
+
+    /// Adds other bytes than a reply of the table, which are few.
+    pub fn say(&mut self, text: &[u8]) {
+        if self.waiting.is_empty() {
+            self.out.extend_from_slice(text);
+        } else {
+            self.waiting.push_back(Waiting::Bytes(text.to_vec()));
+        }
+    }
+
+    /// Whether a copy of so many bytes may be kept.
+    #[inline]
+    fn takes(&self, length: usize) -> bool {
+        length < LARGE_REPLY && self.waiting.is_empty() && self.out.len() - self.written + length <= OUT_MAX_BYTES
     }
 
     /// Whether the client takes its replies too slowly to be given more.
     #[inline]
     pub fn is_clogged(&self) -> bool {
-        self.out.len() - self.written > OUT_MAX_BYTES
+        !self.waiting.is_empty()
     }
 
     /// Sends what the socket takes.
     #[inline]
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub fn flush(&mut self, replies: &Replies) -> io::Result<()> {
+        while self.send_copies()? {
+            match self.waiting.pop_front() {
+                None => break,
+                Some(Waiting::Bytes(text)) => self.out = text,
+                Some(Waiting::Replies { command, resp3, times }) => {
+                    let text = replies.text(command, resp3);
+                    let done = if text.len() < LARGE_REPLY { self.copy(text, times) } else { self.send_large(text)? };
+                    if done < times {
+                        self.waiting.push_front(Waiting::Replies { command, resp3, times: times - done });
+                    }
+                    if done == 0 {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies a small reply as often as `out`, which is empty, takes it, and at most `times`; returns how often.
+    fn copy(&mut self, text: &[u8], times: u64) -> u64 {
+        let copies = times.min((OUT_MAX_BYTES / text.len().max(1)) as u64);
+        (0..copies).for_each(|_| self.out.extend_from_slice(text));
+        copies
+    }
+
+    /// Sends what is left of a large reply; returns 1 if all of it has left, else 0.
+    fn send_large(&mut self, text: &[u8]) -> io::Result<u64> {
+        self.first_written += self.write(&text[self.first_written..])?;
+        if self.first_written < text.len() {
+            return Ok(0);
+        }
+        self.first_written = 0;
+        Ok(1)
+    }
+
+    /// Sends what was copied; whether all of it has left.
+    #[inline]
+    fn send_copies(&mut self) -> io::Result<bool> {
         if self.out.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let out = std::mem::take(&mut self.out);
         let sent = self.write(&out[self.written..]);
         self.out = out;
         self.written += sent?;
-        if self.written == self.out.len() {
-            self.out.clear();
-            self.written = 0;
+        if self.written < self.out.len() {
+            return Ok(false);
         }
-        Ok(())
+        self.out.clear();
+        self.written = 0;
+        Ok(true)
     }
 
     /// Writes until the socket is full; returns what it took.

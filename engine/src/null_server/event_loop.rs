@@ -189,7 +189,7 @@ impl EventLoop {
 
     fn serve(&mut self, place: usize, client: &mut Client, to_end: bool) -> Result<(), Gone> {
         loop {
-            client.flush()?;
+            client.flush(&self.replies)?;
             if client.is_clogged() {
                 // The event that says that there is room again brings it back here.
                 return Ok(());
@@ -197,28 +197,32 @@ impl EventLoop {
             let Input::Bytes { length, more } = client.receive(&mut self.buffer, to_end) else {
                 return Err(Gone);
             };
-            let used = self.answer_all(place, client, length)?;
+            let (used, is_stopped) = self.answer_all(place, client, length)?;
             client.held.extend_from_slice(&self.buffer[used..length]);
-            client.flush()?;
-            if !more && !client.is_clogged() {
+            client.flush(&self.replies)?;
+            if !more && !is_stopped {
                 return Ok(());
             }
         }
     }
 
-    /// Answers the commands in the first `length` bytes of the buffer; returns how many bytes they took.
+    /// Answers the commands in the first `length` bytes of the buffer; returns how many bytes they took, and whether it
+    /// stopped because the client does not take its replies.
     #[inline]
-    fn answer_all(&mut self, place: usize, client: &mut Client, length: usize) -> Result<usize, Gone> {
+    fn answer_all(&mut self, place: usize, client: &mut Client, length: usize) -> Result<(usize, bool), Gone> {
         let mut used = 0;
-        while used < length && !client.is_clogged() {
+        while used < length {
+            if client.is_clogged() {
+                return Ok((used, true));
+            }
             let replies = &self.replies;
             let (taken, found) = client.reader.read(&self.buffer[used..length], |name| replies.find(name));
             used += taken;
             match found {
                 Found::More => break,
                 Found::Bad => {
-                    client.reply(self.replies.to_bad_input())?;
-                    client.flush()?;
+                    client.say(self.replies.to_bad_input());
+                    client.flush(&self.replies)?;
                     return Err(Gone);
                 }
                 Found::Command { command, digit } => {
@@ -229,7 +233,7 @@ impl EventLoop {
                 }
             }
         }
-        Ok(used)
+        Ok((used, false))
     }
 
     #[inline]
@@ -246,7 +250,7 @@ impl EventLoop {
         if due_ns <= now_ns && self.pending.is_empty() {
             self.spend_service_time();
             self.answer(client, command)?;
-            client.flush()?;
+            client.flush(&self.replies)?;
         } else {
             self.pending.push_back(Pending { due_ns, place, serial: client.serial, command });
         }
@@ -289,7 +293,7 @@ impl EventLoop {
             return;
         }
         self.spend_service_time();
-        let answered = self.answer(&mut client, command).and_then(|()| Ok(client.flush()?));
+        let answered = self.answer(&mut client, command).and_then(|()| Ok(client.flush(&self.replies)?));
         match answered {
             Ok(()) => self.clients[place] = Some(client),
             Err(Gone) => self.free.push(place),
@@ -308,9 +312,8 @@ impl EventLoop {
 
     #[inline]
     fn answer(&mut self, client: &mut Client, command: usize) -> Result<(), Gone> {
-        let text = self.replies.text(command, client.resp3);
         if command < FIRST_AFTER_HANDSHAKE {
-            return Ok(client.reply(text)?);
+            return Ok(client.reply(&self.replies, command)?);
         }
         self.answered += 1;
         client.answered += 1;
@@ -319,11 +322,11 @@ impl EventLoop {
             self.state.note_leaving();
         }
         match &self.fault {
-            None => client.reply(text)?,
-            Some(fault) => answer_faultily(fault, self.answered, client, text)?,
+            None => client.reply(&self.replies, command)?,
+            Some(fault) => answer_faultily(fault, self.answered, client, &self.replies, command)?,
         }
         if self.records {
-            client.flush()?;
+            client.flush(&self.replies)?;
             self.state.note_residence(client.ago_ns());
         }
         Ok(())
@@ -332,31 +335,44 @@ impl EventLoop {
 
 /// Answers command number `number` as the fault has it.
 #[cold]
-fn answer_faultily(fault: &Fault, number: u64, client: &mut Client, text: &[u8]) -> Result<(), Gone> {
+fn answer_faultily(
+    fault: &Fault,
+    number: u64,
+    client: &mut Client,
+    replies: &Replies,
+    command: usize,
+) -> Result<(), Gone> {
+    let text = replies.text(command, client.resp3);
     match fault {
         Fault::CloseAfter { commands } => {
             if client.answered <= *commands {
-                client.reply(text)?;
+                client.reply(replies, command)?;
             }
-            client.flush()?;
+            client.flush(replies)?;
             if client.answered >= *commands { Err(Gone) } else { Ok(()) }
         }
-        Fault::Garbage { nth } if number == *nth => Ok(client.reply(b"@garbage\r\n\0\xff")?),
-        Fault::Error { nth, text } if number == *nth => Ok(client.reply(format!("-{text}\r\n").as_bytes())?),
+        Fault::Garbage { nth } if number == *nth => {
+            client.say(b"@garbage\r\n\0\xff");
+            Ok(())
+        }
+        Fault::Error { nth, text } if number == *nth => {
+            client.say(format!("-{text}\r\n").as_bytes());
+            Ok(())
+        }
         Fault::HalfThenClose { nth } if number == *nth => {
-            client.reply(&text[..text.len() / 2])?;
-            client.flush()?;
+            client.say(&text[..text.len() / 2]);
+            client.flush(replies)?;
             Err(Gone)
         }
         Fault::Silence { nth } if number == *nth => Ok(()),
         Fault::Pieces { bytes, pause_us } => {
             for piece in text.chunks((*bytes).max(1)) {
-                client.reply(piece)?;
-                client.flush()?;
+                client.say(piece);
+                client.flush(replies)?;
                 std::thread::sleep(Duration::from_micros(*pause_us));
             }
             Ok(())
         }
-        _ => Ok(client.reply(text)?),
+        _ => Ok(client.reply(replies, command)?),
     }
 }

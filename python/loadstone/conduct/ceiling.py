@@ -18,6 +18,9 @@ from loadstone.record.facts import Ceiling
 
 BUSY_USERS = 64
 """Enough to keep one thread of a driver busy."""
+REPLIES_MAX_BYTES = 64 * 1024 * 1024
+"""What the replies to all users may be together: the driver holds some of each, and fewer users keep a thread busy with
+long ones."""
 BUSY = Phases(warm_up_s=0.03, measure_s=0.1, drain_s=1.0)
 SINGLE = Phases(warm_up_s=0.01, measure_s=0.05, drain_s=1.0)
 BODY_MAX_BYTES = 1 << 24
@@ -62,7 +65,7 @@ class CeilingGauge:
                     "keys": plan.keys.model_copy(update={"loaded": True, "distribution": _endless(plan)}),
                 }
             )
-            busy = _with_users(base, BUSY_USERS * plan.threads, BUSY)
+            busy = _with_users(base, _busy_users(plan, body_bytes), BUSY)
             return Ceiling.of(busy, self._drive(busy), self._drive(_with_users(base, plan.threads, SINGLE)))
         except (DriveFailed, UserError):
             return None
@@ -71,6 +74,12 @@ class CeilingGauge:
 
     def _drive(self, plan: Plan) -> DriveRecord:
         return drive_alone(self._driver, plan)
+
+
+def _busy_users(plan: Plan, body_bytes: int) -> int:
+    """How many users keep the driver busy: fewer where `REPLIES_MAX_BYTES` would be exceeded, but one a thread."""
+    reply_bytes = max(1, body_bytes or plan.documents.payload_bytes) * plan.pipeline_depth
+    return max(plan.threads, min(BUSY_USERS * plan.threads, REPLIES_MAX_BYTES // reply_bytes))
 
 
 def _options(plan: Plan, body_bytes: int) -> dict[str, Any]:
