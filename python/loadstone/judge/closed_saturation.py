@@ -37,8 +37,10 @@ def search_trials(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
     for one in trials:
         if one.saturation is not None and one.saturation.phase == "search" and one.saturation.users is not None:
             attempts.setdefault(one.saturation.users, []).append(one)
-    counted = []
+    counted: list[TrialRecord] = []
     for users in sorted(attempts):
+        if users != 2 ** len(counted):
+            break  # a folder that lost the probe before: the search ends there
         driven = [one for one in attempts[users] if not one.facts.failure]
         if driven or len(attempts[users]) >= SEARCH_TRIES:
             counted.append((driven or attempts[users])[-1])
