@@ -12,7 +12,7 @@ from loadstone.judge.verdict import Verdict
 from loadstone.plan.group import GroupDesign, PairDesign
 from loadstone.plan.looks import LOOKS
 from loadstone.record.facts import TrialFacts
-from loadstone.record.reading import LatencyKind
+from loadstone.record.latency_logs import LatencyKind
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import RATE_MARGIN, Experiment
 from loadstone.spec.levels import Condition

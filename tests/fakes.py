@@ -412,7 +412,7 @@ class FullFile:
         self.path = file.path
         self._file = file
 
-    def append(self, record: Mapping[str, Any]) -> None:  # noqa: ARG002 (the signature of the real one)
+    def append_line(self, line: bytes) -> int:  # noqa: ARG002 (the signature of the real one)
         from loadstone.record.lines import write_error
 
         raise write_error(OSError(28, "No space left on device"), self.path)

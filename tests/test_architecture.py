@@ -58,6 +58,7 @@ DATA_TYPES = {
         "record.facts",
         "record.histogram",
         "record.keys_added",
+        "record.latency_logs",
         "record.look",
         "record.part_kinds",
         "record.plan_summary",

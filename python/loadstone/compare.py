@@ -179,7 +179,7 @@ def _one_run(options: CompareOptions, by: ComparedBy) -> CompareReport:
         kind = "declared"
         comparisons = [pair for family in compare_groups(run, judged.trials) for pair in family.comparisons]
     _require_some(comparisons, apart)
-    return _report(kind, [("", judged)], [], [*map(as_written, run.notes), *_one_note(apart)], comparisons)
+    return _report(kind, [("", judged)], [], [*map(as_written, run.all_notes), *_one_note(apart)], comparisons)
 
 
 def _one_note(apart: Sequence[Message]) -> list[Message]:
@@ -305,12 +305,12 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> _TwoRuns:
             )
         )
     named = list(zip(names, (a, b), strict=True))
+    why = costs_not_compared(a.run, b.run, matched, names)
+    comparisons = compare_runs(a, b, matches, replace(by, across=bool(unlike), costs=why is None), names)
     notes = [
         message("note_of_run", run=name, note=note) for name, judged in named for note in _notes(judged, len(matches))
     ]
     notes = [*slices_unlike(a.run, b.run, matched, names), *notes]
-    why = costs_not_compared(a.run, b.run, matched, names)
-    comparisons = compare_runs(a, b, matches, replace(by, across=bool(unlike), costs=why is None), names)
     report = _report("two runs", named, unlike, [*notes, *([] if why is None else [why])], comparisons)
     return _TwoRuns(report, (a, b), matches)
 
@@ -320,7 +320,7 @@ def _notes(judged: JudgedRun, matches: int) -> list[Message]:
     planned = len({str(sorted(line.condition.items())) for line in judged.run.plan.trials})
     left = planned - matches
     missing = [message("conditions_in_one_run", conditions=left)] if left else []
-    return [*map(as_written, judged.run.notes), *missing]
+    return [*map(as_written, judged.run.all_notes), *missing]
 
 
 def _report(

@@ -77,6 +77,7 @@ def test_every_check_is_summarised(path: Path) -> None:
 
 def rewrite(path: Path, number: int, change: Callable[[dict[str, Any]], Any]) -> None:
     file = path / "trials.jsonl"
+    (path / "digests.jsonl").unlink(missing_ok=True)
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     change(lines[number])
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))

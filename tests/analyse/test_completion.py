@@ -104,7 +104,8 @@ def test_an_old_folder_is_still_analysed(synthetic: ModuleType, tmp_path: Path) 
     for line in plan["trials"]:
         line.pop("group")
     (path / "plan.json").write_text(json.dumps(plan))
-    (path / "looks.jsonl").unlink(missing_ok=True)
+    for name in ("looks.jsonl", "digests.jsonl"):
+        (path / name).unlink(missing_ok=True)
     trials = [json.loads(line) for line in (path / "trials.jsonl").read_text().splitlines()]
     for trial in trials:
         trial.pop("group")

@@ -47,6 +47,7 @@ def test_a_new_folder_holds_what_is_known_before_the_first_trial(synthetic: Modu
     assert path.name.endswith("Z-small")
     assert sorted(p.name for p in path.iterdir()) == [
         "crashes.jsonl",
+        "digests.jsonl",
         "environment.json",
         "experiment.yaml",
         "intervals.jsonl",
@@ -116,7 +117,7 @@ def test_no_secret_is_in_any_file(synthetic: ModuleType, tmp_path: Path) -> None
         folder.write_analysis({"format": 1})
         path = folder.path
     files = [file for file in path.rglob("*") if file.is_file()]
-    assert len(files) == 10
+    assert len(files) == 11
     assert [file.name for file in files if SECRET.encode() in file.read_bytes()] == []
 
 

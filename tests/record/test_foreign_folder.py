@@ -226,6 +226,7 @@ EVIL = "=cmd|' /C calc'!A0 <script>alert(1)</script> [a](javascript:alert(1)) \x
 )
 def test_planted_texts_are_text_in_every_format(run: Path) -> None:
     """A name of a condition, a server's version, an error and a command, as someone else may have written them."""
+    (run / "digests.jsonl").unlink()
     environment = json.loads((run / "environment.json").read_text())
     environment |= {"command": f"loadstone run {EVIL}", "kernel": {"release": EVIL}}
     environment["servers"] = {EVIL: {"software": EVIL, "version": EVIL}}

@@ -21,8 +21,10 @@ def finished(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def path(finished: Path, tmp_path: Path) -> Path:
-    """A run with three finished trials, to be damaged."""
-    return Path(shutil.copytree(finished, tmp_path / finished.name))
+    """A run with three finished trials, to be damaged; without digests, of which `test_damages` is."""
+    run = Path(shutil.copytree(finished, tmp_path / finished.name))
+    (run / "digests.jsonl").unlink()
+    return run
 
 
 def names(path: Path) -> list[str]:

@@ -1,7 +1,6 @@
 """The families of verdicts of a run: of every pair that it declares, as its looks had them, by all it measured."""
 
 from collections.abc import Container, Mapping, Sequence
-from functools import partial
 from itertools import groupby
 
 from loadstone.analyse.completion import newest_look
@@ -24,7 +23,7 @@ from loadstone.message import Message, message
 from loadstone.plan.group import GroupDesign
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.look import Look, carried_on
-from loadstone.record.reading import Run, read_histogram, read_round_histograms
+from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import identity
 
@@ -58,7 +57,7 @@ def compare_groups(run: Run, judged_trials: Sequence[TrialRecord]) -> list[Famil
 
 def latencies_of(run: Run) -> Latencies:
     """The histograms of a run's folder."""
-    return Latencies(partial(read_histogram, run.path), partial(read_round_histograms, run.path))
+    return Latencies(run.logs.whole, run.logs.by_rounds)
 
 
 def _with_stages(family: Family, run: Run, group: GroupDesign) -> Family:

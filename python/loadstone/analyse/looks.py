@@ -21,7 +21,7 @@ from loadstone.judge.verdict import DECIDED, OPEN, Verdict
 from loadstone.language import said
 from loadstone.message import Message
 from loadstone.plan.group import Group
-from loadstone.record.reading import LatencyKind
+from loadstone.record.latency_logs import LatencyKind
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.gate_spec import GATE_RATE

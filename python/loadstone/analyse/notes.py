@@ -28,7 +28,7 @@ def published_sources(sources: Sequence[str]) -> Message | None:
 def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[Message]:
     """One sentence each."""
     return [
-        *map(as_written, run.notes),
+        *map(as_written, run.all_notes),
         *_course(run, judged),
         *_surroundings(run.environment, servers=bool(run.experiment.servers)),
     ]

@@ -10,8 +10,7 @@ from loadstone.errors import DriveFailed
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import Piece
 from loadstone.plan.labels import label_of
-from loadstone.record.histogram import SAMPLES_BEYOND, merge
-from loadstone.record.reading import read_histogram
+from loadstone.record.histogram import SAMPLES_BEYOND
 from loadstone.record.trial import TrialRecord
 
 _POINTS = 80
@@ -75,7 +74,7 @@ def _curve(judged: JudgedRun, trials: Sequence[TrialRecord]) -> tuple[CurvePoint
     if operations <= SAMPLES_BEYOND:
         return ()
     try:
-        merged = merge(read_histogram(judged.run.path, trial.trial, "response") for trial in trials)
+        merged = judged.run.logs.merged([trial.trial for trial in trials], "response")
     except DriveFailed:
         return ()
     cumulated = np.frombuffer(merged.counts, dtype=np.uint64).cumsum()

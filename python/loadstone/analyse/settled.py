@@ -21,13 +21,8 @@ from loadstone.judge.statistics.histograms import Buckets, buckets_of
 from loadstone.judge.statistics.unit_quantiles import UNITS_MIN, UnitQuantile, Units
 from loadstone.message import Message, message
 from loadstone.record.histogram import PER_MILLE, merge
-from loadstone.record.reading import (
-    LatencyKind,
-    Run,
-    read_histogram,
-    read_interval_histograms,
-    read_round_histograms,
-)
+from loadstone.record.latency_logs import LatencyKind
+from loadstone.record.reading import Run
 from loadstone.record.trial import Quantiles, TrialRecord
 from loadstone.spec.levels import Level, is_level, same_level
 
@@ -118,7 +113,7 @@ def _unsettled(name: str, one: UnitQuantile, kind: IntervalUnit) -> Message | No
 def _measured(run: Run, trials: Sequence[TrialRecord]) -> _Measured:
     """The units of these trials. Raises DriveFailed, and ValueError for histograms that differ in their buckets."""
     if len(trials) >= UNITS_MIN:
-        whole = [buckets_of(read_histogram(run.path, trial.trial, _RESPONSE)) for trial in trials]
+        whole = [buckets_of(run.logs.whole(trial.trial, _RESPONSE)) for trial in trials]
         return _Measured("trial", whole, failed_of(trials, whole, _RESPONSE))
     parts = [_slices(run, trial) if slices_of(trial) else _intervals(run, trial) for trial in trials]
     latencies = [latency for part in parts for latency in part.latencies]
@@ -131,7 +126,7 @@ def _slices(run: Run, trial: TrialRecord) -> _Measured:
     What ended between slices stands in a histogram over all of them: it goes to its last one.
     """
     slices = slices_of(trial)
-    found = read_round_histograms(run.path, trial.trial, _RESPONSE)
+    found = run.logs.by_rounds(trial.trial, _RESPONSE)
     spans: list[tuple[int, int]] = []
     for span in sorted(found, key=lambda span: span[1] - span[0]):
         if not any(span[0] <= other[1] and other[0] <= span[1] for other in spans):
@@ -148,7 +143,7 @@ def _slices(run: Run, trial: TrialRecord) -> _Measured:
 
 def _intervals(run: Run, trial: TrialRecord) -> _Measured:
     """Of a trial in one stretch: a unit an interval. Failures stand in the interval in which they were counted."""
-    found = read_interval_histograms(run.path, trial.trial, _RESPONSE)
+    found = run.logs.by_intervals(trial.trial, _RESPONSE)
     if not found:
         return _Measured("part", [], [])
     longest_s = max(length_s for _, length_s in found)

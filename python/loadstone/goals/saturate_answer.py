@@ -34,7 +34,7 @@ from loadstone.plan.labels import condition_label
 from loadstone.plan.saturation_levels import steps_of, users_at
 from loadstone.plan.saturation_settings import SaturationSettings
 from loadstone.record.plan_summary import PlannedLine
-from loadstone.record.reading import IntervalLine, Run, read_histogram
+from loadstone.record.reading import IntervalLine, Run
 from loadstone.record.trial import Quantiles, TrialRecord, TrialVerdict
 
 _NEAR_LIMIT = 0.95
@@ -92,7 +92,7 @@ def _open(
     run: Run, settings: SaturationSettings, line: PlannedLine, varied: Sequence[str], trials: list[TrialRecord]
 ) -> SaturationAnswer:
     closed = closed_answer(trials, settings)
-    answer = rate_answer(trials, settings, lambda name: read_histogram(run.path, name, "response"))
+    answer = rate_answer(trials, settings, lambda name: run.logs.whole(name, "response"))
     why = message("saturation_not_measured") if closed.saturation.kind != "none" else closed.saturation.message
     found = no_point(why) if answer is None else answer.saturation
     steps: Sequence[RateStep] = () if answer is None else (*answer.located, *answer.steps)

@@ -10,7 +10,7 @@ from loadstone.judge.closed_saturation import LevelLatency, Met, met_up_to, swee
 from loadstone.judge.statistics.saturation_model import Estimate, Saturation, Sweep
 from loadstone.message import Message, message
 from loadstone.record.histogram import merge
-from loadstone.record.reading import Run, read_histogram, read_round_histograms
+from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.saturation_spec import LatencyObjective
 
@@ -86,7 +86,7 @@ def _latencies(run: Run, trials: Sequence[TrialRecord], quantile: float) -> list
 
 def _by_rounds(run: Run, trial: TrialRecord) -> dict[tuple[int, int], HdrHistogram]:
     try:
-        return read_round_histograms(run.path, trial.trial, "response")
+        return run.logs.by_rounds(trial.trial, "response")
     except DriveFailed:
         return {}
 
@@ -101,7 +101,7 @@ def _in(
 
 def _whole(run: Run, trial: TrialRecord, quantile: float) -> float | None:
     try:
-        return _quantile_s(read_histogram(run.path, trial.trial, "response"), quantile, _lost(trial))
+        return _quantile_s(run.logs.whole(trial.trial, "response"), quantile, _lost(trial))
     except DriveFailed:
         return None
 

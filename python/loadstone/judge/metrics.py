@@ -5,7 +5,7 @@ from typing import Protocol
 from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.record.histogram import PER_MILLE
-from loadstone.record.reading import LatencyKind
+from loadstone.record.latency_logs import LatencyKind
 from loadstone.record.trial import Quantiles
 from loadstone.spec.experiment import COST, LATENCIES, QUANTILES, RATES
 

@@ -27,9 +27,10 @@ from loadstone.errors import LoadstoneError, NoPlace, UserError
 from loadstone.language import said
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
+from loadstone.record.digests import AttemptHashes, DigestFile, digest
 from loadstone.record.facts import TrialFacts
 from loadstone.record.hlog import log_lines
-from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, write_error, write_file
+from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, dump_line, write_error, write_file
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.reading import read_crashes, read_environment, read_looks, read_plan, read_trials
@@ -69,6 +70,7 @@ class RunFolder:
             self.samples = opened.enter_context(closing(LineFile(path / SAMPLES)))
             self.looks = opened.enter_context(closing(LineFile(path / LOOKS)))
             self.crashes = opened.enter_context(closing(LineFile(path / CRASHES)))
+            self.digests = opened.enter_context(closing(DigestFile(path)))
             self.earlier_trials = tuple(read_trials(path)[0])
             """What was finished when the folder was opened, every attempt, in the order of the lines."""
             self.earlier_looks = tuple(read_looks(path)[0])
@@ -100,9 +102,17 @@ class RunFolder:
         made, path = path is None, path or new_directory(out_root, experiment_name)
         try:
             make_folder(path / LATENCY, path)
-            write_file(path / EXPERIMENT, _yaml(hidden({"format": FORMAT, **resolved_experiment})))
-            write_file(path / ENVIRONMENT, dump_document({"format": FORMAT, **environment}))
-            write_file(path / PLAN, dump_document(plan_summary.model_dump(mode="json")))
+            documents = {
+                EXPERIMENT: _yaml(hidden({"format": FORMAT, **resolved_experiment})),
+                ENVIRONMENT: dump_document({"format": FORMAT, **environment}),
+                PLAN: dump_document(plan_summary.model_dump(mode="json")),
+            }
+            with closing(DigestFile(path)) as digests:
+                for name, content in documents.items():
+                    digests.document(name, content)
+                digests.sync()
+            for name, content in documents.items():
+                write_file(path / name, content)
             return cls(path)
         except (OSError, LoadstoneError) as error:
             if made:
@@ -128,28 +138,43 @@ class RunFolder:
         self._attempts[trial] = self._attempts.get(trial, 0) + 1
         return TrialWriter(self, trial, self._attempts[trial])
 
+    def add_trial(self, line: Mapping[str, Any]) -> None:
+        """Append a line to `trials.jsonl`; it is on the disk when this returns. Raises as `LineFile.append`."""
+        self._append_noted(self.trials, line)
+
     def add_look(self, look: Look) -> None:
         """Append a line to `looks.jsonl`; it is on the disk when this returns. Raises as `LineFile.append`."""
-        self.looks.append(look.model_dump(mode="json"))
-        self.looks.sync()
+        self._append_noted(self.looks, look.model_dump(mode="json"))
 
     def add_crash(self, crash: CrashRecord) -> None:
         """Append a line to `crashes.jsonl`; it is on the disk when this returns. Raises as `LineFile.append`."""
-        self.crashes.append(crash.model_dump(mode="json"))
-        self.crashes.sync()
+        self._append_noted(self.crashes, crash.model_dump(mode="json"))
+
+    def _append_noted(self, file: LineFile, record: Mapping[str, Any]) -> None:
+        """Append a line that is on the disk when this returns, and then its digest. Raises as `LineFile.append`."""
+        line = dump_line(record)
+        file.append_line(line)
+        file.sync()
+        self.digests.line(file, line)
 
     def write_plan(self, plan_summary: PlanSummary) -> None:
         """Write `plan.json` again, whole or not at all: the same plan with another budget."""
         before_s = read_plan(self.path).budget_s
         self.more_time = before_s > 0 and not 0 < plan_summary.budget_s <= before_s
-        write_file(self.path / PLAN, dump_document(plan_summary.model_dump(mode="json")))
+        self._write_noted(PLAN, dump_document(plan_summary.model_dump(mode="json")))
 
     def add_other_runs(self, others: Sequence[Mapping[str, Any]]) -> None:
         """Note in `environment.json` what measured beside this session, too; whole or not at all."""
         if others:
             before = read_environment(self.path)
             noted = {**before, "other_runs": [*before.get("other_runs", ()), *others]}
-            write_file(self.path / ENVIRONMENT, dump_document(noted))
+            self._write_noted(ENVIRONMENT, dump_document(noted))
+
+    def _write_noted(self, name: str, content: bytes) -> None:
+        """Replace a document, after its digest is on the disk. Raises as `write_file`."""
+        self.digests.document(name, content)
+        self.digests.sync()
+        write_file(self.path / name, content)
 
     def write_analysis(self, analysis: Mapping[str, Any]) -> None:
         """Write `analysis.json`, whole or not at all, and of a gate its outcome. May be called again."""
@@ -183,6 +208,7 @@ class TrialWriter:
         self.observed: list[Interval] = []
         """The intervals written so far."""
         self._folder = folder
+        self._hashes = {INTERVALS: AttemptHashes(), SAMPLES: AttemptHashes()}
 
     def add_interval(self, interval: Interval) -> None:
         """Append a line an operation to `intervals.jsonl`. Raises as `LineFile.append`."""
@@ -190,13 +216,13 @@ class TrialWriter:
         whole = interval.model_dump(mode="json", exclude={"operations"})
         for name, operation in interval.operations.items():
             figures = operation.model_dump(mode="json", exclude=HISTOGRAMS)
-            self._folder.intervals.append({**self._head(), **whole, "operation": name, **figures})
+            self._append(self._folder.intervals, {**whole, "operation": name, **figures})
 
     def add_samples(self, samples: Iterable[Sample]) -> None:
         """Append a line a moment and part to `samples.jsonl`. Raises as `LineFile.append`."""
         for (unix_s, part), group in groupby(samples, key=lambda sample: (sample.unix_s, sample.part)):
             values = {sample.metric: sample.value for sample in group}
-            self._folder.samples.append({**self._head(), "unix_s": round(unix_s, 6), "part": part, "values": values})
+            self._append(self._folder.samples, {"unix_s": round(unix_s, 6), "part": part, "values": values})
 
     def finish(self, trial: TrialRecord) -> TrialRecord:
         """Bring everything to the disk, the trial's own line last. Returns the record as written.
@@ -206,16 +232,24 @@ class TrialWriter:
         """
         facts = hidden({**trial.facts.model_dump(mode="json"), "attempt": self.attempt})
         line = {**trial.model_dump(mode="json", exclude={"facts"}), "facts": facts}
-        lines = "".join(f"{line}\n" for line in log_lines(self.observed, trial.started_unix_ns))
-        write_file(self._folder.path / LATENCY / f"{trial.trial}.hlog", lines.encode(), self._folder.path)
+        log = "".join(f"{line}\n" for line in log_lines(self.observed, trial.started_unix_ns)).encode()
+        self._note({LATENCY: digest(log), **{name: hashes.of(self.trial) for name, hashes in self._hashes.items()}})
+        write_file(self._folder.path / LATENCY / f"{trial.trial}.hlog", log, self._folder.path)
         self._folder.intervals.sync()
         self._folder.samples.sync()
-        self._folder.trials.append(line)
-        self._folder.trials.sync()
+        self._folder.add_trial(line)
         return trial.model_copy(update={"facts": TrialFacts.read(facts)})
 
-    def _head(self) -> dict[str, Any]:
-        return {"format": FORMAT, "trial": self.trial, "attempt": self.attempt}
+    def _append(self, file: LineFile, record: Mapping[str, Any]) -> None:
+        line = dump_line({"format": FORMAT, "trial": self.trial, "attempt": self.attempt, **record})
+        file.append_line(line)
+        self._hashes[file.path.name].add(self.trial, line)
+
+    def _note(self, digests: Mapping[str, str]) -> None:
+        """Bring to the disk what this attempt wrote, or is about to write, to these files."""
+        for name, sha256 in digests.items():
+            self._folder.digests.of_attempt(name, (self.trial, self.attempt), sha256)
+        self._folder.digests.sync()
 
 
 def _lock(path: Path) -> int:

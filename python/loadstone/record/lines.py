@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -144,7 +144,10 @@ class LineFile:
             UserError: the disk is full; nothing of the line stays in the file.
             LoadstoneError: the line could not be written for another reason.
         """
-        line = dump_line(record)
+        return self.append_line(dump_line(record))
+
+    def append_line(self, line: bytes) -> int:
+        """Write a line that `dump_line` made. Returns and raises as `append`."""
         with self._lock:
             size = os.fstat(self._fd).st_size
             try:
@@ -189,13 +192,25 @@ def _end_of_last_whole_line(fd: int) -> int:
     return 0
 
 
+class LinesWritten(Protocol):
+    """What is known of the lines that were written to a file (`digests.LineCheck`)."""
+
+    def is_intact(self, number: int, line: bytes) -> bool: ...
+
+    def notes(self, unreadable: int) -> list[str]: ...
+
+
 class LineReader:
     """Reads a file of JSON lines, leaves out what is damaged, and remembers which lines those were."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, written: LinesWritten | None = None) -> None:
+        """`written`: lines that it does not know are left out, too."""
         self.path = path
         self.damaged: list[int] = []
         self.cut_off: int | None = None
+        self.line = b""
+        """The line that was read last, as it stands in the file."""
+        self._written = written
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Line numbers (from 1) and objects. A file that is not there has no lines.
@@ -248,7 +263,9 @@ class LineReader:
                         )
                 else:
                     require_format(record, f"{self.path}, line {number}")
-                    yield number, record
+                    if self._written is None or self._written.is_intact(number, line):
+                        self.line = line
+                        yield number, record
 
     def notes(self) -> list[str]:
         """What was left out, one sentence each for a person."""
@@ -259,6 +276,8 @@ class LineReader:
             found.append(f"{self.path.name}: {what} not readable and left out.")
         if self.cut_off is not None:
             found.append(f"{self.path.name}: the last line ({self.cut_off}) is cut off and left out.")
+        if self._written is not None:
+            found += self._written.notes(len(self.damaged) + (self.cut_off is not None))
         return found
 
 

@@ -4,11 +4,11 @@ import gc
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
@@ -17,13 +17,15 @@ from loadstone.bounds.bounded_yaml import load_yaml
 from loadstone.bounds.files import LARGEST_BYTES, read_json, read_own_bytes, whole, why
 from loadstone.bounds.replies import shortened
 from loadstone.drive.outcome import Events, Latency, Phase
-from loadstone.errors import DriveFailed, UserError
+from loadstone.errors import UserError
 from loadstone.language import said
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
 from loadstone.record.delayed import delayed_share
-from loadstone.record.histogram import merge, quantiles_ns
-from loadstone.record.hlog import IntervalSpan, RoundSpan, measured, measured_by_intervals, measured_by_rounds
+from loadstone.record.digests import AttemptHashes, Digests
+from loadstone.record.histogram import quantiles_ns
+from loadstone.record.hlog import RoundSpan
+from loadstone.record.latency_logs import LatencyKind, LatencyLogs
 from loadstone.record.lines import LineReader, require_format
 from loadstone.record.look import Look
 from loadstone.record.part_kinds import with_kinds
@@ -33,7 +35,6 @@ from loadstone.record.run_files import (
     ENVIRONMENT,
     EXPERIMENT,
     INTERVALS,
-    LATENCY,
     LOOKS,
     PLAN,
     SAMPLES,
@@ -44,9 +45,7 @@ from loadstone.record.trial import Line, Quantiles, TrialRecord
 from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.experiment import BLOCKS_MAX, Experiment
 
-LatencyKind = Literal["response", "service", "least"]
 L = TypeVar("L", bound=Line)
-Read = TypeVar("Read")
 EXPERIMENT_BYTES = 8 * 1024 * 1024
 """Of `experiment.yaml`: of an experiment that is as large as one may be, with every default written out."""
 ENVIRONMENT_BYTES = 8 * 1024 * 1024
@@ -112,6 +111,18 @@ class Run:
     """The looks at these comparisons that led to longer slices."""
     shorter_looks: tuple[Look, ...] = ()
     """All looks at these comparisons before that."""
+    read_logs: LatencyLogs | None = None
+    """What reads its latency logs; None: they are read as they are."""
+
+    @property
+    def logs(self) -> LatencyLogs:
+        """What reads its latency logs."""
+        return self.read_logs or LatencyLogs(self.path)
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """`notes`, and what of the latency logs that were to be read is missing or damaged, as far as it is known."""
+        return (*self.notes, *self.logs.notes)
 
     def response_ns(self, trials: list[TrialRecord]) -> Quantiles:
         """Response time over all operations of these trials, merged; a failure is infinitely late.
@@ -146,7 +157,7 @@ class Run:
         delayed: float = 0.0,
     ) -> Quantiles:
         return quantiles_ns(
-            merge(read_histogram(self.path, t.trial, kind) for t in trials),
+            self.logs.merged([t.trial for t in trials], kind),
             operations,
             least=min((p.min for p in parts if p.min is not None), default=None),
             mean=mean_of([p.mean for p in parts], [t.counts.ok for t in trials]),
@@ -156,39 +167,13 @@ class Run:
 
 
 def read_histogram(path: Path, trial: str, kind: LatencyKind) -> HdrHistogram:
-    """All latencies (ns) of the measure phase of a trial of the run in `path`, which may still be going on.
-
-    Raises:
-        DriveFailed: the trial's log is missing or damaged.
-    """
-    return _of_log(measured, path, trial, kind)
+    """All latencies (ns) of the measure phase of a trial of the run in `path`, which goes on. Raises DriveFailed."""
+    return LatencyLogs(path).whole(trial, kind)
 
 
 def read_round_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[RoundSpan, HdrHistogram]:
-    """The same of a trial that was measured in rounds, by the rounds (of its block) that each histogram is of.
-
-    Raises:
-        DriveFailed: the trial's log is missing or damaged, or does not say which rounds its histograms are of.
-    """
-    return _of_log(measured_by_rounds, path, trial, kind)
-
-
-def read_interval_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[IntervalSpan, HdrHistogram]:
-    """The same of any trial, by its intervals: begin and length in s.
-
-    Raises:
-        DriveFailed: the trial's log is missing or damaged.
-    """
-    return _of_log(measured_by_intervals, path, trial, kind)
-
-
-def _of_log(read: Callable[[Path, str], Read], path: Path, trial: str, kind: LatencyKind) -> Read:
-    try:
-        return read(path / LATENCY / f"{trial}.hlog", kind)
-    except OSError as error:
-        raise DriveFailed(
-            said("{filename}: cannot be read: {strerror}", filename=error.filename, strerror=error.strerror)
-        ) from None
+    """The same of a trial that was measured in rounds, see `LatencyLogs.by_rounds`."""
+    return LatencyLogs(path).by_rounds(trial, kind)
 
 
 def mean_of(means: list[float | None], weights: list[int]) -> float | None:
@@ -221,10 +206,11 @@ def read_run(path: Path) -> Run:
         UserError: this is no run's folder, or of a format that this version does not know.
     """
     require_run(path)
-    trials, notes = read_trials(path)
-    looks, left_out = read_looks(path)
+    digests = Digests.read(path)
+    trials, notes = read_trials(path, digests)
+    looks, left_out = read_looks(path, digests)
     notes += left_out
-    crashes, left_out = read_crashes(path)
+    crashes, left_out = read_crashes(path, digests)
     notes += left_out
     last: dict[str, TrialRecord] = {}
     superseded: list[TrialRecord] = []
@@ -235,10 +221,14 @@ def read_run(path: Path) -> Run:
         last[trial.trial] = trial
     newest = _newest_stages(read_plan(path), list(last.values()), looks)
     attempts = {name: trial.facts.attempt for name, trial in last.items()}
+    experiment, environment = read_experiment(path), read_environment(path)
+    intervals = _read_intervals(path / INTERVALS, attempts, digests, notes)
+    samples = _read_samples(path / SAMPLES, attempts, digests, notes)
+    notes += [*digests.changed_documents(path), *digests.notes]
     return Run(
         path=path,
-        experiment=read_experiment(path),
-        environment=read_environment(path),
+        experiment=experiment,
+        environment=environment,
         plan=newest.plan,
         trials=newest.trials,
         superseded=tuple(superseded),
@@ -246,10 +236,11 @@ def read_run(path: Path) -> Run:
         shorter=newest.shorter,
         lengthened=newest.lengthened,
         shorter_looks=newest.shorter_looks,
-        intervals=_read_intervals(path / INTERVALS, attempts, notes),
-        samples=_read_samples(path / SAMPLES, attempts, notes),
+        intervals=intervals,
+        samples=samples,
         notes=tuple(notes),
         crashes=tuple({crash.trial: crash for crash in crashes}.values()),
+        read_logs=LatencyLogs(path, last, digests),
     )
 
 
@@ -310,14 +301,16 @@ def _read_document(file: Path, largest_bytes: int = LARGEST_BYTES) -> dict[str, 
     return document
 
 
-def read_trials(path: Path) -> tuple[list[TrialRecord], list[str]]:
+def read_trials(path: Path, digests: Digests | None = None) -> tuple[list[TrialRecord], list[str]]:
     """The finished trials of a run's folder in the order of their lines, and what was left out.
+
+    `digests`: those of the folder, where they were read already.
 
     Raises:
         UserError: a line is of another format than this version knows, or there are more than a run can have.
     """
     file = path / TRIALS
-    reader = LineReader(file)
+    reader = LineReader(file, (digests or Digests.read(path)).of_lines(TRIALS))
     trials: list[TrialRecord] = []
     bound = _Bound(file)
     with _uncollected():
@@ -397,26 +390,26 @@ def _places(trial: TrialRecord) -> Iterator[tuple[object, ...]]:
         yield (*condition, "sweep", step.phase, step.number)
 
 
-def read_looks(path: Path) -> tuple[list[Look], list[str]]:
+def read_looks(path: Path, digests: Digests | None = None) -> tuple[list[Look], list[str]]:
     """The looks of a run's folder in the order of their lines, and what was left out.
 
     Raises:
         UserError: a line is of another format than this version knows.
     """
-    return _read_lines(path / LOOKS, Look)
+    return _read_lines(path / LOOKS, Look, digests or Digests.read(path))
 
 
-def read_crashes(path: Path) -> tuple[list[CrashRecord], list[str]]:
+def read_crashes(path: Path, digests: Digests | None = None) -> tuple[list[CrashRecord], list[str]]:
     """The finished crashes of a run's folder in the order of their lines, and what was left out.
 
     Raises:
         UserError: a line is of another format than this version knows.
     """
-    return _read_lines(path / CRASHES, CrashRecord)
+    return _read_lines(path / CRASHES, CrashRecord, digests or Digests.read(path))
 
 
-def _read_lines(file: Path, kind: type[L]) -> tuple[list[L], list[str]]:
-    reader = LineReader(file)
+def _read_lines(file: Path, kind: type[L], digests: Digests) -> tuple[list[L], list[str]]:
+    reader = LineReader(file, digests.of_lines(file.name))
     lines: list[L] = []
     for number, record in reader:
         try:
@@ -426,8 +419,10 @@ def _read_lines(file: Path, kind: type[L]) -> tuple[list[L], list[str]]:
     return lines, reader.notes()
 
 
-def _read_intervals(file: Path, attempts: dict[str, int], notes: list[str]) -> dict[str, tuple[IntervalLine, ...]]:
-    reader = LineReader(file)
+def _read_intervals(
+    file: Path, attempts: dict[str, int], digests: Digests, notes: list[str]
+) -> dict[str, tuple[IntervalLine, ...]]:
+    reader, hashes = LineReader(file), AttemptHashes()
     by_trial: dict[str, list[IntervalLine]] = {}
     for number, record in reader:
         if attempts.get(str(record.get("trial"))) != record.get("attempt"):
@@ -437,13 +432,16 @@ def _read_intervals(file: Path, attempts: dict[str, int], notes: list[str]) -> d
         except ValidationError:
             reader.damaged.append(number)
             continue
+        hashes.add(line.trial, reader.line)
         by_trial.setdefault(line.trial, []).append(line)
-    notes += reader.notes()
+    notes += [*reader.notes(), *_without_changed(file, by_trial, attempts, digests, hashes)]
     return {name: tuple(lines) for name, lines in by_trial.items()}
 
 
-def _read_samples(file: Path, attempts: dict[str, int], notes: list[str]) -> dict[str, tuple[Sample, ...]]:
-    reader = LineReader(file)
+def _read_samples(
+    file: Path, attempts: dict[str, int], digests: Digests, notes: list[str]
+) -> dict[str, tuple[Sample, ...]]:
+    reader, hashes = LineReader(file), AttemptHashes()
     by_trial: dict[str, list[Sample]] = {}
     for number, record in reader:
         if attempts.get(str(record.get("trial"))) != record.get("attempt"):
@@ -454,9 +452,27 @@ def _read_samples(file: Path, attempts: dict[str, int], notes: list[str]) -> dic
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
             reader.damaged.append(number)
             continue
+        hashes.add(trial, reader.line)
         by_trial.setdefault(trial, []).extend(values)
-    notes += reader.notes()
+    notes += [*reader.notes(), *_without_changed(file, by_trial, attempts, digests, hashes)]
     return {name: tuple(samples) for name, samples in by_trial.items()}
+
+
+def _without_changed(
+    file: Path, by_trial: dict[str, Any], attempts: dict[str, int], digests: Digests, hashes: AttemptHashes
+) -> Iterator[str]:
+    """Take out the trials whose lines are not those that were written; a note for all of them."""
+    changed = [one for one in attempts.items() if not digests.fits(file.name, one, hashes.of(one[0]))]
+    for trial, _ in changed:
+        by_trial.pop(trial, None)
+    if changed:
+        names = ", ".join(name for name, _ in changed[:10]) + (", ..." if len(changed) > 10 else "")
+        yield said(
+            "{file}: the lines of these trials were changed, lost or moved, and no figure is made of them; restore the "
+            "file ({trials})",
+            file=file.name,
+            trials=names,
+        )
 
 
 def _figure(value: Any) -> float:

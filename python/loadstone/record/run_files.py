@@ -31,6 +31,8 @@ EVENTS = "events.jsonl"
 CRASHES = "crashes.jsonl"
 INTERVALS = "intervals.jsonl"
 SAMPLES = "samples.jsonl"
+DIGESTS = "digests.jsonl"
+"""What was written to the other files, see `digests`."""
 LATENCY = "latency"
 """A folder of interval logs, `<trial>.hlog`."""
 ANALYSIS = "analysis.json"
@@ -49,7 +51,7 @@ MAIN = "main"
 ARCHIVE = "archive"
 """A folder among those of the runs: runs that are kept, and no longer listed with the others."""
 RECORDS = (
-    *(EXPERIMENT, ENVIRONMENT, PLAN, TRIALS, LOOKS, CRASHES, INTERVALS, SAMPLES, EVENTS),
+    *(EXPERIMENT, ENVIRONMENT, PLAN, TRIALS, LOOKS, CRASHES, INTERVALS, SAMPLES, DIGESTS, EVENTS),
     *(ANALYSIS, GATE, KEPT, LEDGER, TAGS),
 )
 """The files that a run consists of."""

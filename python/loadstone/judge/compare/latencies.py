@@ -11,7 +11,7 @@ from loadstone.judge.compare.round_figures import slices_of
 from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, buckets_of, latency_blocks
 from loadstone.judge.statistics.rounds.latency_groups import RoundGroup
 from loadstone.judge.statistics.rounds.quiet import quiet_quantile_ns
-from loadstone.record.reading import LatencyKind
+from loadstone.record.latency_logs import LatencyKind
 from loadstone.record.trial import TrialRecord
 
 Span = tuple[int, int]

@@ -23,7 +23,7 @@ from loadstone.judge.statistics.rounds.latency_groups import latencies_of_groups
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence, start_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.message import as_written
-from loadstone.record.reading import LatencyKind
+from loadstone.record.latency_logs import LatencyKind
 from loadstone.record.trial import CheckResult
 
 

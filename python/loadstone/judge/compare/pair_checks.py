@@ -14,7 +14,7 @@ from loadstone.message import Message, message
 from loadstone.percents import log_percent
 from loadstone.plan.looks import BLOCKS_MIN, ROUNDS_MIN
 from loadstone.record.histogram import SAMPLES_BEYOND, rank_of
-from loadstone.record.reading import LatencyKind
+from loadstone.record.latency_logs import LatencyKind
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 
 ERROR_POINTS_MAX = 0.5

@@ -8,7 +8,7 @@ from typing import Any
 
 from loadstone.figures import digits, duration, rounded
 from loadstone.language import ENGLISH as IN_ENGLISH
-from loadstone.language import finished, language, of_author, translated
+from loadstone.language import finished, in_language, language, of_author, translated
 from loadstone.message import AS_WRITTEN, Message
 from loadstone.report.text.english.announcement import ANNOUNCEMENT
 from loadstone.report.text.english.bottleneck import BOTTLENECK
@@ -74,8 +74,7 @@ class _SentenceFormatter(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """One figure."""
-        if isinstance(value, Message):
-            value = self._speak(value)
+        value = self._speak(value) if isinstance(value, Message) else in_language(value)
         if isinstance(value, Sequence) and not isinstance(value, str):
             value = [self._speak(one) if isinstance(one, Message) else one for one in value]
         if format_spec in FORMATS:
