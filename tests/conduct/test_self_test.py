@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,12 @@ from loadstone.conduct.known_servers import FreezingServer, quantile
 from loadstone.conduct.self_test import Bench, Limits, Part
 from loadstone.deploy.placement import place
 from loadstone.errors import UserError
+from loadstone.observe.sample import Sample
 from loadstone.plan.endpoints import Endpoint
+from loadstone.software.metric import Metric
 
-NAMES = ["engine", "clock", "CPUs", "io_uring", "top rate", "known delay", "known freezes", "own server", "kill -9"]
+NAMES = ["engine", "clock", "CPUs", "io_uring", "top rate", "known delay", "known freezes", "watching", "own server"]
+NAMES += ["kill -9"]
 
 
 def test_this_machine_is_tried(tmp_path: Path) -> None:
@@ -94,3 +99,37 @@ def test_the_truth_of_a_freezing_server() -> None:
     assert quantile(times, 0.5) == pytest.approx(0.001)
     assert quantile(times, 0.9) == pytest.approx(0.1, abs=0.002)
     assert times[-1] == pytest.approx(0.201)
+
+
+def test_it_finds_out_that_measuring_changes_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for work of ours: a monitor with a thread that runs on the server's CPU now and then."""
+    placed = place()
+    if placed.shared:
+        pytest.skip("there is no other CPU to keep to")
+    over = threading.Event()
+
+    class Restless:
+        METRICS: Mapping[str, Metric] = {}
+
+        def __init__(self) -> None:
+            self._thread = threading.Thread(target=self._burn)
+            self._thread.start()
+
+        def _burn(self) -> None:
+            os.sched_setaffinity(0, placed.server_cpus)
+            while not over.is_set():
+                end_s = time.thread_time() + 0.0015
+                while time.thread_time() < end_s:
+                    pass
+                time.sleep(0.03)
+
+        def sample(self, unix_s: float) -> list[Sample]:  # noqa: ARG002 (the seam's)
+            return []
+
+    monkeypatch.setattr(self_test.registry, "monitors", lambda _: [Restless()])
+    try:
+        found = self_test._watching("watching", Bench(placed))
+    finally:
+        over.set()
+    assert found.verdict == "note"
+    assert "each is printed with its bound" in found.means

@@ -26,12 +26,15 @@ from loadstone.deploy.doctor import clock_source, is_filtered, machine_facts
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import Placement, place
 from loadstone.deploy.provider import DeployContext
-from loadstone.drive.driver import drive_alone
+from loadstone.drive.driver import RoundsOptions, drive_alone
 from loadstone.drive.native import NativeDriver, engine_build
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import LoadstoneError
 from loadstone.language import _, several
+from loadstone.machine.own_threads import ServerCpuTime, kept_to
 from loadstone.machine.process_identity import started
+from loadstone.observe.sampler import Sampler
+from loadstone.observe.watch import Watch
 from loadstone.plan.drive_plan import Closed, Keys, Open, Phases, Plan, Pool, Timeouts
 from loadstone.plan.endpoints import Endpoint
 from loadstone.plan.operations import Command, Operation
@@ -51,6 +54,11 @@ DELAY_ERROR_MAX_NS = 250_000
 FREEZE_ERROR_MAX = 0.05
 """Of P90 and P99 against the truth. It took 2 % at most on the machines of `bench/stalls.py`."""
 STEADY_SPREAD = 0.1
+WATCHED_S, WATCHED_SLICE_S, WATCHED_RATE_PER_S = 0.5, 0.05, 20_000
+WATCHING_SHARE_MAX = 0.002
+"""As of the check `own_time`."""
+WATCHING_TIMES, WATCHING_NS = 1.25, 20_000
+"""J: medians of a few P99 differ by a quarter on their own, and short ones by a wake-up."""
 READING_MAX_NS = 1_000
 QUANTUM_MAX_NS = 1_000
 KILL_S = 10.0
@@ -147,6 +155,7 @@ def _parts(bench: Bench, limits: Limits) -> list[tuple[str, Callable[[str], Part
         (_("top rate"), lambda name: _rate(name, bench, limits)),
         (_("known delay"), lambda name: _delay(name, bench, limits)),
         (_("known freezes"), lambda name: _freezes(name, bench)),
+        (_("watching"), lambda name: _watching(name, bench)),
         (_("own server"), _own_server),
         ("kill -9", _kill),
         (_("machine"), _machine),
@@ -298,6 +307,52 @@ def _freezes(name: str, bench: Bench) -> Part:
     if all(found > true for found, true in pairs.values()):
         return Part(name, "note", told, _("the machine itself stood still beside: long latencies carry that"))
     return Part(name, "FAIL", told, _("high percentiles of this machine do not hold"))
+
+
+def _watching(name: str, bench: Bench) -> Part:
+    """Whether measuring changes what is measured: latencies with all that watches a run, and without, in turns."""
+    null = NullServerProcess({})
+    alone, watched, own = list[int](), list[int](), ServerCpuTime(bench.placement.server_cpus)
+    try:
+        endpoint = null.start(DeployContext(cpus=bench.placement.server_cpus))
+        plan = bench.plan(endpoint, Open(rate_per_s=WATCHED_RATE_PER_S), WATCHED_S, 50)
+        orders = ((0,),) * round(WATCHED_S / WATCHED_SLICE_S)
+        rounds = RoundsOptions(slice_s=WATCHED_SLICE_S, orders=orders, rest_every_s=WATCHED_S / 4)
+        for _again in range(REPEATS):
+            alone.append(drive_alone(NativeDriver(), plan).operations["get"].response_ns.p99)
+            with kept_to(bench.placement.lab_cpus):
+                watch = Watch(pids=null.pids, cpus=(*bench.placement.server_cpus, *bench.placement.generator_cpus))
+                with Sampler(registry.monitors(watch), lambda _: None, WATCHED_S / 4) as sampler:
+                    found = _in_slices(plan, rounds, sampler, own)
+            watched.append(found.operations["get"].response_ns.p99)
+    finally:
+        null.stop()
+    told = _(
+        "P99 {watched_us:.0f} µs with all that watches a run, {alone_us:.0f} µs without; loadstone ran on the server's "
+        "CPU for {percent:.2f} % of the time",
+        watched_us=median(watched) / 1e3,
+        alone_us=median(alone) / 1e3,
+        percent=100 * (own.share or 0.0),
+    )
+    if (own.share or 0.0) > WATCHING_SHARE_MAX:
+        return Part(name, "note", told, _("high percentiles here carry that; each is printed with its bound"))
+    if median(watched) > WATCHING_TIMES * median(alone) + WATCHING_NS:
+        return Part(name, "note", told, _("the machine is not steady now, or watching disturbs it"))
+    return Part(name, "ok", told)
+
+
+def _in_slices(plan: Plan, rounds: RoundsOptions, sampler: Sampler, own: ServerCpuTime) -> DriveRecord:
+    """A drive as a run makes it: Python runs between slices."""
+
+    def rest() -> None:
+        own.end()
+        sampler.rest()
+        own.begin()
+
+    own.begin()
+    (record,) = NativeDriver().drive([plan], lambda *_: own.end(), rounds, rest)
+    own.end()
+    return record
 
 
 def _own_server(name: str) -> Part:
