@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from loadstone.conduct.loop import Loop
-from loadstone.drive.outcome import Interval, Latency
+from loadstone.drive.outcome import Counts, Interval, Latency
 from loadstone.goals.goal import Asked, Kill
 from loadstone.live.progress import RunProgress
 from loadstone.plan.block import Block
@@ -20,6 +20,7 @@ from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.saturation_levels import users_at
 from loadstone.record.crash import CrashRecord
 from loadstone.record.folder import RunFolder
+from loadstone.record.histogram import decode
 from loadstone.record.reading import Run, read_histogram, read_looks, read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
@@ -91,7 +92,15 @@ class ScriptedSystem:
         self.ran.append(planned.name)
         self.planned.append(planned)
         changes = {"trial": planned.name, "condition": planned.condition, "saturation": planned.saturation}
+        changes["counts"] = self._logged(record.counts, intervals)
         return writer.finish(self.spoiled(record.model_copy(update=changes)))
+
+    def _logged(self, counts: Counts, intervals: Sequence[Interval]) -> Counts:
+        """With as many correct replies as the log has."""
+        operations = [one for interval in intervals for one in interval.operations.values()]
+        ok = sum(decode(one.response_histogram).get_total_count() for one in operations)
+        more = {name: getattr(counts, name) + ok - counts.ok for name in ("offered", "sent")}
+        return counts.model_copy(update={"ok": ok, **more})
 
     def _made(
         self, per_s: float, response_ns: float, rounds: tuple[int, int] | None = None, **changes: Any

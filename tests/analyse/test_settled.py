@@ -10,6 +10,7 @@ from hdrh.histogram import HdrHistogram
 
 from loadstone.analyse.model import AtRate, Row, SettledLatencies
 from loadstone.analyse.settled import NEIGHBOUR_TIMES, neighbours_checked, row_fields, settled
+from loadstone.record.latency_logs import LatencyLogs
 from loadstone.record.reading import Run
 from loadstone.record.trial import Quantiles, TrialRecord
 from loadstone.report.format import sentence
@@ -56,7 +57,7 @@ def trial_of(folder: Path, parts: Sequence[Any], *, in_rounds: bool = True, offe
 
 
 def found_of(folder: Path, trial: TrialRecord, p99: int) -> SettledLatencies:
-    run = cast(Run, SimpleNamespace(path=folder, intervals={}))
+    run = cast(Run, SimpleNamespace(path=folder, intervals={}, logs=LatencyLogs(folder)))
     return settled(run, [trial], quantiles(p50=50 * US, p99=p99))
 
 

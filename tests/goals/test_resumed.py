@@ -99,6 +99,7 @@ def test_a_run_of_before_whose_looks_held_sentences_goes_on(bench: Bench) -> Non
         del look["verdicts"]
         look["words"] = ["NOT DECIDABLE HERE: noise floor +-30 %" if look["stop"] else "UNDECIDED: 3 % [-1, 7]"]
     path.write_text("".join(json.dumps(look) + "\n" for look in looks))
+    (path.parent / "digests.jsonl").unlink()
     bench.judge.verdict = EQUIVALENT
     bench.run(bench.plan(compared()))
     assert bench.looks()[-1] == ("storage", 18, "decided")
