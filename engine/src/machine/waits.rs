@@ -155,7 +155,8 @@ impl Looking {
                 state.looks.at_lock += calls.at_lock;
                 state.looks.waiters += calls.waiters;
             }
-            let pause = if self.main.is_some() { MAIN_PERIOD } else { calls_due.saturating_duration_since(Instant::now()) };
+            let pause =
+                if self.main.is_some() { MAIN_PERIOD } else { calls_due.saturating_duration_since(Instant::now()) };
             if !state.is_over {
                 state = shared.ended.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0;
             }
@@ -169,9 +170,11 @@ impl Looking {
             self.threads.list(pids);
         }
         let Asleep { at, at_disk } = self.threads.asleep();
-        let mut looks = Looks { all: u32::from(!self.threads.files.is_empty()), at_disk: u32::from(at_disk), ..Looks::default() };
+        let mut looks =
+            Looks { all: u32::from(!self.threads.files.is_empty()), at_disk: u32::from(at_disk), ..Looks::default() };
         let beyond = |place: &(i32, u64), count: i64| count - self.idle.get(place).copied().unwrap_or(0);
-        self.shared_at.extend(at.iter().filter(|&(place, &count)| beyond(place, count) >= SHARED).map(|(place, _)| *place));
+        self.shared_at
+            .extend(at.iter().filter(|&(place, &count)| beyond(place, count) >= SHARED).map(|(place, _)| *place));
         let at_shared = at.iter().filter(|(place, _)| self.shared_at.contains(place));
         let waiters = at_shared.map(|(place, &count)| beyond(place, count)).max().unwrap_or(0).max(0);
         looks.at_lock = u32::from(waiters > 0);
@@ -259,7 +262,8 @@ struct Held(Option<File>);
 
 impl Held {
     fn of(file: File) -> Self {
-        let is_kept = HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| (held < HELD_MAX).then_some(held + 1));
+        let is_kept =
+            HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| (held < HELD_MAX).then_some(held + 1));
         Self(is_kept.is_ok().then_some(file))
     }
 

@@ -223,7 +223,18 @@ impl Coordinator {
         let rounds = from_s(interval_s).div_ceil(from_s(options.slice_s).max(1)).max(1);
         let rounds_of_interval = usize::try_from(rounds).unwrap_or(usize::MAX);
         let (due_ns, rested_ns) = (origin_ns, origin_ns);
-        Self { clock, origin_ns, bell, options, drives, standing_still, rounds_of_interval, due_ns, rest: None, rested_ns }
+        Self {
+            clock,
+            origin_ns,
+            bell,
+            options,
+            drives,
+            standing_still,
+            rounds_of_interval,
+            due_ns,
+            rest: None,
+            rested_ns,
+        }
     }
 
     /// With rests, if the options have them.
