@@ -107,23 +107,24 @@ def quantiles(text: str) -> list[Table]:
 
 
 def row_quantiles(text: str) -> list[Table]:
-    """Coverage of the intervals of one row's quantiles, and what is named as made by one unit."""
+    """Coverage of what is claimed of one row's quantiles and of stalls, and how often stalls are told apart."""
     given = json.loads(text)
+    keys = ("held", "share_held", "told_apart", "of_all_held", "binomial_held")
     rows = [
         [
             row["scenario"],
             f"P{100 * row['quantile']:g}",
             str(row["units"]),
-            percent(row["held"]),
-            percent(row["binomial_held"]),
+            *(percent(row[key]) for key in keys),
             f"{row['width']:.2f}",
             percent(row["one_named"]),
             percent(row["falsely_named"]),
         ]
         for row in given["outcomes"]
     ]
-    head = ["units", "quantile", "number", "holds the truth", "the binomial one does", "upper end over lower"]
-    head += ["a single stall is named", "named where none stalled"]
+    head = ["units", "quantile", "number", "holds the truth", "the share of stalled units, too", "stalls told apart"]
+    head += ["over all units", "over single operations", "upper end over lower"]
+    head += ["a single stall is told apart", "seen where none stalled"]
     return [table(head, rows, f"{given['runs']:,} runs a row; per cent with 95 % ranges")]
 
 

@@ -96,6 +96,49 @@ def test_two_stalls_are_no_single_one_and_leave_it_open() -> None:
     assert found.high > 10 * found.low
 
 
+def test_a_rare_stall_is_told_apart_and_the_quantile_is_of_the_other_units() -> None:
+    found, stalls = units([*usual(30), stalled(), stalled()]).settled(0.99)
+    assert found == units(usual(30)).quantile(0.99)
+    assert (stalls.units, stalls.of, stalls.are_rare) == (2, 32, True)
+    assert (stalls.low, stalls.high) == pytest.approx((0.0077, 0.208), abs=5e-4), "Clopper and Pearson"
+    assert stalls.longest_ns == pytest.approx(3 * MS, rel=2e-3)
+    assert [place for place, one in enumerate(stalls.held) if one] == [30, 31]
+
+
+def test_one_of_eight_leaves_an_interval_over_seven() -> None:
+    found, stalls = units([*usual(7), stalled()]).settled(0.99)
+    assert (stalls.units, found.units) == (1, 7)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.high < 400 * US
+
+
+@pytest.mark.parametrize("stalls_in", [2, 4, 8])
+def test_what_many_units_hold_is_the_conditions_own(stalls_in: int) -> None:
+    latencies = [*usual(8 - stalls_in), *(stalled() for _ in range(stalls_in))]
+    found, stalls = units(latencies).settled(0.99)
+    assert not stalls.are_rare
+    assert found == units(latencies).quantile(0.99)
+    assert stalls.units == (stalls_in if stalls_in < 8 else 0), "where all units stall that is their usual"
+
+
+def test_a_few_late_operations_are_no_stall() -> None:
+    """Nine of 300 waited for 5 ms: three per cent of the unit, and not together."""
+    late = unit((50 * US, 291), (5 * MS, 9))
+    few = [unit((50 * US, 290), (70 * US, 10)) for _ in range(9)]
+    assert not units([*few, late]).stalls(0.99).units
+    assert units([*few, unit((50 * US, 289), (5 * MS, 11))]).stalls(0.99).units == 1
+
+
+def test_a_stall_that_does_not_reach_a_quantile_is_not_told_apart_from_it() -> None:
+    measured = units([*usual(15), stalled()])
+    assert [measured.stalls(p).units for p in (0.5, 0.9, 0.99)] == [0, 1, 1]
+
+
+def test_failures_are_no_stall() -> None:
+    assert not units(usual(8), failed=2_000).stalls(0.99).units
+
+
 def test_too_few_units_have_no_interval() -> None:
     found = units(usual(UNITS_MIN - 1)).quantile(0.99)
     assert (found.low, found.high) == (None, None)
