@@ -141,13 +141,17 @@ class Case:
 
 
 def printed(row: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
-    """Quantile -> what is printed: low end less what may be loadstone's own, the figure, and the high end, in ns."""
+    """Quantile -> what is printed: low end with what may be loadstone's own, the figure, and the high end, in ns.
+
+    Older trees, whose rows know nothing of stalls, have a low end that does not yet contain it.
+    """
     found = {}
     for name in QUANTILES:
         figure, least = ((row[of] or {}).get(name) for of in ("response_ns", "least_ns"))
         if figure:
             low, high = (row.get("response_interval_ns") or {}).get(name) or (figure, figure)
-            own = 0.0 if least is None else max(0.0, figure - least)
+            own = 0.0 if least is None or "stalls" in row else max(0.0, figure - least)
+            figure = (row.get("stalls") or {}).get(name, {}).get("without_ns") or figure
             found[name] = (min(low, figure) - own, figure, high or float("inf"))
     return found
 

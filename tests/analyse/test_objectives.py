@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.model import Analysis, AtRate, Comparison, ResultTable, Row
+from loadstone.analyse.model import Analysis, AtRate, Comparison, ResultTable, Row, Stalls
 from loadstone.analyse.objectives import Objective, metric_of, missed, missed_ratios, parse_objective
 from loadstone.errors import UserError
 from loadstone.judge.verdict import Cost, Side, Verdict
@@ -324,6 +324,17 @@ def test_a_latency_that_does_not_repeat_misses_only_by_its_whole_interval(of: st
     assert lines("p99 > 500us", row)[0].endswith("(suspect)")
     assert lines("p99 > 50ms", row) == []
     assert not lines("p50 > 1ms", row)[0].endswith("(suspect)"), "another quantile may hold"
+
+
+@pytest.mark.parametrize("of", ["own", "at_rate"])
+def test_a_latency_that_misses_by_rare_stalls_alone_is_not_said_to_miss(of: str) -> None:
+    said = as_written("2 of 60 slices held a stall")
+    stalls = Stalls(units=2, of=60, share_low=0.004, share_high=0.115, longest_ns=9e6, without_ns=4.0 * MS, said=said)
+    figures: dict[str, Any] = {"response_ns": quantiles(p99=6 * MS), "stalls": {"p99": stalls}}
+    figures |= {"response_interval_ns": {"p99": (3.0 * MS, 4.5 * MS)}}
+    row = make_row(**figures) if of == "own" else make_row(at_rate=at_rate(**figures))
+    assert lines("p99 > 5ms", row) == ["set, 1 kB: 'p99 > 5ms': cannot be decided: 2 of 60 slices held a stall"]
+    assert "missed: 4.00 ms" in lines("p99 > 3.5ms", row)[0], "without them, too"
 
 
 @pytest.mark.parametrize(

@@ -56,26 +56,71 @@ def trial_of(folder: Path, parts: Sequence[Any], *, in_rounds: bool = True, offe
     return TrialRecord.model_construct(**fields)
 
 
-def found_of(folder: Path, trial: TrialRecord, p99: int) -> SettledLatencies:
-    run = cast(Run, SimpleNamespace(path=folder, intervals={}, logs=LatencyLogs(folder)))
-    return settled(run, [trial], quantiles(p50=50 * US, p99=p99))
+def found_of(folder: Path, trial: TrialRecord, p99: int, **known: Any) -> SettledLatencies:
+    logs = LatencyLogs(folder)
+    run = cast(Run, SimpleNamespace(logs=logs, logs_as_they_are=logs, intervals={}, delayed=lambda _: 0.0))
+    return settled(run, [trial], quantiles(min=40 * US, p50=50 * US, p99=p99, max=3 * MS), **known)
 
 
 @pytest.mark.parametrize(("in_rounds", "named"), [(True, "slices"), (False, "seconds")])
-def test_one_stalled_slice_or_second_is_named(tmp_path: Path, in_rounds: bool, named: str) -> None:
+def test_one_stalled_slice_or_second_is_told_apart(tmp_path: Path, in_rounds: bool, named: str) -> None:
     trial = trial_of(tmp_path, [*[QUIET] * 3, STALLED, *[QUIET] * 4], in_rounds=in_rounds)
     found = found_of(tmp_path, trial, p99=600 * US)
     assert found.interval_units == 8
     assert found.no_interval is None
-    assert list(found.unsettled) == ["p99"]
+    assert not found.unsettled, "what is printed does not rest on the stall"
+    assert sentence(found.stalls["p99"].said) == (
+        f"P99: 1 of 8 {named} held a stall (0.3 to 53 %), the longest 3.00 ms; the figure is of the others, and 600 us "
+        "over all."
+    )
+    low, high = found.response_interval_ns["p99"]
+    assert high is not None
+    assert found.stalls["p99"].without_ns is not None
+    assert low <= found.stalls["p99"].without_ns <= high < 80 * US
+    assert (found.stalls["p50"].units, found.stalls["p50"].said) == (0, None)
+    assert found.stalls["p50"].share_high == pytest.approx(0.369, abs=1e-3), "none of eight: up to 37 % may hold one"
+
+
+def test_one_slice_that_makes_the_p99_and_is_no_stall_is_named(tmp_path: Path) -> None:
+    slower = ((50 * US, 1_700), (160 * US, 300))
+    found = found_of(tmp_path, trial_of(tmp_path, [*[QUIET] * 7, slower]), p99=160 * US)
     assert sentence(found.unsettled["p99"]) == (
-        f"P99: one of 8 {named} holds 100 % of the replies beyond it: a stall, not the condition; "
+        "P99: one of 8 slices holds 100 % of the replies beyond it: a stall, not the condition; "
         "without it P99 is 70.0 us."
     )
     assert row_fields(found, ["mean"])["doubted"] == ["mean", "p99"]
-    low, high = found.response_interval_ns["p99"]
-    assert high is not None
-    assert low < 80 * US < MS < high
+
+
+def test_an_interval_contains_what_may_be_the_drivers_own_and_nothing_faster_than_any_reply(tmp_path: Path) -> None:
+    """`569 us [3.5 us, 10.3 ms]` was printed over TCP, and another interval below the table."""
+    trial = trial_of(tmp_path, [*[QUIET] * 6, STALLED, STALLED])
+    plain = found_of(tmp_path, trial, p99=2_000 * US).response_interval_ns["p99"]
+    service = quantiles(min=21 * US)
+    some = found_of(tmp_path, trial, p99=2_000 * US, service=service, least=quantiles(p50=45 * US, p99=1_800 * US))
+    assert some.response_interval_ns["p99"] == (pytest.approx(0.9 * plain[0]), plain[1]), "not logged: in proportion"
+    most = found_of(tmp_path, trial, p99=2_000 * US, service=service, least=quantiles(p50=5 * US, p99=5 * US))
+    assert most.response_interval_ns["p99"] == (21 * US, plain[1])
+    assert most.response_interval_ns["p50"][0] == 21 * US
+    assert "reaches from 21.0 us to " in sentence(most.unsettled["p99"]), "the text names what the table prints"
+
+
+def test_what_is_the_drivers_own_is_that_of_the_slices_without_a_stall(tmp_path: Path) -> None:
+    trial = trial_of(tmp_path, [*[QUIET] * 7, STALLED])
+    least = [((48 * US, 1_900), (60 * US, 100))] * 7 + [((48 * US, 2_000),)]
+    log = tmp_path / "latency" / "t1.hlog"
+    lines = [
+        f"#[Rounds: {n}-{n}]\nTag=get.least,{n}.000,1.000,3.000,{encoded(*part)}\n" for n, part in enumerate(least)
+    ]
+    log.write_text(log.read_text() + "".join(lines))
+    found = found_of(
+        tmp_path, trial, p99=600 * US, service=quantiles(min=21 * US), least=quantiles(p50=48 * US, p99=59 * US)
+    )
+    stalls = found.stalls["p99"]
+    assert (stalls.without_ns, stalls.least_without_ns) == pytest.approx((70 * US, 60 * US), rel=2e-3)
+    assert found.response_interval_ns["p99"][0] == pytest.approx(60 * US, rel=5e-3)
+    log.write_text("".join(log.read_text().partition("#[Rounds: 0-0]\nTag=get.least")[:1]))
+    unread = found_of(tmp_path, trial, p99=600 * US, least=quantiles(p50=48 * US, p99=59 * US))
+    assert unread.stalls["p99"].least_without_ns is None, "what was not measured is not claimed"
 
 
 def test_what_every_slice_has_stands(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.end_to_end.conftest import Lab
 
 pytestmark = pytest.mark.timeout(300)
-LOAD = ("redis", "--rate", "4000", "--test-time", "8", "--repeat", "1", "-t", "get", "--json")
+LOAD = ("redis", "--rate", "4000", "--test-time", "15", "--repeat", "1", "-t", "get", "--json")
 
 
 def _row(lab: Lab, stall: Callable[[psutil.Process], None]) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def _row(lab: Lab, stall: Callable[[psutil.Process], None]) -> dict[str, Any]:
     done = command.wait()
     assert done.status in (0, 3), done.err
     (row,) = json.loads(done.out)["tables"][0]["rows"]
-    assert row["interval_units"] >= 8, row
+    assert row["interval_units"] >= 8, [reason["text"] for reason in row["reasons"]]
     return dict(row)
 
 
@@ -38,21 +38,24 @@ def _stopped(server: psutil.Process, length_s: float) -> None:
     server.send_signal(signal.SIGCONT)
 
 
-def test_one_stall_is_named_and_its_p99_is_suspect(lab: Lab) -> None:
+def test_one_stall_is_told_apart_and_the_p99_is_that_of_the_other_seconds(lab: Lab) -> None:
     def once(server: psutil.Process) -> None:
         time.sleep(2.0)
         _stopped(server, 0.3)
 
     row = _row(lab, once)
-    assert _of_one_unit(row, "p99"), row["unsettled"]
-    why = row["unsettled"]["p99"]
-    assert why["figures"]["share"] > 0.5
-    assert why["text"].startswith("P99: one of ")
-    assert "p99" in row["doubted"]
-    assert not _of_one_unit(row, "p50"), "half of the replies know nothing of it"
-    low, high = row["response_interval_ns"]["p99"]
-    assert low <= row["response_ns"]["p99"] <= high
-    assert high > 2 * low, "it holds the figure without the stall, too, or is not far from it"
+    stalls, (low, high) = row["stalls"]["p99"], row["response_interval_ns"]["p99"]
+    assert stalls["units"] >= 1
+    assert stalls["share_low"] < stalls["units"] / stalls["of"] < stalls["share_high"]
+    assert stalls["longest_ns"] > 2e8
+    assert row["response_ns"]["p99"] > 5e7, "over everything"
+    assert low >= row["service_ns"]["min"], "nothing is faster than every reply"
+    if stalls["units"] > 0.15 * stalls["of"]:  # others on this machine made more of them
+        assert stalls["without_ns"] is None
+        return
+    assert stalls["said"]["text"].startswith(f"P99: {stalls['units']} of {stalls['of']} ")
+    assert stalls["without_ns"] < row["response_ns"]["p99"]
+    assert low <= stalls["without_ns"] <= high
 
 
 def test_stalls_all_the_time_are_the_conditions_own(lab: Lab) -> None:
@@ -68,4 +71,5 @@ def test_stalls_all_the_time_are_the_conditions_own(lab: Lab) -> None:
     row = _row(lab, again_and_again)
     assert not _of_one_unit(row, "p99"), row["unsettled"]
     low, high = row["response_interval_ns"]["p99"]
-    assert 1e7 < low <= row["response_ns"]["p99"] <= high
+    figure = row["stalls"]["p99"]["without_ns"] or row["response_ns"]["p99"]  # others may make longer ones in few units
+    assert 1e7 < low <= figure <= high, "however rare stalls are told apart, these stay"

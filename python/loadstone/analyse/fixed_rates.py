@@ -66,7 +66,7 @@ def _measured(run: Run, trials: list[TrialRecord]) -> AtRate:
         return _empty(trials, "invalid", reasons, rate_per_s, share)
     latencies = merged_latencies(run, used)
     doubts = [(trial, check) for trial in used for check in failed_checks(trial, ("suspect",), without=BOUNDS)]
-    found = settled(run, used, latencies.response)
+    found = settled(run, used, latencies.response, latencies.service, latencies.least)
     measured_s = sum(trial.duration_s for trial in used)
     replied = sum(trial.replies for trial in used)
     return AtRate(

@@ -31,17 +31,43 @@ IntervalUnit = Literal["slice", "second", "part", "trial"]
 """What latencies of one row are measured apart in."""
 
 
+class Stalls(Piece):
+    """Units in which so many operations waited together that it would move a quantile: what a unit holds of stalls."""
+
+    units: int
+    """How many of the units held a stall."""
+    of: int
+    share_low: float
+    """Ends of the exact 95 % interval of the share of units that hold one."""
+    share_high: float
+    longest_ns: float | None = None
+    """The longest reply in these units; None where no unit held a stall."""
+    without_ns: float | None = None
+    """The quantile of the other units, which is printed; None where no unit held a stall, or so many that stalls are
+    the condition's own."""
+    least_without_ns: float | None = None
+    """The same without what the driver itself may have added; None where that is not known."""
+    said: Recorded | None = None
+    """The finding as a sentence, where stalls are told apart."""
+
+
 class SettledLatencies(Piece):
     """Of response times at a rate that was set: whether their quantiles repeat, over what was measured apart."""
 
     response_interval_ns: dict[str, tuple[float, float | None]] = {}
-    """Quantile -> its 95 % interval over the units; no upper end where failures or too few operations leave none."""
+    """Quantile -> its 95 % interval over the units; no upper end where failures or too few operations leave none.
+
+    It is of the figure that is printed (`printed_ns`). The lower end is that of the response times without what may be
+    the driver's own, and never below the fastest reply that was seen.
+    """
     interval_units: int = 0
     """Slices, seconds or trials behind the intervals; 0: not known."""
     interval_unit: IntervalUnit | None = None
     """part: an interval of another length than a second, of a trial in one stretch."""
     no_interval: Recorded | None = None
     """Why there are no intervals, where units are known."""
+    stalls: dict[str, Stalls] = {}
+    """Quantile -> the units that held a stall, where there is an interval."""
     unsettled: dict[str, Recorded] = {}
     """Quantile -> why it does not describe the condition: one unit made it, or the units do not agree."""
     doubted: list[str] = []
@@ -553,3 +579,21 @@ class Analysis(Piece):
         others = (answer.section(name) for name, answer in self.goals.items())
         gate = [] if self.gate is None else [gate_section(self.gate)]
         return [*gate, *crashes, *full, *capacity, *costs, *others]
+
+
+def printed_ns(source: AtRate | Row, quantile: str) -> float | None:
+    """A quantile of the response time in ns, as everything prints it: of the units without a stall where stalls are
+    rare. `response_ns` has that of all units."""
+    stalls = source.stalls.get(quantile)
+    if stalls is not None and stalls.without_ns is not None:
+        return stalls.without_ns
+    return None if source.response_ns is None else getattr(source.response_ns, quantile)
+
+
+def own_ns(source: AtRate | Row, quantile: str) -> float | None:
+    """How much of `printed_ns` is the generator's own at most, in ns; None where that was not measured."""
+    stalls, at_most = source.stalls.get(quantile), printed_ns(source, quantile)
+    at_least = None if source.least_ns is None else getattr(source.least_ns, quantile)
+    if stalls is not None and stalls.without_ns is not None:
+        at_least = stalls.least_without_ns
+    return None if at_most is None or at_least is None else max(0.0, at_most - at_least)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
 
-from loadstone.analyse.model import Analysis, AtRate, Comparison, Row
+from loadstone.analyse.model import Analysis, AtRate, Comparison, Row, printed_ns
 from loadstone.errors import UserError
 from loadstone.goals.saturate_types import SaturationAnswer
 from loadstone.judge.metrics import figure, is_rate
@@ -321,7 +321,14 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
         return message("objective_missed_errors", name=name, objective=text, failed_share=found, suspect=suspect)
     low, high = row.interval(metric) or (None, None)
     return message(
-        "objective_missed", name=name, objective=text, metric=metric, value=found, low=low, high=high, suspect=suspect
+        "objective_missed",
+        name=name,
+        objective=text,
+        metric=metric,
+        value=_printed(objective, row, found),
+        low=low,
+        high=high,
+        suspect=suspect,
     )
 
 
@@ -397,10 +404,16 @@ def _missed_at_rate(objective: Objective, name: str, at_rate: AtRate) -> Message
         name=name,
         objective=text,
         metric=objective.metric,
-        value=found,
+        value=_printed(objective, at_rate, found),
         rate_per_s=at_rate.rate_per_s,
         suspect=at_rate.verdict == "suspect" or _is_doubted(objective, at_rate),
     )
+
+
+def _printed(objective: Objective, source: Row | AtRate, found: float) -> float:
+    """The figure as tables have it: a response time without rare stalls."""
+    kind, _, quantile = objective.metric.partition(".")
+    return (printed_ns(source, quantile) if kind == "response_ns" and quantile in source.stalls else None) or found
 
 
 def _may_be_ours(objective: Objective, source: Row | AtRate, found: float) -> Message | None:
@@ -414,9 +427,13 @@ def _may_be_ours(objective: Objective, source: Row | AtRate, found: float) -> Me
 
 def _does_not_repeat(objective: Objective, source: Row | AtRate) -> Message | None:
     """Why a response time does not describe the condition, where its interval does not miss the objective as a whole:
-    one slice made it, or the slices do not agree."""
+    one slice made it, the slices do not agree, or it misses by rare stalls alone."""
     kind, _, quantile = objective.metric.partition(".")
-    why = source.unsettled.get(quantile) if kind == "response_ns" else None
+    if kind != "response_ns":
+        return None
+    why, stalls = source.unsettled.get(quantile), source.stalls.get(quantile)
+    if stalls is not None and stalls.without_ns is not None and not objective.broken(stalls.without_ns):
+        why = why or stalls.said
     low, high = source.response_interval_ns.get(quantile, (0.0, None))
     missed_by_all = objective.broken(low) and objective.broken(math.inf if high is None else high)
     return None if missed_by_all else why

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from statistics import NormalDist
 
-from loadstone.analyse.model import Analysis, Comparison, Row
+from loadstone.analyse.model import Analysis, Comparison, Row, printed_ns
 from loadstone.analyse.run_differences import Driven, Surroundings, driven_by, surroundings_of, unlike
 from loadstone.judge.gate import starts_reach
 from loadstone.judge.gate_result import GateFigure, GateResult
@@ -206,7 +206,7 @@ def _figures_of_row(row: Row) -> Iterator[tuple[str, Figure]]:
     at_rate = row.at_fixed_rate
     if at_rate is not None and at_rate.response_ns is not None:
         for name in _QUANTILES:
-            value = getattr(at_rate.response_ns, name)
+            value = printed_ns(at_rate, name)
             if value is not None and name not in at_rate.unsettled:
                 low, high = at_rate.response_interval_ns.get(name, (None, None))
                 yield f"{AT_RATE}.{name}", Figure(value=value, low=low, high=high)

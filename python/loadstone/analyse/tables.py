@@ -108,7 +108,9 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     doubts = [*(_apart(used) if interval is None else []), *_warming(used)]
     slower = slower_than_usual(used, usual)
     elapsed_s = sum(trial.duration_s for trial in used)
-    repeats = settled(run, used, response) if has_a_rate(used) else SettledLatencies()
+    repeats = SettledLatencies()
+    if has_a_rate(used):
+        repeats = settled(run, used, response, latencies.service, None if waited else latencies.least)
     late = [(trial, one) for trial in used for one in _suspect([trial]) if is_of_latency(one)]
     doubted = doubted_figures(late, latencies.least)
     return Row(

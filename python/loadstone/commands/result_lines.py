@@ -4,14 +4,12 @@ import csv
 import io
 from collections.abc import Iterator
 
-from loadstone.analyse.model import Analysis, AtRate, ResultTable, Row
+from loadstone.analyse.model import Analysis, AtRate, ResultTable, Row, own_ns, printed_ns
 from loadstone.judge.verdict import UNBOUNDED, Cost
 from loadstone.language import _
-from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.summary import ERRORS_FAILED
-from loadstone.report.tables.column import own_ns
 from loadstone.report.text.sentences import text
 from loadstone.report.trust import why_so_far
 
@@ -50,6 +48,8 @@ CSV_HEADER = (
     "cpu_us",
     "cpu_low_us",
     "cpu_high_us",
+    "stalls",
+    "at_rate_stalls",
 )
 """redis-benchmark's columns, and ours behind them."""
 _HIT_RATE = "hit_rate"
@@ -193,7 +193,7 @@ def _at_rate(at_rate: AtRate | None) -> str:
 
 def _latency(source: Row | AtRate, quantile: str) -> str:
     """`, p99=0.287 [0.281, 0.294] msec (≤ 0.042 msec ours)`: what may be the generator's own, as the table has it."""
-    figure_ns = None if source.response_ns is None else getattr(source.response_ns, quantile)
+    figure_ns = printed_ns(source, quantile)
     if figure_ns is None:
         return ""
     ours_ns = own_ns(source, quantile) or 0.0
@@ -205,7 +205,9 @@ def _brackets(source: Row | AtRate, quantile: str) -> str:
     """` [0.081, 0.094]`; a ` (suspect)` behind a quantile that does not describe the condition."""
     low, high = source.response_interval_ns.get(quantile, (None, None))
     ends = "" if low is None else f" [{low / 1e6:.3f}, {'inf' if high is None else f'{high / 1e6:.3f}'}]"
-    return f"{ends} (suspect)" if quantile in source.unsettled else ends
+    doubt = f"{ends} (suspect)" if quantile in source.unsettled else ends
+    stalls = source.stalls.get(quantile)
+    return doubt if stalls is None or stalls.without_ns is None else f"{doubt} without stalls"
 
 
 def _why(source: Row | AtRate) -> str:
@@ -223,7 +225,7 @@ def _cells(analysis: Analysis, row: Row) -> list[str]:
     return [
         label,
         _number(row.goodput_per_s, 2),
-        *_latencies(row.response_ns),
+        *_latencies(row),
         _number(low, 2),
         _number(high, 2),
         str(sum(row.errors.values())),
@@ -235,7 +237,14 @@ def _cells(analysis: Analysis, row: Row) -> list[str]:
         *(_milliseconds(own_ns(row, quantile)) for quantile in ("p50", "p95", "p99")),
         *_cells_at_rate(row.at_rate),
         *_cells_of_cost(row.cost),
+        _stalls(row),
+        _stalls(row.at_rate),
     ]
+
+
+def _stalls(source: Row | AtRate | None) -> str:
+    """The stalls that are told apart from quantiles, a sentence each; empty for none."""
+    return " ".join(fmt.sentence(one.said) for one in (source.stalls if source else {}).values() if one.said)
 
 
 def _cells_of_cost(cost: Cost | None) -> list[str]:
@@ -250,7 +259,7 @@ def _cells_at_rate(at_rate: AtRate | None) -> list[str]:
         return [""] * 6
     return [
         _number(at_rate.rate_per_s, 2),
-        *(_milliseconds(getattr(at_rate.response_ns, quantile, None)) for quantile in ("p50", "p95", "p99")),
+        *(_milliseconds(printed_ns(at_rate, quantile)) for quantile in ("p50", "p95", "p99")),
         _milliseconds(own_ns(at_rate, "p99")),
         at_rate.verdict,
     ]
@@ -264,10 +273,8 @@ def _bounded(analysis: Analysis, row: Row) -> list[str]:
     return ["inf" if share >= UNBOUNDED else _number(100 * share, 1), why_so_far(analysis, row)]
 
 
-def _latencies(response: Quantiles | None) -> list[str]:
-    names = ("mean", "min", "p50", "p95", "p99", "max")
-    values = [None if response is None else getattr(response, name) for name in names]
-    return list(map(_milliseconds, values))
+def _latencies(row: Row) -> list[str]:
+    return [_milliseconds(printed_ns(row, name)) for name in ("mean", "min", "p50", "p95", "p99", "max")]
 
 
 def _ends(row: Row) -> list[str]:

@@ -120,6 +120,11 @@ class Run:
         return self.read_logs or LatencyLogs(self.path)
 
     @property
+    def logs_as_they_are(self) -> LatencyLogs:
+        """What reads its latency logs where they may lack what is read: that is no damage, and the reader looks."""
+        return LatencyLogs(self.path)
+
+    @property
     def all_notes(self) -> tuple[str, ...]:
         """`notes`, and what of the latency logs that were to be read is missing or damaged, as far as it is known."""
         return (*self.notes, *self.logs.notes)
@@ -145,8 +150,13 @@ class Run:
         if not parts or len(parts) < len(trials):
             return None
         operations = sum(t.counts.offered for t in trials)
-        delayed = sum(t.counts.offered * delayed_share(t.facts) for t in trials)
-        return self._merged("least", trials, parts, operations, delayed / operations if operations else 0.0)
+        return self._merged("least", trials, parts, operations, self.delayed(trials))
+
+    @staticmethod
+    def delayed(trials: Sequence[TrialRecord]) -> float:
+        """Return the share of all operations of these trials that loadstone's own threads made late, at most."""
+        operations = sum(t.counts.offered for t in trials)
+        return sum(t.counts.offered * delayed_share(t.facts) for t in trials) / operations if operations else 0.0
 
     def _merged(
         self,

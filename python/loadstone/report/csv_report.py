@@ -22,6 +22,15 @@ from loadstone.report.tables.columns import is_at_rate
 from loadstone.spec.levels import Level
 
 _LATENCIES = ("response", "service", "pool_wait")
+_STALLS = {
+    "without_stalls_ns": "without_ns",
+    "stalled_units": "units",
+    "stalled_low_share": "share_low",
+    "stalled_high_share": "share_high",
+    "longest_stall_ns": "longest_ns",
+}
+"""Columns behind the quantiles of `tables.csv`, and the fields of `Stalls` that they hold. An interval is of the figure
+without stalls where there is one."""
 Cell = str | int | float | bool | None
 MACHINE = {
     metric.name: f"{metric.name}{metric.csv_unit}" for metric in registry.METRICS.values() if metric.part == HOST
@@ -167,13 +176,18 @@ _NO_ROW = Row(
 
 
 def _interval_cells(found: AtRate | Row | None, prefix: str = "") -> dict[str, Cell]:
-    """Of quantiles at a fixed rate: both ends of their 95 % intervals, and what speaks against a figure."""
+    """Of quantiles at a fixed rate: both ends of their 95 % intervals, stalls, and what speaks against a figure."""
     ends = found.response_interval_ns if found else {}
     return {
         **{
             f"{prefix}response_{name}_{end}_ns": ends[name][place] if name in ends else None
             for name in PER_MILLE
             for place, end in enumerate(("low", "high"))
+        },
+        **{
+            f"{prefix}response_{name}_{key}": getattr(found.stalls.get(name), field, None) if found else None
+            for name in PER_MILLE
+            for key, field in _STALLS.items()
         },
         f"{prefix}interval_units": found.interval_units if found else None,
         f"{prefix}interval_unit": found.interval_unit if found else None,

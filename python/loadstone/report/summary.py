@@ -9,7 +9,13 @@ from loadstone.language import _, marked, several, translated
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import columns_for, fixed_rate_lines, suspect_lines, without_interval_lines
+from loadstone.report.tables.columns import (
+    columns_for,
+    fixed_rate_lines,
+    suspect_lines,
+    told_apart_lines,
+    without_interval_lines,
+)
 from loadstone.report.text.english.figures import listed
 
 _STALL_CHECKS = ("stalls", "own_stalls")
@@ -129,6 +135,7 @@ def latency_lines(table: ResultTable) -> list[str]:
     return [
         *unmeasurable_lines(columns, table.rows),
         *fixed_rate_lines(table),
+        *told_apart_lines(table.rows, columns),
         *suspect_lines(table.rows, columns),
         *without_interval_lines(table.rows),
     ]

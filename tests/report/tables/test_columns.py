@@ -1,9 +1,10 @@
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.analyse.model import Analysis, ResultTable, Row, Stalls
 from loadstone.message import as_written, message
 from loadstone.report import summary
 from loadstone.report.csv_report import fixed_rate_cells
@@ -215,7 +216,34 @@ def test_for_want_of_room_one_bracket_says_both(paced: Analysis) -> None:
     columns = fixed_rate_columns([row])[1:3]
     assert [one.cell(row) for one in fitting(columns, [row], 80, 2)] == [one.cell(row) for one in columns]
     narrow = [one.cell(row) for one in fitting(columns, [row], 60, 2)]
-    assert narrow == ["25 µs [22, 27]", "! 1.28 ms [51 µs, 3.90 ms]"]
+    assert narrow == ["25 µs [24, 27]", "! 1.28 ms [71 µs, 3.90 ms]"], "the interval that the files have"
+
+
+def test_a_rare_stall_is_a_finding_of_its_own_in_table_text_and_spreadsheet(paced: Analysis) -> None:
+    row = settled_row(paced)
+    assert row.at_rate is not None
+    figures: dict[str, Any] = {"longest_ns": 4_100_000.0, "all_ns": 1_280_000.0}
+    said = message(
+        "quantile_stalls", quantile="p99", unit="slice", stalled=2, units=60, low=0.004, high=0.115, **figures
+    )
+    stalls = Stalls(
+        units=2, of=60, share_low=0.004, share_high=0.115, longest_ns=4.1e6, without_ns=330_000.0,
+        least_without_ns=290_000.0, said=said,
+    )  # fmt: skip
+    changed = {"stalls": {"p99": stalls}, "response_interval_ns": {"p99": (250_000.0, 380_000.0)}, "unsettled": {}}
+    row = row.model_copy(update={"at_rate": row.at_rate.model_copy(update={**changed, "doubted": ["mean"]})})
+    p99 = fixed_rate_columns([row])[2]
+    assert p99.cell(row) == "330 µs† [250, 380] (≤ 40 µs ours)"
+    lines = summary.latency_lines(table_of(paced).model_copy(update={"rows": [row]}))
+    assert lines[-1] == (
+        f"† Stalls, {row.label}: P99: 2 of 60 slices held a stall (0.4 to 12 %), the longest 4.10 ms; the figure is "
+        "of the others, and 1.28 ms over all."
+    )
+    cells = fixed_rate_cells(row)
+    assert cells["at_rate_response_p99_ns"] == 1_280_000, "over everything"
+    assert cells["at_rate_response_p99_without_stalls_ns"] == 330_000.0
+    assert (cells["at_rate_response_p99_low_ns"], cells["at_rate_response_p99_high_ns"]) == (250_000.0, 380_000.0)
+    assert (cells["at_rate_response_p99_stalled_units"], cells["at_rate_response_p99_longest_stall_ns"]) == (2, 4.1e6)
 
 
 def test_what_does_not_repeat_is_named_below_the_table(paced: Analysis) -> None:

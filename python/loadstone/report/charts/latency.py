@@ -5,9 +5,8 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.analyse.model import Analysis, AtRate, ResultTable, Row, printed_ns
 from loadstone.language import _
-from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import TIP, Chart, Picture, Values, fixed, layer, make, named
@@ -128,19 +127,19 @@ def _marks(base: alt.Chart, values: Values, shift: float) -> list[alt.Chart]:
     return [spans, marks]
 
 
-def _response(row: Row, table: ResultTable) -> Quantiles | None:
+def _source(row: Row, table: ResultTable) -> AtRate | Row | None:
     """At the fixed rate where the table has one; there a row's own figures count only if its load was not full."""
     if not is_at_rate(table.rows) or (row.at_rate is None and not row.saturated):
-        return row.response_ns if row.verdict in ("valid", "suspect") else None
-    return None if row.at_rate is None else row.at_rate.response_ns
+        return row if row.verdict in ("valid", "suspect") and row.response_ns is not None else None
+    return None if row.at_rate is None or row.at_rate.response_ns is None else row.at_rate
 
 
 def _points(row: Row, shape: Shape, table: ResultTable) -> Values:
-    response = _response(row, table)
-    if response is None:
+    source = _source(row, table)
+    if source is None:
         return []
     common = {"condition": fmt.plain(row.label), "group": shape.text(shape.group, row)}
-    found = [(header, getattr(response, name)) for name, header, _ in _QUANTILES]
+    found = [(header, printed_ns(source, name)) for name, header, _ in _QUANTILES]
     return [
         {**common, "quantile": header, "ns": value, "tip": f"{common['condition']}\n{header}: {fmt.duration(value)}"}
         for header, value in found
@@ -150,7 +149,7 @@ def _points(row: Row, shape: Shape, table: ResultTable) -> Values:
 
 def _caption(table: ResultTable, values: Values) -> str:
     sentences = [_("The line joins the smallest and the largest of a condition's percentiles.")]
-    shown = [row for row in table.rows if _response(row, table)]
+    shown = [row for row in table.rows if _source(row, table)]
     if is_at_rate(table.rows):
         sentences.append(_("Requests are sent on a schedule, and time counts from when each was due."))
         if any(row.at_rate is None for row in shown):
@@ -172,7 +171,7 @@ def _caption(table: ResultTable, values: Values) -> str:
 
 def _spoken(table: ResultTable) -> str:
     """The extremes of P99 in one sentence."""
-    found = [(response.p99, row) for row in table.rows if (response := _response(row, table))]
+    found = [(printed_ns(source, "p99"), row) for row in table.rows if (source := _source(row, table))]
     known = [(p99, row) for p99, row in found if p99 is not None]
     if not known:
         return _("No condition has a P99.")

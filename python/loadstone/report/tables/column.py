@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
-from loadstone.analyse.model import AtRate, Row
+from loadstone.analyse.model import AtRate, Row, own_ns, printed_ns
 from loadstone.judge.verdict import Cost
 from loadstone.language import _, translated
 from loadstone.report import format as fmt
 from loadstone.report.text.english.figures import part_text
 
+STALLED = "†"
+"""Stands behind a quantile from which stalls are told apart."""
 _FEW = 4
 """In fewer rows each has its mark."""
 
@@ -46,7 +48,7 @@ class Column:
     mostly_doubted: bool = False
     """The mark of a doubt stands in the header, since most rows would have it."""
     narrow: bool = False
-    """For want of room one bracket says both: its lower end is less by the share that may be the generator's own."""
+    """For want of room what may be the generator's own stands in the bracket alone, which contains it."""
 
     @property
     def title(self) -> str:
@@ -74,9 +76,10 @@ class Column:
             return text
         ours, ends = own_ns(source, self.quantile), source.response_interval_ns.get(self.quantile)
         mark = "! " if not self.mostly_doubted and _is_doubted(source, self.quantile) else ""
-        if self.narrow and ends is not None:
-            return f"{mark}{text}{fmt.around(value, (ends[0] * (1 - (ours or 0.0) / max(value, 1.0)), ends[1]))}"
-        return f"{mark}{text}{fmt.around(value, ends)}{fmt.of_it_ours(value, ours)}"
+        stalls = source.stalls.get(self.quantile)
+        text += STALLED if stalls is not None and stalls.said is not None else ""
+        said = "" if self.narrow and ends is not None else fmt.of_it_ours(value, ours)
+        return f"{mark}{text}{fmt.around(value, ends)}{said}"
 
     def marked_once(self, rows: Sequence[Row]) -> "Column":
         """With the mark of a doubt in its header where most rows would have it: there it would tell none apart."""
@@ -152,15 +155,9 @@ def errors(row: Row) -> int | None:
     return None if row.operations is None and not row.errors else sum(row.errors.values())
 
 
-def own_ns(source: Row | AtRate, quantile: str) -> float | None:
-    """How much of a quantile of the response time, in ns, is the generator's own at most; None where not measured."""
-    at_most, at_least = (getattr(one, quantile, None) for one in (source.response_ns, source.least_ns))
-    return None if at_most is None or at_least is None else max(0.0, at_most - at_least)
-
-
 def latency(name: str) -> Callable[[Row], float | None]:
-    """What reads this figure of the response time, in ns, off a row."""
-    return lambda row: None if row.response_ns is None else getattr(row.response_ns, name)
+    """Return what reads this figure of the response time, in ns, off a row."""
+    return lambda row: printed_ns(row, name)
 
 
 def cost_text(costs: Mapping[str, Cost], *, ends: bool = True) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from loadstone.analyse.model import Analysis, AtRate, ResultTable, Row
+from loadstone.analyse.model import Analysis, AtRate, ResultTable, Row, printed_ns
 from loadstone.language import _, marked, translated
 from loadstone.message import Message
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.glossary import TERMS
-from loadstone.report.tables.column import Column, cost_text, errors, latency, rate_range
+from loadstone.report.tables.column import STALLED, Column, cost_text, errors, latency, rate_range
 from loadstone.report.tables.study_columns import STUDY_COLUMNS, USERS, bottleneck_text, study_columns
 from loadstone.report.trust import different_rows, is_well_bounded
 from loadstone.spec.levels import identity
@@ -322,11 +322,7 @@ def _share(row: Row) -> float | None:
 
 
 def _of(key: str) -> Callable[[Row], float | None]:
-    def value(row: Row) -> float | None:
-        response = row.at_rate.response_ns if row.at_rate else None
-        return None if response is None else getattr(response, key)
-
-    return value
+    return lambda row: None if row.at_rate is None else printed_ns(row.at_rate, key)
 
 
 def _with_fixed_rates(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
@@ -382,6 +378,18 @@ def suspect_lines(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[st
         if name in printed
     )
     yield from _folded_lines(_("Suspect"), doubts, len(rows))
+
+
+def told_apart_lines(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
+    """The stalls that are told apart from quantiles of these columns: a line a finding, one row as an example."""
+    printed = {column.quantile for column in columns if column.is_response}
+    found = (
+        (label, stalls.said)
+        for label, source in _at_fixed_rates(rows)
+        for name, stalls in source.stalls.items()
+        if stalls.said is not None and name in printed
+    )
+    yield from _folded_lines(f"{STALLED} {_('Stalls')}", found, len(rows))
 
 
 def without_interval_lines(rows: Sequence[Row]) -> Iterator[str]:

@@ -24,8 +24,15 @@ from loadstone.report import effect_lines, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report.study import answer_verdict
 from loadstone.report.summary import example_lines, failure_lines, stall_lines
-from loadstone.report.tables.column import Column, fitting, headers
-from loadstone.report.tables.columns import MARKS, end_columns, is_at_rate, most_telling, suspect_lines
+from loadstone.report.tables.column import STALLED, Column, fitting, headers
+from loadstone.report.tables.columns import (
+    MARKS,
+    end_columns,
+    is_at_rate,
+    most_telling,
+    suspect_lines,
+    told_apart_lines,
+)
 from loadstone.report.tables.study_columns import TPS, rate_of_run
 from loadstone.report.terminal.terminal_sections import VERDICT_STYLES, saturations, sections
 from loadstone.report.trust import different_rows, trust_text
@@ -288,12 +295,12 @@ def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
     shown = _telling(analysis, rows, space)
     columns = end_columns(shown, tps=rate_of_run(analysis) is TPS)
     doubts: Iterator[str] = iter(())
-    if space > 2 and any(suspect_lines(shown, columns)):
+    if space > 2 and any(_doubts(shown, columns)):
         shown = _telling(analysis, rows, space - 1)
-        doubts = suspect_lines(shown, columns)
+        doubts = _doubts(shown, columns)
     parts: list[RenderableType] = [Text(), _grid(shown, columns, width)]
     for line in islice(doubts, 1):
-        reason = Text(f"! {line}", style="dim")
+        reason = Text(line if line.startswith(STALLED) else f"! {line}", style="dim")
         reason.truncate(width, overflow="ellipsis")
         parts.append(reason)
     if left := len(rows) - len(shown):
@@ -304,6 +311,12 @@ def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
             )
         )
     return parts
+
+
+def _doubts(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
+    """What is to be known of these latencies, what doubts them first."""
+    yield from suspect_lines(rows, columns)
+    yield from told_apart_lines(rows, columns)
 
 
 def _telling(analysis: Analysis, rows: Sequence[Row], space: int) -> list[Row]:

@@ -60,6 +60,28 @@ def _apart(quantile: str, unit: str, units: int, most: int, low_ns: float, high_
     )
 
 
+def _stalls(
+    quantile: str, unit: str, stalled: int, units: int, low: float, high: float, longest_ns: float, all_ns: float
+) -> str:
+    return _(
+        "{name}: {stalled} of {units} {several} held a stall ({low} to {high} %), the longest {longest_ns}; the figure "
+        "is of the others, and {all_ns} over all.",
+        name=translated(_QUANTILES[quantile]),
+        stalled=stalled,
+        units=units,
+        several=translated(_SEVERAL[unit]),
+        low=_percent(low),
+        high=_percent(high),
+        longest_ns=duration(longest_ns),
+        all_ns=duration(all_ns),
+    )
+
+
+def _percent(share: float) -> str:
+    """A share in per cent as a number: `0.4`, `12`."""
+    return f"{100 * share:.1f}" if share < 0.01 else f"{100 * share:.0f}"
+
+
 def _neighbour(quantile: str, times: float, neighbour: str) -> str:
     return _(
         "{quantiles} is {times:.0f} times that of {neighbour}, and no interval says whether it repeats.",
@@ -87,6 +109,7 @@ QUANTILES: dict[str, str | Callable[..., str]] = {
     ),
     "quantile_neighbour": _neighbour,
     "quantile_one_unit": _one_unit,
+    "quantile_stalls": _stalls,
     "quantile_users_waited": (
         "some users waited all through the measure phase for operations that had begun before it; the mean is that of "
         "all users, by Little's law"
