@@ -351,7 +351,6 @@ ATTACKS = [
     ("nest", "SECRET_KEY", "stranger"),
     ("nest", "HOST", "localhost"),
     ("nest", "PORT", "80"),
-    ("nest", "REDIS_KEY_PREFIX", "prod"),
     ("nest", "INSTANCES", "max"),
 ]
 

@@ -1,5 +1,6 @@
 """Ad hoc runs without `--out`: where they are afterwards, how many, and what happens where there is no place."""
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -58,7 +59,8 @@ def test_only_the_newest_are_kept_and_those_of_out_for_good(here: Path) -> None:
         later = here / "runs" / f"2999010{1 + number // 10}T00000{number % 10}Z-redis"
         later.mkdir(mode=0o700)
         (later / "plan.json").write_text("{}")
-        (later / "kept.json").write_text(f'{{"format": 1, "name": "{later.name}", "inode": {later.stat().st_ino}}}')
+        note = {"format": 1, "name": later.name, "inode": later.stat().st_ino, "order": 100 + number}
+        (later / "kept.json").write_text(json.dumps(note))
     assert loadstone(*SHORT, "-q", folder=here).returncode in DONE
     left = names(here)
     assert for_good in left

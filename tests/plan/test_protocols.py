@@ -17,6 +17,7 @@ MENTIONS = {
     "conduct/contract/hostile.py": "the driver contract plays a server that sends what is none of it",
     "conduct/contract/mishaps.py": "the driver contract alters plans, and names what it alters",
     "spec/workload.py": "the default that editors show",
+    "runs.py": "options of commands, one of which has such a name",
     "commands/ad_hoc.py": "what speaks it is a service, and no server",
     "commands/gate_experiment.py": "`loadstone gate` of a service is for this one",
     "commands/saturate_experiment.py": "`loadstone saturate http` is for this one",

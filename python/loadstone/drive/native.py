@@ -69,7 +69,8 @@ class NativeDriver:
         ahead_ns = steady_clock.set_ahead_of_wall_ns()
         plans = [share.model_dump_json() for share in shares]
         try:
-            engine = _engine.Engine(*plans) if rounds is None else _engine.Rounds(plans, rounds.model_dump_json())
+            sliced = None if rounds is None else _engine.Rounds(plans, rounds.model_dump_json())
+            engine = _engine.Engine(*plans) if sliced is None else sliced
             engine.start()
         except (ValueError, ConnectionError) as error:
             raise DriveFailed(said("driver: {error}", error=error)) from None
@@ -82,11 +83,11 @@ class NativeDriver:
                 if delivered is not None:
                     number, text = (0, delivered) if isinstance(delivered, str) else delivered
                     on_interval(number, _interval(text, ahead_ns))
-                elif not isinstance(engine, _engine.Rounds):
+                elif sliced is None:
                     on_rest()
-                elif engine.is_resting():
+                elif sliced.is_resting():
                     on_rest()
-                    engine.go_on()
+                    sliced.go_on()
         except BaseException:
             engine.stop()
             raise

@@ -205,9 +205,10 @@ def table_rounds(blocks: int, measure_s: float, slice_s: float | None, rows: int
     Slices are shorter than usual where a row would have too few of them; `slice_s` is their length where it is given.
     Those of one row alone may be longer, since nothing else has its turn meanwhile.
     """
+    if slice_s is None and rows == 1:
+        return _lone_rounds(blocks, measure_s)
     if slice_s is None:
-        longest_s, fewest = (SLICE_S, TABLE_ROUNDS) if rows > 1 else (LONE_SLICE_S, LONE_ROUNDS)
-        slice_s = min(longest_s, max(TABLE_SLICE_MIN_S, blocks * measure_s / fewest + TABLE_SETTLE_S))
+        slice_s = min(SLICE_S, max(TABLE_SLICE_MIN_S, blocks * measure_s / TABLE_ROUNDS + TABLE_SETTLE_S))
     settle_s = min(SETTLE_S if slice_s >= SLICE_S else TABLE_SETTLE_S, slice_s / 4)
     rounds = max(-(-TABLE_ROUNDS // blocks), round(measure_s / (slice_s - settle_s)))
     return Rounds(
@@ -217,6 +218,16 @@ def table_rounds(blocks: int, measure_s: float, slice_s: float | None, rows: int
         TABLE_WARM_UP_S,
         opening_each_s=TABLE_OPENING_S,
     )
+
+
+def _lone_rounds(blocks: int, measure_s: float) -> Rounds:
+    """Of a row alone, which is measured for just as long as was requested: its quantiles need so many operations."""
+    most = max(1, int(measure_s / (TABLE_SLICE_MIN_S - TABLE_SETTLE_S)))
+    number = min(most, max(-(-LONE_ROUNDS // blocks), math.ceil(measure_s / LONE_SLICE_S - _ROUNDING)))
+    measured_s = measure_s / number
+    settle_s = SETTLE_S if measured_s >= SLICE_S - SETTLE_S else TABLE_SETTLE_S
+    slice_s = round(measured_s + settle_s, 6)
+    return Rounds((number,) * blocks, slice_s, settle_s, opening_each_s=TABLE_OPENING_S)
 
 
 def unit_of(rounds: Rounds | None) -> Literal["block", "round"]:

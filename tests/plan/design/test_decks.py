@@ -186,9 +186,28 @@ def test_a_row_alone_is_measured_in_slices_with_its_own_warm_up(small: str) -> N
     assert tables(run_plan)[0].rounds is None
     assert len(sliced.conditions) == 1
     assert sliced.rounds is not None
-    assert sliced.rounds.slice_s <= LONE_SLICE_S
+    assert sliced.rounds.measured_s <= LONE_SLICE_S
     assert sliced.rounds.upto(sliced.looks[-1]) >= TABLE_ROUNDS
     assert sliced.rounds.warm_up_s == run_plan.trials[0].plan.phases.warm_up_s
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{args: 'SET {key} {value}', expect: ok}", "{args: 'BLPOP {key} 1'}"),
+        ("kind: embedded", "kind: url, url: 'redis://db.example:6379'"),
+    ],
+    ids=["command", "far away"],
+)
+def test_a_row_alone_whose_requests_may_be_long_is_measured_by_whole_trials(small: str, old: str, new: str) -> None:
+    """In a slice nothing is begun that would end far beyond it: what is slower than slices would never be seen."""
+    assert old in small
+    every = make_run_plan(load_experiment(small)).trials[0].condition
+    changed = load_experiment(small.replace(old, new))
+    (table,) = tables(make_run_plan(changed, only={name: (level,) for name, level in every.items()}))
+    assert table.rounds is None
+    assert table.whole_trials is not None
+    assert table.whole_trials.kind == "whole_trials.unknown_times"
 
 
 def test_rows_of_different_servers_are_not_together() -> None:

@@ -9,13 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Any
+from urllib.parse import urlsplit
 
 from loadstone import registry
 from loadstone.message import Message, message
+from loadstone.plan.deployment import split_urls
 from loadstone.plan.design.parts import Parts
-from loadstone.plan.drive_plan import Open, Plan
+from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.footprint import TOGETHER_BYTES_MAX, Footprint, of_load, stored_by
 from loadstone.plan.group import Group
+from loadstone.plan.operations import commands_of
 from loadstone.plan.rounds import Processes, Rounds, table_rounds
 from loadstone.plan.run_plan import TABLE_GROUP, expected_measure_s, expected_overhead_s
 from loadstone.spec.drivers import NATIVE, DriverWord
@@ -84,6 +87,38 @@ def why_whole_row(parts: Parts) -> Message | None:
     if parts.deployment.subjects:
         return message("whole_trials.subject")
     return _of_parts(parts) or why_whole_plan(parts.plan)
+
+
+LONE_BYTES_MAX = 2**20
+"""Of all documents that the users of a row alone send at once: what they take is then far below a slice."""
+HERE = frozenset({"127.0.0.1", "localhost", "::1"})
+UNKNOWN_TIMES = message("whole_trials.unknown_times")
+
+
+def why_whole_alone(parts: Parts) -> Message | None:
+    """Why a row that no other one takes turns with is measured by whole trials; None where slices are known to fit.
+
+    In a slice nothing is begun that would end far beyond it. So a row alone has slices where its requests are known to
+    be short: quick commands on small documents, on servers of this machine.
+    """
+    deployment, plan = parts.deployment, parts.plan
+    servers = [deployment.servers[name] for name in deployment.servers if deployment.target in (None, name)]
+    users = plan.model.users if isinstance(plan.model, Closed) else plan.pool.connections
+    at_once = users * plan.pipeline_depth * plan.documents.payload_bytes
+    commands = [(server, command.args) for server in servers for one in plan.operations for command in commands_of(one)]
+    is_short = all(registry.room(registry.software_of(server).name).is_quick(words) for server, words in commands)
+    if is_short and commands and at_once <= LONE_BYTES_MAX and all(map(_is_here, servers)):
+        return None
+    return UNKNOWN_TIMES
+
+
+def _is_here(server: Mapping[str, Any]) -> bool:
+    """Whether a server is started by us, or named by an address of this machine, and no delay line leads to it."""
+    if server.get("link") or server.get("host"):
+        return False
+    if not registry.is_users(server):
+        return True
+    return all(urlsplit(url).hostname in HERE for url in split_urls(str(server["url"])))
 
 
 def _of_parts(parts: Parts) -> Message | None:
@@ -304,6 +339,8 @@ def _split(
 ) -> tuple[list[tuple[Condition, ...]], list[tuple[Message, list[Condition]]]]:
     """Decks of rows that take turns, of one row as well, and the other rows by the reason why they do not."""
     decks, apart = split_rows(conditions, made, whole_trials)
+    alone = [(deck[0], why_whole_alone(made[identity(deck[0])])) for deck in decks if len(deck) == 1]
+    apart += [(why, condition) for condition, why in alone if why is not None]
     reasons: list[tuple[Message, list[Condition]]] = []
     for why, condition in apart:
         same = next((rows for reason, rows in reasons if reason == why), None)
@@ -311,7 +348,7 @@ def _split(
             reasons.append((why, [condition]))
         else:
             same.append(condition)
-    return decks, reasons
+    return [deck for deck in decks if len(deck) > 1 or why_whole_alone(made[identity(deck[0])]) is None], reasons
 
 
 def _up_together(parts: Parts) -> str:

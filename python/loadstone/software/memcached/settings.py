@@ -1,15 +1,13 @@
 """memcached's settings: options of its command line, and how they are read back by `stats settings`."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from loadstone.bounds.numbers import whole_number
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.language import said
-from loadstone.software.known_settings import KnownSettings
+from loadstone.software.memcached.known_settings import OPTIONS, SWITCH
 
 SPELLING = Spelling(
     true="yes",
@@ -17,55 +15,6 @@ SPELLING = Spelling(
     nothing="",
     units={"k": 2**10, "m": 2**20, "g": 2**30, "kb": 2**10, "mb": 2**20, "gb": 2**30},
     name=lambda name: name.lower().replace("_", "-"),
-)
-MEBIBYTE = 2**20
-_WHOLE = re.compile(r"[0-9]{1,12}")
-_SIZE = re.compile(r"[0-9]{1,12}[kKmM]?")
-_FACTOR = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?")
-_SWITCH = re.compile(r"yes|no")
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option that an experiment may set."""
-
-    form: re.Pattern[str]
-    """What its value may be, as it is written on the command line."""
-    what: str
-    """The same for people."""
-    reported: str
-    """Its name in `stats settings`."""
-    letter: str = ""
-    """As people know it."""
-    divisor: int = 1
-    """By which the reported value is divided."""
-    inverse: bool = False
-    """Whether the server reports what the option turns off."""
-
-
-OPTIONS: Mapping[str, Option] = {
-    "memory-limit": Option(_WHOLE, said("a whole number of MiB"), "maxbytes", "-m", divisor=MEBIBYTE),
-    "threads": Option(_WHOLE, said("a whole number"), "num_threads", "-t"),
-    "conn-limit": Option(_WHOLE, said("a whole number"), "maxconns", "-c"),
-    "max-item-size": Option(_SIZE, said("a size as 2m or 512k"), "item_size_max", "-I"),
-    "disable-evictions": Option(_SWITCH, said("yes or no"), "evictions", "-M", inverse=True),
-    "disable-cas": Option(_SWITCH, said("yes or no"), "cas_enabled", "-C", inverse=True),
-    "max-reqs-per-event": Option(_WHOLE, said("a whole number"), "reqs_per_event", "-R"),
-    "listen-backlog": Option(_WHOLE, said("a whole number"), "tcp_backlog", "-b"),
-    "slab-growth-factor": Option(_FACTOR, said("a number as 1.25"), "growth_factor", "-f"),
-    "slab-min-size": Option(_WHOLE, said("a whole number of bytes"), "chunk_size", "-n"),
-}
-"""By the long names of memcached's command line: what is not here is refused."""
-KNOWN = KnownSettings(
-    software="memcached",
-    made_from=("1.6.",),
-    canonical=str,
-    name_form=re.compile(r"[a-z-]+"),
-    unwritable=re.compile(r"[\s\0]"),
-    harmless=frozenset(OPTIONS),
-    switches=frozenset(),
-    asks=frozenset(),
-    refused=frozenset(),
 )
 READ_BACK = ("memory-limit", "threads", "conn-limit", "max-item-size", "disable-evictions")
 """Settings that change what a measurement means."""
@@ -98,8 +47,8 @@ def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigVa
 def arguments_of(settings: Mapping[str, ConfigValue]) -> list[str]:
     """The settings as arguments."""
     written = {name: SPELLING.written(value) for name, value in settings.items()}
-    switches = [f"--{name}" for name, value in written.items() if OPTIONS[name].form is _SWITCH and value == "yes"]
-    return [*switches, *(f"--{name}={value}" for name, value in written.items() if OPTIONS[name].form is not _SWITCH)]
+    switches = [f"--{name}" for name, value in written.items() if OPTIONS[name].form is SWITCH and value == "yes"]
+    return [*switches, *(f"--{name}={value}" for name, value in written.items() if OPTIONS[name].form is not SWITCH)]
 
 
 def reported(stats: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
