@@ -5,7 +5,7 @@ loadstone's own Python once did; it pins itself there again and again. In turns 
 Printed for each: P99, what may be loadstone's own, the share that the record has, and whether the P99 without the
 stand-in lies above the figure less the bound. Needs redis-server.
 
-Use: .venv/bin/python bench/referee/injection.py [--rounds 3] [--rate 20000] [--json FILE]
+Use: scripts/bench injection [--rounds 3] [--rate 20000] [--json FILE]
 """
 
 import argparse

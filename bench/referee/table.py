@@ -5,7 +5,7 @@ server on CPU 0; both make load on the last CPU. A row has the median of each on
 ratio, and whether the referee's figure lies within what loadstone printed: its interval, lowered by what it says may be
 its own. Needs cc, and nginx for HTTP. `--tree` measures another checkout (its `.venv`), e.g. the one before a change.
 
-Use: .venv/bin/python bench/referee/table.py [--rounds 4] [--seconds 5] [--rates 2000,5000] [--json FILE]
+Use: scripts/bench referee [--rounds 4] [--seconds 5] [--rates 2000,5000] [--json FILE]
 """
 
 import argparse

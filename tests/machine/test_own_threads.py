@@ -88,6 +88,19 @@ def _ident_of(native: int) -> int:
     return next(t.ident for t in threading.enumerate() if t.native_id == native and t.ident is not None)
 
 
+def test_of_a_thread_that_comes_back_to_the_servers_cpu_only_what_it_ran_meanwhile_is_counted() -> None:
+    """It ran for long before, and elsewhere: that is none of this time."""
+    server, generator = cpus()
+    with burning(generator) as thread:
+        time.sleep(0.5)
+        counted = ServerCpuTime((server,))
+        counted.begin()
+        os.sched_setaffinity(thread, {server})
+        time.sleep(0.1)
+        counted.end()
+    assert 0 < counted.ns < 0.3e9
+
+
 def test_threads_that_keep_to_other_cpus_are_not_counted() -> None:
     server, generator = cpus()
     with kept_to((generator,)), burning(generator, 0.5):

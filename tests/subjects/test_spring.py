@@ -104,7 +104,7 @@ def test_a_redis_with_a_certificate_for_another_name_gets_nothing(
     work.mkdir()
     stored: list[int] = []
     for certificate in ("good", "other"):
-        redis = Address("localhost", str(tls_redis(certificate)), password=TLS_PASSWORD, encryption=Tls())
+        redis = Address("localhost", str(tls_redis(certificate)), "", TLS_PASSWORD, "0", Tls())
         environment = {
             "SUBJECT_STORE": "redis-hash",
             "SPRING_DATA_REDIS_CLIENTTYPE": client,

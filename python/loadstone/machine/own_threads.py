@@ -6,7 +6,7 @@ Python that runs on a server's CPU while that is measured makes the latencies th
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -63,26 +63,31 @@ class ServerCpuTime:
     def begin(self) -> None:
         """Count from now on, if it does not already."""
         if self._before is None:
-            self._before, self._began_ns = self._read(), time.monotonic_ns()
+            self._before, self._began_ns = _ran_ns(), time.monotonic_ns()
 
     def end(self) -> None:
         """Count no more until it begins again."""
         if self._before is not None:
             now_ns, before, self._before = time.monotonic_ns(), self._before, None
             self._counted_ns += now_ns - self._began_ns
-            self.ns += sum(max(0, ran - before.get(thread, 0)) for thread, ran in self._read().items())
+            self.ns += sum(max(0, ran - before.get(thread, 0)) for thread, ran in _ran_ns(self._is_there).items())
 
-    def _read(self) -> dict[int, int]:
-        """Thread that may run on one of the CPUs, and did so last -> what it ran since it began."""
-        ran: dict[int, int] = {}
-        for thread in _threads() if self._cpus else ():
-            with suppress(OSError, ValueError, IndexError):
-                if not os.sched_getaffinity(thread) & self._cpus:
-                    continue
+    def _is_there(self, thread: int, name: str, cpu: int) -> bool:
+        """Whether a thread makes no load, may run on one of the CPUs, and did so last."""
+        return cpu in self._cpus and _WORKER not in name and bool(os.sched_getaffinity(thread) & self._cpus)
+
+
+def _ran_ns(counts: Callable[[int, str, int], bool] | None = None) -> dict[int, int]:
+    """Thread -> what it ran since it began, of all or of those that count: by number, name and last CPU."""
+    ran: dict[int, int] = {}
+    for thread in _threads():
+        with suppress(OSError, ValueError, IndexError):
+            if counts is not None:
                 name, _, fields = (TASKS / str(thread) / "stat").read_text().rpartition(")")
-                if int(fields.split()[_PROCESSOR]) in self._cpus and _WORKER not in name:
-                    ran[thread] = int((TASKS / str(thread) / "schedstat").read_text().split()[0])
-        return ran
+                if not counts(thread, name, int(fields.split()[_PROCESSOR])):
+                    continue
+            ran[thread] = int((TASKS / str(thread) / "schedstat").read_text().split()[0])
+    return ran
 
 
 _WORKER = "(engine-"
