@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from markupsafe import escape
 from tests.servers import Certificates
 
 from loadstone.conduct.machine_lock import VARIABLE
@@ -190,3 +191,5 @@ def test_the_pages_give_way_and_what_they_start_does_not(tmp_path: Path) -> None
         assert (os.getpriority(os.PRIO_PROCESS, pid), os.sched_getscheduler(pid)) == (own, os.SCHED_OTHER)
         assert os.sched_getaffinity(pages.process.pid) == set(place().lab_cpus)
         assert os.sched_getaffinity(pid) == os.sched_getaffinity(0), "a run places itself"
+        machine = pages.client.get("/doctor").text
+        assert escape(str(place().note)) in machine, "what a run may use, and not what the pages keep to"

@@ -4,7 +4,8 @@ import os
 import platform
 import re
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 
 from loadstone import registry
@@ -31,18 +32,21 @@ BUSY_LOOK_S = 0.5
 BUSY_SHOWN = 3
 
 
-def facts() -> list[Fact]:
-    """What is installed, and what of this machine bears on a measurement; what it does not tell is left out."""
+def facts(cpus: Collection[int] = ()) -> list[Fact]:
+    """What is installed, and what of this machine bears on a measurement; what it does not tell is left out.
+
+    `cpus`: those that a run may use, where this thread keeps to fewer.
+    """
     installed: tuple[Callable[[], Fact | None], ...] = (java, maven, node, containers)
-    return [*registry.doctor(), *(fact for ask in installed if (fact := ask()) is not None), *machine_facts()]
+    return [*registry.doctor(), *(fact for ask in installed if (fact := ask()) is not None), *machine_facts(cpus)]
 
 
-def machine_facts() -> list[Fact]:
-    """What of this machine bears on a measurement."""
+def machine_facts(cpus: Collection[int] = ()) -> list[Fact]:
+    """What of this machine bears on a measurement; `cpus` as of `facts`."""
     askers: tuple[Callable[[], Fact | None], ...] = (
         _container,
         limits,
-        _cpus,
+        partial(_cpus, cpus),
         _cpu_quota,
         _waits_by,
         _governor,
@@ -94,9 +98,9 @@ def is_filtered() -> bool:
     return re.search(r"^Seccomp:\s*2", _read(PROC / "self/status") or "", re.MULTILINE) is not None
 
 
-def _cpus() -> Fact:
-    placement = place()
-    online, usable = os.cpu_count() or 1, usable_cpus()
+def _cpus(cpus: Collection[int] = ()) -> Fact:
+    placement = place(cpus=cpus)
+    online, usable = os.cpu_count() or 1, len(cpus) or usable_cpus()
     count = said("{usable} of {online}", usable=usable, online=online) if usable != online else f"{online}"
     value = said("{count} of {machine}; {placement}", count=count, machine=platform.machine(), placement=placement.note)
     if placement.shared:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,8 +32,11 @@ class Placement:
     or more, else the generator's; a server's only where there is one CPU in all."""
 
 
-def place(generator_threads: int = 1) -> Placement:
-    """Split the CPUs that this process may use between servers and a generator of so many threads."""
+def place(generator_threads: int = 1, cpus: Collection[int] = ()) -> Placement:
+    """Split the CPUs that this process may use between servers and a generator of so many threads.
+
+    `cpus`: those that it might use before it gave some up; empty: those of this thread.
+    """
     if not hasattr(os, "sched_getaffinity"):
         return Placement(
             (),
@@ -41,7 +44,7 @@ def place(generator_threads: int = 1) -> Placement:
             shared=True,
             note=said("{platform}: nothing is pinned, this system offers no way to", platform=sys.platform),
         )
-    return split(_cores(os.sched_getaffinity(0)), generator_threads)
+    return split(_cores(cpus or os.sched_getaffinity(0)), generator_threads)
 
 
 def own_cpus(server_cpus: Sequence[int], generator_cpus: Sequence[int]) -> tuple[int, ...]:

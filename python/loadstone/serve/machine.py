@@ -25,7 +25,8 @@ ANSWER_BYTES_MAX = 1024 * 1024
 async def _doctor(request: Request) -> Response:
     from loadstone.deploy.doctor import facts  # only now: what it examines takes time to load
 
-    return page(request, "doctor.html", facts=await run_in_threadpool(facts), fleet="", members=None, error="")
+    found = await run_in_threadpool(facts, place_of(request).memory.starts.cpus)
+    return page(request, "doctor.html", facts=found, fleet="", members=None, error="")
 
 
 async def _fleet(request: Request) -> Response:
@@ -38,9 +39,8 @@ async def _fleet(request: Request) -> Response:
         members = await _members(request, address)
     except UserError as wrong:
         error = str(wrong)
-    return page(
-        request, "doctor.html", facts=await run_in_threadpool(facts), fleet=address, members=members, error=error
-    )
+    found = await run_in_threadpool(facts, place_of(request).memory.starts.cpus)
+    return page(request, "doctor.html", facts=found, fleet=address, members=members, error=error)
 
 
 async def _members(request: Request, address: str) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +91,8 @@ class Starts:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._starter = ThreadPoolExecutor(1, "starter")
         """Its thread keeps the priority that it has now, and what it starts has it, too; see `give_way`."""
-        self._starter.submit(lambda: None).result()
+        self.cpus: Collection[int] = self._starter.submit(_own_cpus).result()
+        """Those that what it starts may use; empty where nothing is pinned."""
 
     @staticmethod
     def give_way() -> None:
@@ -162,6 +163,10 @@ class Starts:
         """Takes notice of those that ended."""
         for child in self._children.values():
             child.poll()
+
+
+def _own_cpus() -> Collection[int]:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
 
 
 def _folder() -> Path:
