@@ -1,7 +1,10 @@
 """A damaged folder says so: no damage changes a report without a note, or a refusal, that names the file."""
 
 import json
+import os
+import re
 import shutil
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +14,7 @@ from tests.frozen_runs import unpacked
 from loadstone.analyse.analysis import analyse
 from loadstone.errors import DriveFailed
 from loadstone.judge.validity.checks import judge_trial
-from loadstone.record.digests import Digests
+from loadstone.record.digests import DigestFile, Digests
 from loadstone.record.folder import RunFolder
 from loadstone.record.reading import read_run
 from loadstone.report.text.sentences import text
@@ -175,3 +178,39 @@ def test_a_search_that_lost_a_probe_ends_before_it(tmp_path: Path) -> None:
     found = analyse(run)
     assert [[point.users for point in one.search.points] for one in found.saturations] == [[1, 2]]
     assert any(text(note).startswith("trials.jsonl: lines that the run wrote are missing (1)") for note in found.notes)
+
+
+@pytest.mark.fault(
+    "digests of a stranger's folder that name other files",
+    "they are not read, and their line is said to be damaged",
+    area="users",
+)
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "../theirs", "nowhere", "./plan.json", "latency", "/proc/self/mem", ""]
+)
+def test_digests_lead_to_no_other_file(name: str, path: Path) -> None:
+    (path.parent / "theirs").write_text("text-of-a-foreign-file")
+    with closing(DigestFile(path)) as digests:
+        digests.document(name, b"")
+    (note,) = read_run(path).all_notes
+    assert re.fullmatch(r"digests\.jsonl: line \d+ is not readable and left out\.", str(note))
+
+
+@pytest.mark.fault(
+    "a latency log of a stranger's folder that is larger than a disk", "it is not read, and named", area="users"
+)
+def test_a_latency_log_without_an_end_is_not_read(path: Path) -> None:
+    os.truncate(path / "latency" / "b01-001.hlog", 2**40)
+    run = read_run(path)
+    with pytest.raises(DriveFailed, match="it is larger than 2,147 MB"):
+        run.logs.whole("b01-001", "response")
+    (note,) = run.all_notes
+    assert str(note).startswith("latency/b01-001.hlog: cannot be read: it is larger than")
+
+
+def test_a_sample_of_no_trial_is_left_out(path: Path) -> None:
+    whole = read_run(path).samples
+    with (path / "samples.jsonl").open("a") as file:
+        for trial in (["b01-001"], {"a": 1}, 5, None):
+            file.write(json.dumps({"format": 1, "trial": trial, "unix_s": 1, "part": "host", "values": {}}) + "\n")
+    assert read_run(path).samples == whole

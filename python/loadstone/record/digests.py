@@ -13,6 +13,7 @@ Each line ends with `check`, a digest of the line itself. A folder without the f
 without these comparisons.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -24,13 +25,15 @@ from typing import Any
 from loadstone.bounds.beneath import open_file
 from loadstone.bounds.files import CHUNK_BYTES, read_own_bytes
 from loadstone.language import said
-from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_line
-from loadstone.record.run_files import CRASHES, DIGESTS, LOOKS, TRIALS
+from loadstone.record.lines import FILE_MAX_BYTES, FORMAT, LineFile, LineReader, dump_line
+from loadstone.record.run_files import CRASHES, DIGESTS, ENVIRONMENT, EXPERIMENT, LOOKS, PLAN, TRIALS
 
 _CHECK = re.compile(rb',"check":"([0-9a-f]{8})"}\n')
 _CHECK_LETTERS = 8
 NUMBERED = (TRIALS, LOOKS, CRASHES)
 """The files of which each line has a digest."""
+DOCUMENTS = frozenset({EXPERIMENT, ENVIRONMENT, PLAN})
+"""The files that have a digest as a whole. Others of a stranger's folder would lead out of it, or be read for ever."""
 Attempt = tuple[str, int]
 """A trial's name, and which attempt at it."""
 
@@ -116,8 +119,10 @@ class Digests:
             self.attempts.setdefault(file, {}).setdefault((trial, attempt), set()).add(sha256)
         elif isinstance(line, int):
             self.lines.setdefault(file, {})[line] = sha256
-        else:
+        elif file in DOCUMENTS:
             self.documents.setdefault(file, set()).add(sha256)
+        else:
+            return False
         return True
 
     def of_lines(self, name: str) -> "LineCheck":
@@ -209,6 +214,9 @@ class AttemptHashes:
 
 
 def file_digest(path: Path, folder: Path) -> str:
-    """The digest of a file below a run's folder, however large. Raises OSError."""
+    """The digest of a file below a run's folder. Raises OSError, also where it is larger than any that a run writes."""
     with os.fdopen(open_file(path, folder=folder), "rb") as file:
+        if os.fstat(file.fileno()).st_size > FILE_MAX_BYTES:  # a file without content may have any size
+            why = said("it is larger than {largest_bytes:,.0f} MB", largest_bytes=FILE_MAX_BYTES / 1e6)
+            raise OSError(errno.EFBIG, why, str(path))
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -89,7 +89,7 @@ class LatencyLogs:
     def _changed(self, trial: str, path: Path) -> str | None:
         """Why the log is not the one that the run wrote; None where it is, or that is not known. Raises OSError."""
         record = self._trials.get(trial)
-        if record is None or trial in self._looked_at:
+        if record is None or trial in self._looked_at or not self._is_known(trial):
             return None
         if not self._digests.fits(LATENCY, (trial, record.facts.attempt), file_digest(path, self._folder)):
             return said("it is not as the run wrote it, and no figure is made of it; restore the file")

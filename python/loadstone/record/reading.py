@@ -435,7 +435,7 @@ def _read_intervals(
     reader, hashes = LineReader(file), AttemptHashes()
     by_trial: dict[str, list[IntervalLine]] = {}
     for number, record in reader:
-        if attempts.get(str(record.get("trial"))) != record.get("attempt"):
+        if not _counts(record, attempts):
             continue
         try:
             line = IntervalLine.model_validate(record)
@@ -454,7 +454,7 @@ def _read_samples(
     reader, hashes = LineReader(file), AttemptHashes()
     by_trial: dict[str, list[Sample]] = {}
     for number, record in reader:
-        if attempts.get(str(record.get("trial"))) != record.get("attempt"):
+        if not _counts(record, attempts):
             continue
         try:
             trial, unix_s, part = record["trial"], _figure(record["unix_s"]), str(record["part"])
@@ -466,6 +466,12 @@ def _read_samples(
         by_trial.setdefault(trial, []).extend(values)
     notes += [*reader.notes(), *_without_changed(file, by_trial, attempts, digests, hashes)]
     return {name: tuple(samples) for name, samples in by_trial.items()}
+
+
+def _counts(record: dict[str, Any], attempts: dict[str, int]) -> bool:
+    """Whether a line is of an attempt that counts."""
+    trial = record.get("trial")
+    return isinstance(trial, str) and trial in attempts and attempts[trial] == record.get("attempt")
 
 
 def _without_changed(
