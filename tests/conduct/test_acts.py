@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
-from loadstone.conduct.acts import Act, acts_of, program_fields
+from loadstone.conduct.acts import Act, _of_variable, acts_of, program_fields
 from loadstone.errors import UserError
 from loadstone.init import write_experiment
 from loadstone.options import RunOptions
@@ -435,3 +435,55 @@ def test_built_in_experiments_and_the_first_one_ask_nothing(
     found = acts_of(experiment, requested_plan(experiment, options))
     assert found
     assert not [act.line for act in found if act.asks]
+
+
+HIDES_A_HOST = [
+    ("http://outside.example/@127.0.0.1:8080", "web"),
+    ("http://u:p4ss@outside.example:000080/@127.0.0.1:8080", "web"),
+    ("rediss://outside.example:6380/0?server_name=@127.0.0.1:6379", "other"),
+    ("rediss://u:p4ss@outside.example/0?server_name=x:y@127.0.0.1", "other"),
+]
+
+
+@pytest.mark.fault(
+    "an address of a stranger's experiment with an `@` behind its host", "the host that is connected to is shown",
+    area="foreign",
+)  # fmt: skip
+@pytest.mark.parametrize(("url", "name"), HIDES_A_HOST)
+def test_no_address_hides_its_host_as_a_login(acts: ActsOf, url: str, name: str) -> None:
+    is_subject = name == "web"
+    changes = over_http(subject=f"subjects:\n  web: {{url: '{url}'}}\n") if is_subject else {}
+    found = acts(changes if is_subject else servers(f"{{kind: url, url: '{url}'}}"))
+    (line,) = [act.line for act in found if act.kind == "connects to" and act.asks]
+    shown = url.replace("u:p4ss@", "***@")
+    assert line == f"connects to {shown} ({'subject' if is_subject else 'server'} {name})"
+
+
+@pytest.mark.fault(
+    "a variable whose value looks like a login, and holds options or commands", "all of it is shown", area="foreign"
+)
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("-Da=b:// -javaagent:/tmp/theirs.jar=@", None),
+        ("-Dpassword= -javaagent:/tmp/theirs.jar", None),
+        ('password="; rm -rf x"', None),
+        ("http://;reboot;@x", None),
+        ("-Dx=Bearer -javaagent:/tmp/theirs.jar", None),
+        ("redis://u:p4ss@h/0?password=p4ss&db=1", "redis://***@h/0?password=***&db=1"),
+        ("jdbc:mariadb://u:p4ss@h/x;token=abc", "jdbc:mariadb://***@h/x;token=***"),
+    ],
+)
+def test_no_value_hides_its_code_as_a_login(value: str, shown: str | None) -> None:
+    assert _of_variable("JAVA_TOOL_OPTIONS", value) == (shown or value)
+
+
+@pytest.mark.fault(
+    "a stranger's experiment puts a variable into a server's setting that a process list shows",
+    "a run asks about the variable",
+    area="foreign",
+)
+def test_a_variable_in_a_setting_asks(acts: ActsOf) -> None:
+    found = acts(servers("{kind: postgresql, settings: {cluster_name: '${env:CANARY}'}}"))
+    (line,) = [act.line for act in found if act.kind == "sends the variable" and act.asks]
+    assert line == "sends the variable CANARY to server other, which it starts"

@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -31,7 +31,7 @@ from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.substitute import substitute
 from loadstone.secrecy.references import variables
 from loadstone.secrecy.secret_names import is_secret
-from loadstone.secrecy.text import HIDDEN, REFERENCE, hide_url, is_open
+from loadstone.secrecy.text import HIDDEN, REFERENCE, hide_shown, hide_url, is_open
 from loadstone.spec import drivers, subjects
 from loadstone.spec.built_in import FOLDER
 from loadstone.spec.experiment import Experiment
@@ -86,6 +86,8 @@ _PLAIN_HEADERS = frozenset(
 _TLS_FILES = tuple(name for name in TLS_OPTIONS if name.endswith("_file"))
 _OF_PASSWORDS = re.compile(r"[A-Za-z0-9_.,:=+/@%!^?#~*-]*")
 """What a password may be made of to be hidden: with other characters in it, a shell may read more than a word."""
+_ONE_WORD = re.compile(r"[^\s\"'`$\\()<>|]*")
+"""Text in which passwords are hidden. Of several words one that looks like a password may be an option of a runtime."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class _To:
 
     where: str
     outside: bool
-    """Whether it leaves this machine, or goes to a program of the experiment's."""
+    """Whether it leaves this machine, goes to a program of the experiment's, or to where other users may see it."""
 
 
 def acts_of(experiment: Experiment, run_plan: RunPlan, secret_files: Iterable[str] = ()) -> list[Act]:
@@ -214,7 +216,10 @@ class _Acts:
         kind = str(settings["kind"])
         software = registry.software_of(settings)
         own = _To(said("server {name}, which it starts", name=name), outside=False)
-        self._variables(written, [own], "servers", name)
+        beside = {key: value for key, value in _mapping(written).items() if key != "settings"}
+        self._variables(beside, [own], "servers", name)
+        # What a server shows of its settings, as in the title of its process, all users of the machine can read.
+        self._variables({"settings": written.get("settings")}, [replace(own, outside=True)], "servers", name)
         if kind == registry.CONTAINER:
             image = " ".join(str(settings[key]) for key in ("image", "program") if settings.get(key))
             self._add(
@@ -257,7 +262,7 @@ class _Acts:
         software = registry.software_by_url(url)
         place = registry.room(software.name).place(name, url).address
         outside = not is_here(place) or names_variable_as_host(written)
-        shown = _shown(hide_url(written))
+        shown = _shown(_address(written))
         to = _To(said("server {name} ({address})", name=name, address=shown), outside)
         more = said(", and to the servers that it names") if {"cluster", "read_from"} & _options(written).keys() else ""
         more = more or (", and to the servers that it names" if "sentinel" in written.partition("://")[0] else "")
@@ -355,7 +360,7 @@ class _Acts:
     def _users_subject(self, trial: PlannedTrial, name: str, subject: RequiredSubject, written: str) -> Iterator[_To]:
         for url, text in zip(subject.urls, split_urls(written), strict=False):
             outside = not stays_here(parse_subject_url(url)) or names_variable_as_host(text)
-            shown = _shown(hide_url(text))
+            shown = _shown(_address(text))
             to = _To(said("subject {name} ({address})", name=name, address=shown), outside)
             self._add(
                 "connects to",
@@ -524,8 +529,31 @@ def _given(who: str, environment: Mapping[str, str]) -> Iterator[Act]:
 
 def _of_variable(name: str, value: str) -> str:
     """As it is shown. What a shell could run is shown whatever its variable is called."""
-    masked = is_secret(name) and not is_open(value) and _OF_PASSWORDS.fullmatch(value)
-    return HIDDEN if masked else hide_url(value)
+    if is_secret(name) and not is_open(value) and _OF_PASSWORDS.fullmatch(value):
+        return HIDDEN
+    shown = hide_url(value)
+    return shown if _ONE_WORD.fullmatch(REFERENCE.sub("", value)) and _hides_passwords(value, shown) else value
+
+
+def _hides_passwords(value: str, shown: str) -> bool:
+    """Whether all that is hidden of a text is made of what passwords are."""
+    first, *parts = shown.split(HIDDEN)
+    at = len(first)
+    for number, part in enumerate(parts, start=1):
+        end = value.find(part, at) if number < len(parts) else len(value) - len(part)
+        if end < at or not _OF_PASSWORDS.fullmatch(value, at, end):
+            return False
+        at = end + len(part)
+    return True
+
+
+def _address(url: str) -> str:
+    """A URL without its login, and with the host that is connected to: an `@` behind that ends no login."""
+    scheme, separator, rest = url.partition("://")
+    host = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    if not separator:
+        return hide_url(url)
+    return hide_url(f"{scheme}{separator}{host}") + hide_shown(rest[len(host) :])
 
 
 def _options(url: str) -> dict[str, str]:
