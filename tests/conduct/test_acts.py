@@ -156,6 +156,19 @@ OUTSIDE = "http://outside.example (subject web)"
             servers("{kind: url, url: 'redis://outside.example?${size.option}'}"),
             "sends the variable CANARY to server other",
         ),
+        (servers("{kind: url, url: 'redis://u:${env:CANARY}@localhost'}"), "sends the variable CANARY to server other"),
+        (
+            servers("{kind: url, url: 'unix:///tmp/theirs.sock?password_env=CANARY'}"),
+            "sends the variable CANARY to server other (unix:///tmp/theirs.sock",
+        ),
+        (
+            {**over_http(subject=HERE), "{path: /,": "{path: '/${env:CANARY}',"},
+            "sends the variable CANARY to subject web (http://127.0.0.1:8080)",
+        ),
+        (
+            {**over_http(subject=HERE), "  documents:": "  data: {path: link.csv}\n  documents:"},
+            "link.csv (which is /etc/passwd), row by row, to subject web (http://127.0.0.1:8080)",
+        ),
         (
             servers("{kind: url, url: 'redis://outside.example?password%5fenv=CANARY'}"),
             "sends the variable CANARY to server other",
@@ -255,7 +268,6 @@ def test_each_act_is_listed_and_asks(acts: ActsOf, changes: Changes, line: str) 
     ("changes", "line"),
     [
         ({}, "starts its own embedded as server redis"),
-        (servers("{kind: url, url: 'redis://u:${env:CANARY}@localhost'}"), "sends the variable CANARY to server other"),
         (servers("{kind: url, url: 'unix:///run/redis.sock'}"), "connects to unix:///run/redis.sock"),
         (over_http("headers: {Accept: '*/*'}", HERE), "connects to http://127.0.0.1:8080"),
         ({'"SET {key} {value}", expect: ok': '"SORT {key} BY other*"'}, "starts its own embedded"),

@@ -125,7 +125,14 @@ class _To:
 
     where: str
     outside: bool
-    """Whether it leaves this machine, goes to a program of the experiment's, or to where other users may see it."""
+    """Whether it leaves this machine, or goes to a program of the experiment's."""
+    others: bool = False
+    """Whether other users of the machine may get it: any may listen at loopback, and read the list of processes."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether nothing of the user's is sent there before they were asked."""
+        return self.outside or self.others
 
 
 def acts_of(experiment: Experiment, run_plan: RunPlan, secret_files: Iterable[str] = ()) -> list[Act]:
@@ -219,7 +226,7 @@ class _Acts:
         beside = {key: value for key, value in _mapping(written).items() if key != "settings"}
         self._variables(beside, [own], "servers", name)
         # What a server shows of its settings, as in the title of its process, all users of the machine can read.
-        self._variables({"settings": written.get("settings")}, [replace(own, outside=True)], "servers", name)
+        self._variables({"settings": written.get("settings")}, [replace(own, others=True)], "servers", name)
         if kind == registry.CONTAINER:
             image = " ".join(str(settings[key]) for key in ("image", "program") if settings.get(key))
             self._add(
@@ -263,7 +270,7 @@ class _Acts:
         place = registry.room(software.name).place(name, url).address
         outside = not is_here(place) or names_variable_as_host(written)
         shown = _shown(_address(written))
-        to = _To(said("server {name} ({address})", name=name, address=shown), outside)
+        to = _To(said("server {name} ({address})", name=name, address=shown), outside, others=True)
         more = said(", and to the servers that it names") if {"cluster", "read_from"} & _options(written).keys() else ""
         more = more or (", and to the servers that it names" if "sentinel" in written.partition("://")[0] else "")
         self._add(
@@ -361,7 +368,7 @@ class _Acts:
         for url, text in zip(subject.urls, split_urls(written), strict=False):
             outside = not stays_here(parse_subject_url(url)) or names_variable_as_host(text)
             shown = _shown(_address(text))
-            to = _To(said("subject {name} ({address})", name=name, address=shown), outside)
+            to = _To(said("subject {name} ({address})", name=name, address=shown), outside, others=True)
             self._add(
                 "connects to",
                 said("{what} (subject {name})", what=shown, name=name),
@@ -430,7 +437,7 @@ class _Acts:
 
     def _file_sent(self, path: Path, to: Sequence[_To], *at: str) -> None:
         what = said("{file}, row by row, to {to}", file=_file(path), to=_where(to))
-        self._add("sends the file", what, *at, "path", asks=any(one.outside for one in to))
+        self._add("sends the file", what, *at, "path", asks=any(one.asks for one in to))
 
     def _variables(self, value: Any, to: Sequence[_To], *path: str, stranger: bool = False) -> None:
         """Each reference to a variable or a secret's file in a text, at any depth."""
@@ -451,7 +458,7 @@ class _Acts:
         if where == "secret":
             file = self._secret_files.get(name)
             shown += " of a secret's file" if file is None else f" (the secret's file {_shown(file)})"
-        what, asks = said("{what} to {to}", what=shown, to=_where(to)), any(one.outside for one in to)
+        what, asks = said("{what} to {to}", what=shown, to=_where(to)), any(one.asks for one in to)
         if stranger:
             self.acts.append(Act("sends the variable", what, asks))
         else:
