@@ -185,3 +185,19 @@ def test_tables_that_refer_to_one_another_are_the_scripts_own() -> None:
 def test_no_foreign_key_binds_a_table_that_was_there() -> None:
     with pytest.raises(UserError, match="'author' was there before"):
         new_tables("schema.sql", SCRIPT, ["author"])
+
+
+@pytest.mark.fault("harmful SQL in a manifest or count")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE post (title TEXT DEFAULT LOAD_FILE(0x2F6574632F706173737764), id INT)",
+        "CREATE OR REPLACE TABLE post (id INT, waits INT DEFAULT SLEEP(1000))",
+        "CREATE TABLE IF NOT EXISTS post (id INT, waits INT DEFAULT BENCHMARK(1000000000, id))",
+        "CREATE INDEX by_title ON post (LOAD_FILE(0x2F6574632F706173737764))",
+        "INSERT INTO post (SYS_EXEC(0x6964)) VALUES (1)",
+    ],
+)
+def test_a_call_is_not_taken_for_the_length_of_an_index(text: str) -> None:
+    with pytest.raises(SqlProblem, match="is not known here"):
+        tables_changed(text)

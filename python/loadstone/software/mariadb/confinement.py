@@ -122,6 +122,8 @@ def _no_other_database(tokens: Sequence[Token]) -> None:
 def _calls(tokens: Sequence[Token]) -> None:
     """Raises SqlProblem for a function that is not known. `title(10)` of an index is not a call."""
     lists_names: list[bool] = []
+    begin = [token.word for token in tokens[:4]]
+    makes_table = begin[:1] == ["CREATE"] and "TABLE" in begin
     for at, token in enumerate(tokens):
         if token == Token("sign", ")") and lists_names:
             lists_names.pop()
@@ -129,14 +131,18 @@ def _calls(tokens: Sequence[Token]) -> None:
             continue
         before = tokens[at - 1] if at else token
         is_named = at > 1 and before.is_name and tokens[at - 2].word in NAMING
-        is_length = bool(lists_names and lists_names[-1]) and [inner.kind for inner in tokens[at + 1 : at + 2]] == [
-            "number"
-        ]
-        lists_names.append(is_named or before.word in ("KEY", "INDEX", "UNIQUE"))
+        is_length = bool(lists_names and lists_names[-1]) and _is_length(tokens[at + 1 : at + 3])
+        begins_columns = makes_table and not lists_names
+        lists_names.append(not begins_columns and (is_named or before.word in ("KEY", "INDEX", "UNIQUE")))
         if before.is_name and not is_named and not is_length and before.word not in TYPES | FUNCTIONS | CLAUSES:
             raise SqlProblem(
                 said("the function '{before_text}' is not known here; leave it out", before_text=before.text)
             )
+
+
+def _is_length(inner: Sequence[Token]) -> bool:
+    """Whether a parenthesis holds a whole number alone: `0x2F` may be a text, as the name of a file."""
+    return len(inner) == 2 and inner[0].kind == "number" and inner[0].text.isdigit() and inner[1].sign == ")"
 
 
 def _engine(tokens: Sequence[Token]) -> None:
