@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -57,12 +58,15 @@ def carried_out(
     from loadstone import console
     from loadstone.run import run as run_experiment
 
-    printed = console.results(beside_json=results.json, quiet=options.quiet)
-    remarks = console.remarks(quiet=options.quiet)
-
-    def run(options: "RunOptions") -> "Outcome":
-        return run_experiment(options, prepared, printed, remarks, objectives, formats=formats, show_result=show_result)
-
+    run = partial(
+        run_experiment,
+        prepared=prepared,
+        results=console.results(beside_json=results.json, quiet=options.quiet),
+        remarks=console.remarks(quiet=options.quiet),
+        objectives=objectives,
+        formats=formats,
+        show_result=show_result,
+    )
     return _in_turn(options, run) if options.wait and not options.share_machine else run(options)
 
 

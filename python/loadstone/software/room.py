@@ -43,8 +43,6 @@ class Room:
     """What `loadstone doctor` says of what is installed."""
     reaches_out: Callable[[Sequence[str]], bool]
     """Whether a command, or the one text of a statement, may reach beyond a server of ours: files, programs, others."""
-    is_quick: Callable[[Sequence[str]], bool]
-    """Whether a command is known to take no longer than its documents do: it neither waits nor looks at many keys."""
     known_settings: KnownSettings
     """What an experiment may set on a server that is started here."""
     statements: Callable[[str], list[str]] | None = None

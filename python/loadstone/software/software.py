@@ -48,6 +48,9 @@ class Software:
     """Whether it leaves the disk alone where its settings say nothing; else it goes on writing after it answered."""
     writes_by: tuple[str, ...] = ()
     """The settings by which one in memory writes to the disk, in small letters; not where they are no or empty."""
+    quick: frozenset[str] = frozenset()
+    """Commands, in capitals, that take no longer than a round trip and their document: on one key, which they neither
+    wait for nor look through."""
     article: str = "a"
 
     @property

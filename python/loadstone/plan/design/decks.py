@@ -106,7 +106,7 @@ def why_whole_alone(parts: Parts) -> Message | None:
     users = plan.model.users if isinstance(plan.model, Closed) else plan.pool.connections
     at_once = users * plan.pipeline_depth * plan.documents.payload_bytes
     commands = [(server, command.args) for server in servers for one in plan.operations for command in commands_of(one)]
-    is_short = all(registry.room(registry.software_of(server).name).is_quick(words) for server, words in commands)
+    is_short = all(words and words[0].upper() in registry.software_of(server).quick for server, words in commands)
     if is_short and commands and at_once <= LONE_BYTES_MAX and all(map(_is_here, servers)):
         return None
     return UNKNOWN_TIMES

@@ -23,7 +23,6 @@ ROOM = Room(
     kinds={"mariadb": MariaDbSettings, "mariadb-url": MariaDbUrlSettings},
     place=place,
     reaches_out=reaches_out(MariaDbControl.grammar),
-    is_quick=lambda _: False,
     known_settings=KNOWN,
     confinement=ConfinedSql(MariaDbControl.grammar),
     statements=statements_in,

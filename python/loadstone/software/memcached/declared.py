@@ -18,5 +18,6 @@ MEMCACHED = Software(
     protocols=("memcached",),
     has_counters=True,
     starts_at_once=("memcached",),
+    quick=frozenset({"MG", "MS", "MD", "MA"}),
     in_memory=True,
 )

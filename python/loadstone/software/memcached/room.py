@@ -1,7 +1,7 @@
 """What the room of memcached offers; see `software.room`."""
 
 from loadstone.deploy.ledger import Place, place_of
-from loadstone.software.memcached.confinement import WITH_KEY, ConfinedMeta, reaches_out
+from loadstone.software.memcached.confinement import ConfinedMeta, reaches_out
 from loadstone.software.memcached.declared import MEMCACHED
 from loadstone.software.memcached.known_settings import KNOWN
 from loadstone.software.memcached.local import MemcachedSettings, installed
@@ -18,7 +18,6 @@ ROOM = Room(
     kinds={"memcached": MemcachedSettings, "memcached-url": MemcachedUrlSettings},
     place=place,
     reaches_out=reaches_out,
-    is_quick=lambda command: bool(command) and command[0] in WITH_KEY,
     known_settings=KNOWN,
     confinement=ConfinedMeta(),
     facts=(installed,),

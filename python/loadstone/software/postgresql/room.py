@@ -22,7 +22,6 @@ ROOM = Room(
     kinds={"postgresql": PostgresqlSettings, "postgresql-url": PostgresqlUrlSettings},
     place=place,
     reaches_out=reaches_out(PostgresqlControl.grammar),
-    is_quick=lambda _: False,
     known_settings=KNOWN,
     confinement=ConfinedSql(PostgresqlControl.grammar),
     statements=statements_in,

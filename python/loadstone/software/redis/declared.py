@@ -6,6 +6,14 @@ from loadstone.software.software import Software
 COUNTING = ("DBSIZE", "EXISTS", "GET", "HLEN", "LLEN", "SCARD", "STRLEN", "XLEN", "ZCARD")
 """Commands that may count what is stored: they read, and answer one number."""
 
+QUICK = frozenset(
+    {
+        *("APPEND", "DECR", "DECRBY", "EXISTS", "EXPIRE", "GET", "GETDEL", "GETEX", "GETRANGE", "GETSET", "HEXISTS"),
+        *("HGET", "HINCRBY", "HMGET", "HSET", "INCR", "INCRBY", "JSON.GET", "JSON.NUMINCRBY", "JSON.SET", "LINDEX"),
+        *("LPOP", "LPUSH", "PFADD", "PING", "RPOP", "RPUSH", "SADD", "SET", "SETEX", "SETNX", "SETRANGE", "SISMEMBER"),
+        *("SPOP", "SREM", "STRLEN", "TTL", "ZADD", "ZINCRBY", "ZPOPMIN", "ZSCORE"),
+    }
+)
 REDIS = Software(
     name="redis",
     title="Redis",
@@ -23,4 +31,5 @@ REDIS = Software(
     starts_at_once=("embedded", "valkey", "process"),
     in_memory=True,
     writes_by=("appendonly", "save"),
+    quick=QUICK,
 )

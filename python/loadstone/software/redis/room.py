@@ -5,7 +5,6 @@ from loadstone.software.redis import packages
 from loadstone.software.redis.cluster import ClusterSettings
 from loadstone.software.redis.commands.confinement import ConfinedCommands, reaches_out
 from loadstone.software.redis.commands.doubts import doubt_about
-from loadstone.software.redis.commands.table import QUICK
 from loadstone.software.redis.contained import ContainedRedis, check
 from loadstone.software.redis.known_settings import KNOWN
 from loadstone.software.redis.local import EmbeddedSettings, ProcessSettings, ValkeySettings
@@ -26,7 +25,6 @@ ROOM = Room(
     },
     place=place,
     reaches_out=reaches_out,
-    is_quick=lambda command: bool(command) and command[0].upper() in QUICK,
     known_settings=KNOWN,
     doubt_about=doubt_about,
     confinement=ConfinedCommands(None),

@@ -214,14 +214,6 @@ REFUSED: Mapping[str, str] = dict(
     ]
 )
 """Commands that are never sent, and why, whatever a server says of them."""
-QUICK = frozenset(
-    _names(
-        "APPEND DECR DECRBY EXISTS EXPIRE GET GETDEL GETEX GETRANGE GETSET HEXISTS HGET HINCRBY HMGET HSET INCR INCRBY "
-        "JSON.GET JSON.NUMINCRBY JSON.SET LINDEX LPOP LPUSH PFADD PING RPOP RPUSH SADD SET SETEX SETNX SETRANGE "
-        "SISMEMBER SPOP SREM STRLEN TTL ZADD ZINCRBY ZPOPMIN ZSCORE"
-    )
-)
-"""Commands on one key that neither wait nor look through it: their time is that of a round trip and of the document."""
 STAYING = frozenset(
     {
         *DATA,
