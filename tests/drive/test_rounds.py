@@ -378,3 +378,12 @@ def test_a_timetable_leaves_no_time_for_rests(stores: Stores) -> None:
     rounds = options(rest_every_s=0.1, timetable=Timetable(pause_s=0.05))
     with pytest.raises(DriveFailed, match=r"rest_every_s: a timetable leaves no time for rests"):
         drive([plan(store.endpoint) for store in stores], rounds)
+
+
+def test_in_a_drive_without_rests_whoever_drives_runs_several_times_a_second(stores: Stores) -> None:
+    """Also where intervals come so fast that nobody ever waits long for one."""
+    rested: list[float] = []
+    phases = Phases(warm_up_s=0, measure_s=1.0, drain_s=5.0)
+    share = plan(stores[0].endpoint, phases=phases, interval_s=0.05)
+    NativeDriver().drive([share], lambda *_: None, None, lambda: rested.append(time.monotonic()))
+    assert len(rested) >= 4

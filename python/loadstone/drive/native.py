@@ -83,9 +83,9 @@ class NativeDriver:
                 if delivered is not None:
                     number, text = (0, delivered) if isinstance(delivered, str) else delivered
                     on_interval(number, _interval(text, ahead_ns))
-                elif sliced is None:
+                if sliced is None:
                     on_rest()
-                elif sliced.is_resting():
+                elif delivered is None and sliced.is_resting():
                     on_rest()
                     sliced.go_on()
         except BaseException:
