@@ -18,13 +18,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from loadstone.bounds.replies import shortened
 from loadstone.deploy.transport import is_loopback
+from loadstone.drive.counted import Counted
 from loadstone.drive.driver import OnInterval, OnRest, RoundsOptions, Timetable, nothing
 from loadstone.drive.merging import Agent, MergedIntervals, merged_record
 from loadstone.drive.outcome import AgentInterval, DriveRecord, Interval
 from loadstone.errors import DriveFailed
 from loadstone.fleet import agent as on_agent
 from loadstone.fleet import tls_files
-from loadstone.fleet.plausible import Counted, longest_s, patience_s, require_plausible
+from loadstone.fleet.plausible import longest_s, patience_s, require_plausible
 from loadstone.fleet.seam import NO_MESSAGE, AgentFailed, AgentLost, ClockOffset, Cluster, Member
 from loadstone.language import said as said_as
 from loadstone.machine import steady_clock
@@ -290,7 +291,10 @@ class FleetDrive:
             interval = said.interval.model_copy(update={"agents": (own,)})
             self._hand_on(said.number, self._merged[said.number].take(name, interval))
             share.went_on_s = came_s
-            share.counted[said.number] = share.counted.get(said.number, Counted()).plus(said.interval)
+            counted = share.counted.get(said.number, Counted())
+            for operation in said.interval.operations.values():
+                counted = counted.plus(operation)
+            share.counted[said.number] = counted
         elif said.records is not None:
             for number, record in enumerate(said.records):
                 counted = share.counted.get(number, Counted())

@@ -6,44 +6,16 @@ to those of the others, and nobody would see it.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from loadstone.drive.counted import QUIET_S, THINKS_MORE, Counted
 from loadstone.drive.driver import RoundsOptions
-from loadstone.drive.outcome import Counts, DriveRecord, Interval
+from loadstone.drive.outcome import Counts, DriveRecord
 from loadstone.fleet.seam import AgentFailed
 from loadstone.language import said
 from loadstone.plan.drive_plan import Closed, Plan
 
-QUIET_S = 60.0
-"""So long no interval may come, beside what the plan lets it wait."""
 SLICES = 4
 """In rounds an interval holds a slice of each plan; so many times as long none may come."""
-THINKS_MORE = 20
-"""A user thinks so many times as long as on average, at most (exponential think times)."""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What happened in all intervals until now."""
-
-    offered: int = 0
-    sent: int = 0
-    ok: int = 0
-    errors: int = 0
-    timeouts: int = 0
-    dropped: int = 0
-
-    def plus(self, interval: Interval) -> "Counted":
-        """With one more interval."""
-        found = interval.operations.values()
-        return Counted(
-            offered=self.offered + sum(one.offered for one in found),
-            sent=self.sent + sum(one.sent for one in found),
-            ok=self.ok + sum(one.ok for one in found),
-            errors=self.errors + sum(sum(one.errors.values()) for one in found),
-            timeouts=self.timeouts + sum(one.timeouts for one in found),
-            dropped=self.dropped + sum(one.dropped for one in found),
-        )
 
 
 def require_plausible(name: str, record: DriveRecord, counted: Counted, longest_s: float) -> None:

@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from loadstone.drive.counted import QUIET_S, THINKS_MORE, Counted
 from loadstone.drive.outcome import Interval
-from loadstone.drive.programs.messages import ProgramCounts, ProgramIntervalOperation, RecordMessage
+from loadstone.drive.programs.messages import ProgramCounts, RecordMessage
 from loadstone.drive.programs.program import DriverHung, DriverImplausible
 from loadstone.language import said
 from loadstone.plan.drive_plan import Closed, Open, Plan
@@ -19,40 +20,8 @@ ARRIVALS_OFF = 0.01
 """So large a share of the arrivals of an open model may be missing, or too many."""
 POISSON_OFF = 6
 """So many standard deviations of their number may Poisson arrivals lie off."""
-QUIET_S = 60.0
-"""So long, and as long as its plan lets it wait, no operation may end of a load that has no other end."""
-THINKS_MORE = 20
-"""A user thinks so many times as long as on average, at most (exponential think times)."""
 CLOCKS_OFF_S = 2.0
 """A program's clock may differ by so much from loadstone's, of one machine."""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What happened in all intervals until now."""
-
-    offered: int = 0
-    sent: int = 0
-    ok: int = 0
-    errors: int = 0
-    timeouts: int = 0
-    dropped: int = 0
-
-    def plus(self, more: ProgramIntervalOperation) -> "Counted":
-        """With what happened to one operation in one interval."""
-        return Counted(
-            offered=self.offered + more.offered,
-            sent=self.sent + more.sent,
-            ok=self.ok + more.ok,
-            errors=self.errors + sum(more.errors.values()),
-            timeouts=self.timeouts + more.timeouts,
-            dropped=self.dropped + more.dropped,
-        )
-
-    @property
-    def ended(self) -> int:
-        """Operations that were sent and ended."""
-        return self.ok + self.errors + self.timeouts
 
 
 @dataclass(frozen=True)

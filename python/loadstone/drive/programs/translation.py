@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from loadstone.bounds.replies import shortened
+from loadstone.drive.counted import Counted
 from loadstone.drive.histogram import NOTHING, Histogram
 from loadstone.drive.outcome import (
     CommandRecord,
@@ -25,7 +26,6 @@ from loadstone.drive.programs.messages import (
     Ready,
     RecordMessage,
 )
-from loadstone.drive.programs.plausible_record import Counted
 from loadstone.drive.programs.program import DriverBroken
 from loadstone.language import said
 from loadstone.plan.drive_plan import Plan

@@ -339,16 +339,21 @@ def _split(
 ) -> tuple[list[tuple[Condition, ...]], list[tuple[Message, list[Condition]]]]:
     """Decks of rows that take turns, of one row as well, and the other rows by the reason why they do not."""
     decks, apart = split_rows(conditions, made, whole_trials)
-    alone = [(deck[0], why_whole_alone(made[identity(deck[0])])) for deck in decks if len(deck) == 1]
-    apart += [(why, condition) for condition, why in alone if why is not None]
+    in_rounds: list[tuple[Condition, ...]] = []
+    for deck in decks:
+        why = why_whole_alone(made[identity(deck[0])]) if len(deck) == 1 else None
+        if why is None:
+            in_rounds.append(deck)
+        else:
+            apart.append((why, deck[0]))
     reasons: list[tuple[Message, list[Condition]]] = []
-    for why, condition in apart:
-        same = next((rows for reason, rows in reasons if reason == why), None)
+    for reason, condition in apart:
+        same = next((rows for known, rows in reasons if known == reason), None)
         if same is None:
-            reasons.append((why, [condition]))
+            reasons.append((reason, [condition]))
         else:
             same.append(condition)
-    return [deck for deck in decks if len(deck) > 1 or why_whole_alone(made[identity(deck[0])]) is None], reasons
+    return in_rounds, reasons
 
 
 def _up_together(parts: Parts) -> str:
