@@ -8,7 +8,7 @@ the file.
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from peers.own import OwnDriver
 from peers.results import Machine, Result, add, read
 from peers.servers import nginx_program
 
-PARTS = ("throughput", "freezes", "users", "delay", "added", "threads")
+PARTS = ("throughput", "sizes", "freezes", "users", "delay", "added", "threads")
 ROUNDS, QUICK_ROUNDS = 8, 3
 SECONDS, QUICK_SECONDS = 2.0, 1.0
 FREEZE_S, QUICK_FREEZE_S = freezes.SECONDS, 20.0
@@ -58,8 +58,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help=f"of `throughput` ({ROUNDS})")
     parser.add_argument("--seconds", type=float, help="of each measurement")
     parser.add_argument("--generators", default="", help="names, with commas; all that are installed without it")
-    parser.add_argument("--loads", default="", help="of `throughput`: GET, SET, HTTP, with commas")
-    parser.add_argument("--connections", default="", help="of `throughput`: 1, 8, 50, 500, with commas")
+    parser.add_argument(
+        "--loads", default="", help="of `throughput` and `sizes`: GET, SET, JSON.SET, HTTP, HTTP chunked"
+    )
+    parser.add_argument("--connections", default="", help="of both: 1, 8, 50, 500, with commas")
+    parser.add_argument("--sizes", default="", help="of `sizes`: bytes of a value, with commas")
     parser.add_argument("--machine-network", action="store_true", help="not in a network namespace (as root: in one)")
     parser.add_argument("--file", type=Path, default=FILE, help=f"where the figures go ({FILE})")
     parser.add_argument("--more", action="store_true", help="add to the file; without it, it begins anew")
@@ -99,6 +102,11 @@ def _part(
         count = options.rounds or (QUICK_ROUNDS if quick else ROUNDS)
         rounds = [f"{time.time():.0f}-{number}" for number in range(count)]
         throughput.measure(peers, driver, cpus, rounds, seconds(SECONDS, QUICK_SECONDS), took, _cases(options))
+    elif part == "sizes":
+        count = options.rounds or (QUICK_ROUNDS if quick else ROUNDS)
+        for cases in _by_size(options):
+            rounds = [f"{time.time():.0f}-{number}" for number in range(count)]
+            throughput.measure(peers, driver, cpus, rounds, seconds(SECONDS, QUICK_SECONDS), took, cases)
     elif part == "freezes":
         own = not options.generators or "loadstone" in options.generators.split(",")
         freezes.measure(peers, driver, cpus, took, seconds(FREEZE_S, QUICK_FREEZE_S), own=own)
@@ -118,6 +126,15 @@ def _cases(options: argparse.Namespace) -> list[throughput.Case]:
     loads = [load for load in options.loads.split(",") if load]
     connections = [int(count) for count in options.connections.split(",") if count] or throughput.CONNECTIONS
     return [case for case in throughput.cases_of(connections) if not loads or case.kind in loads]
+
+
+def _by_size(options: argparse.Namespace) -> Iterator[list[throughput.Case]]:
+    sizes = [int(size) for size in options.sizes.split(",") if size] or throughput.SIZES
+    loads = [load for load in options.loads.split(",") if load]
+    connections = [int(count) for count in options.connections.split(",") if count] or throughput.CONNECTIONS
+    for cases in throughput.cases_by_size(sizes, connections):
+        if chosen := [case for case in cases if not loads or case.kind in loads]:
+            yield chosen
 
 
 def _machine(peers: Sequence[Peer], driver: OwnDriver, through: str) -> Machine:

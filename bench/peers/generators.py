@@ -44,7 +44,8 @@ class Peer:
         return found[0] if found else ""
 
 
-_REDIS: tuple[Kind, ...] = ("GET", "SET")
+_REDIS: tuple[Kind, ...] = ("GET", "SET", "JSON.SET")
+_HTTP: tuple[Kind, ...] = ("HTTP", "HTTP chunked")
 PEERS = (
     Peer("redis-benchmark", "redis-benchmark", _REDIS, redis_peers.redis_benchmark, redis_peers.read_redis_benchmark,
          ("--version",)),
@@ -52,11 +53,11 @@ PEERS = (
          ("--version",), {"--rps": redis_peers.valkey_benchmark_paced}),
     Peer("memtier_benchmark", "memtier_benchmark", _REDIS, redis_peers.memtier, redis_peers.read_memtier,
          ("--version",), {"--rate-limiting": redis_peers.memtier_paced}),
-    Peer("wrk", "wrk", ("HTTP",), http_peers.wrk, http_peers.read_wrk, ("-v",)),
-    Peer("oha", "oha", ("HTTP",), http_peers.oha, http_peers.read_oha, ("--version",),
+    Peer("wrk", "wrk", _HTTP, http_peers.wrk, http_peers.read_wrk, ("-v",)),
+    Peer("oha", "oha", _HTTP, http_peers.oha, http_peers.read_oha, ("--version",),
          {"-q": http_peers.oha_paced, "-q, --latency-correction": http_peers.oha_corrected}),
-    Peer("hey", "hey", ("HTTP",), http_peers.hey, http_peers.read_hey, ("-h",), {"-q": http_peers.hey_paced}),
-    Peer("k6", "k6", ("HTTP",), http_peers.k6, http_peers.read_k6, ("version",),
+    Peer("hey", "hey", _HTTP, http_peers.hey, http_peers.read_hey, ("-h",), {"-q": http_peers.hey_paced}),
+    Peer("k6", "k6", _HTTP, http_peers.k6, http_peers.read_k6, ("version",),
          {"constant-arrival-rate": http_peers.k6_paced}),
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ SCRIPTS = Path(__file__).parent / "scripts"
 def wrk(program: str, case: Case, target: Target, length: Length) -> list[str]:
     """One thread; whole seconds. A script prints its figures as JSON at the end."""
     seconds = max(1, round(length.seconds))
-    return [program, "-t1", f"-c{case.connections}", f"-d{seconds}s", "-s", str(SCRIPTS / "wrk.lua"), target.url]
+    return [program, "-t1", f"-c{case.connections}", f"-d{seconds}s", "-s", str(SCRIPTS / "wrk.lua"), target.url(case)]
 
 
 def read_wrk(text: str) -> Reading:
@@ -32,7 +32,7 @@ def oha(program: str, case: Case, target: Target, length: Length) -> list[str]:
     """Without its picture; requests in flight at the end are not counted."""
     return [
         program, "--no-tui", "--output-format", "json", "-c", str(case.connections), "-z", f"{length.seconds:g}s",
-        target.url,
+        target.url(case),
     ]  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def read_oha(text: str) -> Reading:
 
 def hey(program: str, case: Case, target: Target, length: Length) -> list[str]:
     """A line a request, since its summary has no P99.9."""
-    return [program, "-z", f"{length.seconds:g}s", "-c", str(case.connections), "-o", "csv", target.url]
+    return [program, "-z", f"{length.seconds:g}s", "-c", str(case.connections), "-o", "csv", target.url(case)]
 
 
 def hey_paced(program: str, case: Case, target: Target, length: Length, rate_per_s: float) -> list[str]:
@@ -96,7 +96,12 @@ def k6_paced(program: str, case: Case, target: Target, length: Length, rate_per_
 
 
 def _k6(program: str, case: Case, target: Target, length: Length, rate_per_s: float) -> list[str]:
-    settings = {"TARGET": target.url, "USERS": case.connections, "SECONDS": f"{length.seconds:g}", "RATE": rate_per_s}
+    settings = {
+        "TARGET": target.url(case),
+        "USERS": case.connections,
+        "SECONDS": f"{length.seconds:g}",
+        "RATE": rate_per_s,
+    }
     given = [part for name, value in settings.items() for part in ("-e", f"{name}={value}")]
     return [program, "run", "--quiet", "--no-usage-report", *given, str(SCRIPTS / "k6.js")]
 

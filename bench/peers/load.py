@@ -5,9 +5,16 @@ from typing import Literal
 
 from loadstone.plan.endpoints import Endpoint
 
-Kind = Literal["GET", "SET", "HTTP"]
+Kind = Literal["GET", "SET", "JSON.SET", "HTTP", "HTTP chunked"]
 KEYS = 1000
 VALUE_BYTES = 100
+MEMORY_BYTES = 256_000_000
+"""What all values of a load take together, at the most: large ones have fewer keys."""
+DOCUMENT = (
+    '{{"id":"000000000000","version":"0000000001","type":"document","author":"loadstone","state":"current",'
+    '"field":"A","body":"{body}"}}'
+)
+"""What a peer sends that has no documents of its own: laid out as loadstone's, always the same."""
 
 
 @dataclass(frozen=True)
@@ -17,10 +24,36 @@ class Case:
     kind: Kind
     connections: int
     pipeline: int = 1
+    value_bytes: int = VALUE_BYTES
+    """Of a value, of a document without what is around its contents, or of a page."""
 
     def __str__(self) -> str:
-        depth = "" if self.kind == "HTTP" else f", pipeline {self.pipeline}"
-        return f"{self.kind}, {self.connections} {'connection' if self.connections == 1 else 'connections'}{depth}"
+        size = "" if self.value_bytes == VALUE_BYTES else f" of {self.value_bytes:,} bytes"
+        depth = "" if self.of_http else f", pipeline {self.pipeline}"
+        count = f"{self.connections} {'connection' if self.connections == 1 else 'connections'}"
+        return f"{self.kind}{size}, {count}{depth}"
+
+    @property
+    def of_http(self) -> bool:
+        """Whether it goes to a service."""
+        return self.kind.startswith("HTTP")
+
+    @property
+    def keys(self) -> int:
+        """Of how many keys."""
+        return max(1, min(KEYS, MEMORY_BYTES // self.value_bytes))
+
+    @property
+    def path(self) -> str:
+        """Of a service's page."""
+        if self.kind == "HTTP chunked":
+            return f"/chunked/{self.value_bytes}"
+        return "/" if self.value_bytes == VALUE_BYTES else f"/{self.value_bytes}"
+
+    @property
+    def document(self) -> str:
+        """What a peer stores as JSON."""
+        return DOCUMENT.format(body="A" * (self.value_bytes - 1))
 
 
 @dataclass(frozen=True)
@@ -29,10 +62,9 @@ class Target:
 
     endpoint: Endpoint
 
-    @property
-    def url(self) -> str:
-        """Of a service."""
-        return f"http://{self.endpoint.host}:{self.endpoint.port}/"
+    def url(self, case: Case) -> str:
+        """Of a service's page."""
+        return f"http://{self.endpoint.host}:{self.endpoint.port}{case.path}"
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.drive_plan import SPIN_US, Closed, Documents, Keys, Open, Phases, Plan, Pool, Timeouts, Verify
 from loadstone.plan.operations import Command, HttpRequest, Operation
 from peers.child import pinned_to
-from peers.load import KEYS, VALUE_BYTES, Case, Reading, Target
+from peers.load import Case, Reading, Target
 
 NAME = "loadstone"
 PREFIX = "loadstone:peers:"
 _REDIS = {
     "GET": Command(args=("GET", "{key}"), expect="value"),
     "SET": Command(args=("SET", "{key}", "{value}"), expect="ok"),
+    "JSON.SET": Command(args=("JSON.SET", "{key}", "$", "{document}"), expect="ok"),
 }
 
 
@@ -34,12 +35,12 @@ def plan_of(
 
     `model`: None is a user a connection at full speed, by a thread that has its CPU to itself, as a run has it.
     """
-    if case.kind == "HTTP":
-        operation = Operation(name="load", requests=(HttpRequest(path="/"),))
+    if case.of_http:
+        operation = Operation(name="load", requests=(HttpRequest(path=case.path),))
     else:
         operation = Operation(name="load", commands=(_REDIS[case.kind],))
     return Plan(
-        protocol="http1" if case.kind == "HTTP" else "resp2",
+        protocol="http1" if case.of_http else "resp2",
         endpoints=(target.endpoint,),
         cpus=tuple(cpus[:1]),
         model=model or Closed(users=case.connections, spin_us=SPIN_US),
@@ -47,8 +48,8 @@ def plan_of(
         pipeline_depth=case.pipeline,
         phases=Phases(ramp_up_s=ramp_up_s, warm_up_s=warm_up_s, measure_s=seconds, drain_s=5),
         operations=(operation,),
-        keys=Keys(prefix=PREFIX, count=KEYS),
-        documents=Documents(payload_bytes=VALUE_BYTES, field_bytes=1),
+        keys=Keys(prefix=PREFIX, count=case.keys),
+        documents=Documents(payload_bytes=case.value_bytes, field_bytes=1),
         timeouts=Timeouts(request_ms=5000, gone_s=10),
         verify=Verify(read_back_max=0),
     )

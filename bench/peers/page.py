@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import median
 
 from peers import freezes, ratios, threaded
+from peers.load import VALUE_BYTES
 from peers.ratios import Row, Spread
 from peers.results import Added, Delay, Machine, Quantiles, Result, Threads, Throughput, Users
 
@@ -207,7 +208,8 @@ def _threads(found: Sequence[Threads]) -> str:
 
 
 def _load(row: Row) -> str:
-    return f"{row.load}, {row.connections}" + ("" if row.load == "HTTP" else f", {row.pipeline}")
+    size = "" if row.value_bytes == VALUE_BYTES else f" {row.value_bytes:,} B"
+    return f"{row.load}{size}, {row.connections}" + ("" if row.load.startswith("HTTP") else f", {row.pipeline}")
 
 
 def _required(row: Row) -> str:

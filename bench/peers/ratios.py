@@ -5,11 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from peers.load import VALUE_BYTES
 from peers.own import NAME
 from peers.results import Quantiles, Throughput
 
-Key = tuple[str, int, int]
-"""Load, connections, pipeline."""
+Key = tuple[str, int, int, int]
+"""Load, connections, pipeline, bytes of a value."""
 TARGET_CONNECTIONS = 50
 FEW_CONNECTIONS, FEW_TARGET = 8, 0.95
 """Beside redis-benchmark so few connections have a target of their own."""
@@ -18,11 +19,13 @@ TARGETS: Mapping[tuple[str, int], float] = {
     ("redis-benchmark", 16): 0.55,
     ("memtier_benchmark", 1): 0.55,
     ("memtier_benchmark", 16): 0.45,
-    ("wrk", 1): 0.85,
+    ("wrk", 1): 0.75,
     ("oha", 1): 0.60,
     ("k6", 1): 0.11,
 }
-"""Peer and pipeline -> loadstone's CPU a request over the peer's, at the most, with 50 connections."""
+"""Peer and pipeline -> loadstone's CPU a request over the peer's, at the most, with 50 connections and 100 bytes."""
+SMALL_BYTES, SMALL_TARGET, LARGE_TARGET = 10_000, 0.6, 0.9
+"""The same for other sizes, up to so many bytes and beyond: whichever the peer, with how many connections."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Row:
     load: str
     connections: int
     pipeline: int
+    value_bytes: int
     peer: str
     rounds: int
     own_us: Spread
@@ -62,6 +66,10 @@ class Row:
     @property
     def target(self) -> float | None:
         """What `cpu` is to be at the most; None where nothing is required."""
+        if self.value_bytes != VALUE_BYTES and self.load.startswith("HTTP"):
+            return 1.0
+        if self.value_bytes != VALUE_BYTES:
+            return SMALL_TARGET if self.value_bytes <= SMALL_BYTES else LARGE_TARGET
         if self.peer == "redis-benchmark" and self.connections <= FEW_CONNECTIONS:
             return FEW_TARGET
         return TARGETS.get((self.peer, self.pipeline)) if self.connections == TARGET_CONNECTIONS else None
@@ -81,7 +89,7 @@ def rows(results: Iterable[Throughput]) -> list[Row]:
     """A row for each load and peer that were measured in the same rounds, in the order in which loads are listed."""
     rounds: dict[Key, dict[str, dict[str, Throughput]]] = defaultdict(lambda: defaultdict(dict))
     for one in results:
-        rounds[one.load, one.connections, one.pipeline][one.round][one.generator] = one
+        rounds[one.load, one.connections, one.pipeline, one.value_bytes][one.round][one.generator] = one
     found = []
     for key in sorted(rounds, key=_order):
         peers = dict.fromkeys(name for turn in rounds[key].values() for name in turn if name != NAME)
@@ -92,9 +100,9 @@ def rows(results: Iterable[Throughput]) -> list[Row]:
     return found
 
 
-def _order(key: Key) -> tuple[bool, int, int, str]:
-    load, connections, pipeline = key
-    return load == "HTTP", -connections, pipeline, load
+def _order(key: Key) -> tuple[bool, int, int, int, str]:
+    load, connections, pipeline, value_bytes = key
+    return load.startswith("HTTP"), value_bytes, -connections, pipeline, load
 
 
 def _row(key: Key, peer: str, pairs: Sequence[tuple[Throughput, Throughput]]) -> Row:

@@ -3,7 +3,7 @@
 import json
 import re
 
-from peers.load import KEYS, VALUE_BYTES, Case, Length, Reading, Target, UnreadableOutput
+from peers.load import Case, Length, Reading, Target, UnreadableOutput
 
 LEAST_S = 0.1
 """No run is shorter."""
@@ -13,9 +13,11 @@ def redis_benchmark(program: str, case: Case, target: Target, length: Length) ->
     """It ends by requests; its own keys."""
     return [
         program, "-h", target.endpoint.host, "-p", str(target.endpoint.port), "-c", str(case.connections),
-        "-P", str(case.pipeline), "-n", str(length.requests), "-r", str(KEYS), "-d", str(VALUE_BYTES),
-        "-t", case.kind.lower(), "--precision", "3",
+        "-P", str(case.pipeline), "-n", str(length.requests), "-r", str(case.keys), "-d", str(case.value_bytes),
+        "--precision", "3",
         *(["-a", target.endpoint.password] if target.endpoint.password else []),
+        *(["JSON.SET", "document:__rand_int__", "$", case.document] if case.kind == "JSON.SET"
+          else ["-t", case.kind.lower()]),
     ]  # fmt: skip
 
 
@@ -50,8 +52,11 @@ def memtier(program: str, case: Case, target: Target, length: Length) -> list[st
     """One thread; a time in whole seconds, which is all it takes."""
     return [
         program, "-h", target.endpoint.host, "-p", str(target.endpoint.port), "-t", "1", "-c", str(case.connections),
-        "--pipeline", str(case.pipeline), "--ratio", "1:0" if case.kind == "SET" else "0:1",
-        "--key-maximum", str(KEYS), "--key-minimum", "1", "--key-pattern", "R:R", "-d", str(VALUE_BYTES),
+        "--pipeline", str(case.pipeline), "--key-maximum", str(case.keys), "--key-minimum", "1",
+        *(["--command", f"JSON.SET __key__ $ {case.document!r}", "--command-key-pattern", "R"]
+          if case.kind == "JSON.SET"
+          else ["--ratio", "1:0" if case.kind == "SET" else "0:1", "--key-pattern", "R:R"]),
+        "-d", str(case.value_bytes),
         "--test-time", str(max(1, round(length.seconds))), "--hide-histogram", "--print-percentiles", "50,99,99.9",
         "--out-file", "/dev/null", "--json-out-file", "/dev/stdout",
         *(["-a", target.endpoint.password] if target.endpoint.password else []),

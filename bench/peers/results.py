@@ -42,6 +42,8 @@ class Throughput:
     """Generator CPU in microseconds a request."""
     awake_us: float = 0.0
     """What of it loadstone's thread stayed awake for in waits, without work; 0 as written before that was noted."""
+    value_bytes: int = 100
+    """Of a value or a page."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from peers.child import pinned_to
 from peers.load import Target
 
 BODY_BYTES = 100
+PAGES = (100, 1_000, 10_000, 100_000, 1_000_000)
+"""Sizes of its pages in bytes, beside that of 100 that it has in memory."""
 START_S = 10.0
 REPLIES: dict[str, object] = {"replies": {"GET": "value"}}
 """Of a null server that answers GET with a value."""
@@ -38,7 +40,12 @@ http {{
   keepalive_requests 1000000000;
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-  server {{ listen 127.0.0.1:{port}; default_type text/plain; location / {{ return 200 "{body}"; }} }}
+  server {{
+    listen 127.0.0.1:{port}; default_type text/plain; root {folder}/pages;
+    location = / {{ return 200 "{body}"; }}
+    location / {{ open_file_cache max=100; }}
+    location /chunked/ {{ alias {folder}/pages/; open_file_cache max=100; ssi on; ssi_types *; }}
+  }}
 }}
 """
 
@@ -69,6 +76,11 @@ def service(cpus: Sequence[int]) -> Iterator[Target]:
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="loadstone-nginx-") as folder:
         config = Path(folder) / "conf"
+        pages = Path(folder) / "pages"
+        pages.mkdir()
+        Path(folder).chmod(0o755)  # its worker may be another user
+        for size in PAGES:
+            (pages / str(size)).write_text("x" * size)
         config.write_text(NGINX.format(folder=folder, port=port, body="x" * BODY_BYTES))
         command = [program, "-p", folder, "-e", f"{folder}/log", "-c", str(config)]
         with listening(command, port, cpus):

@@ -2,7 +2,7 @@
 
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 from peers import own, servers
@@ -13,6 +13,12 @@ from peers.results import Result, Throughput
 
 _REDIS: tuple[Kind, ...] = ("GET", "SET")
 CONNECTIONS = (50, 1, 8, 500)
+SIZES = (1, 100, 1_000, 10_000, 32_000, 100_000, 300_000, 1_000_000, 10_000_000, 64_000_000)
+"""Bytes of a value."""
+ARGUMENT_BYTES = 120_000
+"""What a peer is told on its command line is no longer: Linux takes 128 KiB of one argument."""
+PIPELINED_BYTES, MANY_BYTES = 10_000, 100_000
+"""Larger values are not sent sixteen at a time, and not over 500 connections: they fill the memory of both sides."""
 
 
 def cases_of(connections: Sequence[int]) -> tuple[Case, ...]:
@@ -21,7 +27,28 @@ def cases_of(connections: Sequence[int]) -> tuple[Case, ...]:
     return (*redis, *(Case("HTTP", count) for count in connections))
 
 
+def cases_by_size(sizes: Sequence[int], connections: Sequence[int]) -> list[tuple[Case, ...]]:
+    """For each size the loads of it."""
+    return [tuple(_of_size(size, connections)) for size in sizes]
+
+
+def _of_size(size: int, connections: Sequence[int]) -> Iterator[Case]:
+    for count in connections:
+        if count > 50 and size > MANY_BYTES:
+            continue
+        for depth in (1, 16) if size <= PIPELINED_BYTES else (1,):
+            yield Case("GET", count, depth, size)
+            yield Case("SET", count, depth, size)
+            if 2 < size < ARGUMENT_BYTES:
+                yield Case("JSON.SET", count, depth, size)
+        if size in servers.PAGES:
+            yield Case("HTTP", count, value_bytes=size)
+            yield Case("HTTP chunked", count, value_bytes=size)
+
+
 WARM_UP_S = 0.5
+TIMES_A_KEY = 20
+"""How often a key is written before any is read, on average: of a million keys two are not."""
 SHARE = 0.8
 """Of the requests that loadstone makes in the time, those that a peer is to make that ends by requests."""
 
@@ -39,27 +66,33 @@ def measure(
     of_servers, of_generators = cpus
     with ExitStack() as held:
         targets = {}
-        if any(case.kind != "HTTP" for case in cases):
+        if not all(case.of_http for case in cases):
             redis = held.enter_context(servers.redis(of_servers))
-            targets |= {"GET": redis, "SET": redis}
-        if any(case.kind == "HTTP" for case in cases):
-            targets["HTTP"] = held.enter_context(servers.service(of_servers))
+            targets |= {"GET": redis, "SET": redis, "JSON.SET": redis}
+        if any(case.of_http for case in cases):
+            service = held.enter_context(servers.service(of_servers))
+            targets |= {"HTTP": service, "HTTP chunked": service}
         rates = {}
         for case in sorted(cases, key=lambda one: one.kind != "SET"):  # SETs first: they store the keys of each
             rates[case] = _warm_up(case, targets[case.kind], peers, driver, of_generators)
         for number in rounds:
             for case in random.sample(cases, len(cases)):
-                length = Length(seconds, max(1000, int(SHARE * seconds * rates[case])))
+                requests = int(SHARE * seconds * rates[case])
+                length = Length(seconds, max(2 * case.connections * case.pipeline, requests))
                 _round(case, targets[case.kind], length, peers, driver, of_generators, number, took)
 
 
 def _warm_up(case: Case, target: Target, peers: Sequence[Peer], driver: OwnDriver, cpus: Sequence[int]) -> float:
-    """Every generator once, and short; loadstone's rate."""
+    """Every generator once, and short, or until every key was written; loadstone's rate."""
     rate = driver.drive(plan_of(case, target, cpus, WARM_UP_S)).reading.rate_per_s
     if case.kind == "SET":
+        written = int(rate * WARM_UP_S)
+        least = TIMES_A_KEY * case.keys
+        if written < least:
+            driver.drive(plan_of(case, target, cpus, least / rate))
         for peer in _of(case, peers):
-            length = Length(1, max(1000, int(rate * WARM_UP_S)))
-            run_peer(peer, peer.command(peer.path or "", case, target, length), cpus, 1)
+            length = Length(max(1, least / rate), max(least, written))
+            run_peer(peer, peer.command(peer.path or "", case, target, length), cpus, length.seconds)
     return rate
 
 
@@ -91,4 +124,6 @@ def _round(
                 print(f"{case}: a round without {peer.name}: {error}", file=sys.stderr)
                 continue
             name, rate, cpu_us, awake_us = peer.name, reading.rate_per_s, 1e6 * done.cpu_s / reading.requests, 0.0
-        took(Throughput(name, case.kind, case.connections, case.pipeline, number, rate, cpu_us, awake_us))
+        took(Throughput(
+            name, case.kind, case.connections, case.pipeline, number, rate, cpu_us, awake_us, case.value_bytes
+        ))  # fmt: skip

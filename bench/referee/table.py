@@ -6,6 +6,7 @@ ratio, and whether the referee's figure lies within what loadstone printed: its 
 its own. Needs cc, and nginx for HTTP. `--tree` measures another checkout (its `.venv`), e.g. the one before a change.
 
 Use: scripts/bench referee [--rounds 4] [--seconds 5] [--rates 2000,5000] [--json FILE]
+     scripts/bench referee --what http --at 3000 --path /health/live --name nest: an application that runs on CPU 0
 """
 
 import argparse
@@ -89,6 +90,11 @@ def nginx_server(folder: Path, cpu: int) -> Iterator[int]:
 class Case:
     """One row: what is sent, over how many connections, at which rate, beside what."""
 
+    path, name = "/", ""
+    """Of HTTP: what is asked for, and what the row calls it."""
+    at: int | None = None
+    """The port of a server that runs already."""
+
     def __init__(self, what: str, connections: int, rate: int, neighbour: bool, back_end: str) -> None:
         self.what, self.connections, self.rate = what, connections, rate
         self.neighbour, self.back_end = neighbour, back_end
@@ -97,7 +103,7 @@ class Case:
     def row(self) -> dict[str, Any]:
         """The columns that name it."""
         return {
-            "what": self.what,
+            "what": self.name or self.what,
             "connections": self.connections,
             "rate": self.rate,
             "beside": "half a CPU" if self.neighbour else "idle",
@@ -106,7 +112,7 @@ class Case:
 
     def by_referee(self, program: Path, port: int, seconds: float, cpu: int) -> dict[str, float]:
         """The referee's quantiles in ns."""
-        sent = {"get": ["redis", "get", "100"], "set 1 kB": ["redis", "set", "1000"], "http": ["http", "/", "0"]}[
+        sent = {"get": ["redis", "get", "100"], "set 1 kB": ["redis", "set", "1000"], "http": ["http", self.path, "0"]}[
             self.what
         ]
         load = [str(self.connections), str(self.rate), str(seconds), str(cpu)]
@@ -126,7 +132,7 @@ class Case:
             "--quiet",
         ]
         if self.what == "http":
-            sent = ["http", f"http://127.0.0.1:{port}/"]
+            sent = ["http", f"http://127.0.0.1:{port}{self.path}"]
         else:
             operation, size = ("get", "100") if self.what == "get" else ("set", "1000")
             sent = ["redis", f"redis://127.0.0.1:{port}", "-t", operation, "-d", size, "-r", str(KEYS)]
@@ -166,7 +172,7 @@ def measured(case: Case, program: Path, tree: Path, rounds: int, seconds: float)
     marks: list[str] = []
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as beside:
         server = nginx_server if case.what == "http" else redis_server
-        port = beside.enter_context(server(Path(folder), server_cpu))
+        port = case.at or beside.enter_context(server(Path(folder), server_cpu))
         if case.neighbour:
             beside.enter_context(running([sys.executable, "-c", NEIGHBOUR]))
         if case.what == "get":
@@ -216,6 +222,9 @@ def main() -> int:
     parser.add_argument("--connections", default="1,50,500")
     parser.add_argument("--what", default="get,set 1 kB,http")
     parser.add_argument("--beside", default="idle,busy")
+    parser.add_argument("--at", type=int, help="of http: the port of a server that runs already")
+    parser.add_argument("--path", default="/", help="of http")
+    parser.add_argument("--name", default="", help="of http: what the rows call it")
     parser.add_argument("--back-ends", default="", help="io_uring,epoll: one row each; else its own choice")
     parser.add_argument("--tree", type=Path, default=TREE)
     parser.add_argument("--json", type=Path)
@@ -231,6 +240,7 @@ def main() -> int:
                     for rate in map(int, arguments.rates.split(",")):
                         for back_end in arguments.back_ends.split(","):
                             case = Case(what, connections, rate, neighbour == "busy", back_end)
+                            case.at, case.path, case.name = arguments.at, arguments.path, arguments.name
                             row = measured(case, program, arguments.tree, arguments.rounds, arguments.seconds)
                             rows.append(row)
                             print(line(row), flush=True)

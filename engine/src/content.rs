@@ -2,5 +2,6 @@
 
 pub mod data;
 pub mod message;
+pub mod outbox;
 pub mod template;
 pub mod values;

@@ -359,11 +359,23 @@ impl Default for Keys {
 pub struct Documents {
     pub payload_bytes: usize,
     pub field_bytes: usize,
+    pub content: Content,
+}
+
+/// Whether contents differ between keys and versions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Each version of each key has its own.
+    #[default]
+    Random,
+    /// All have the same.
+    Repeat,
 }
 
 impl Default for Documents {
     fn default() -> Self {
-        Self { payload_bytes: 100, field_bytes: 10 }
+        Self { payload_bytes: 100, field_bytes: 10, content: Content::Random }
     }
 }
 

@@ -22,6 +22,7 @@ pub use decoded::Decoded;
 pub use error_kind::ErrorKind;
 pub use resp::{Receiving, Taken};
 
+use crate::content::outbox::Sink;
 use crate::content::template::{Filling, Part};
 use crate::plan::{Endpoint, Plan, PlanError, WireKind};
 
@@ -236,7 +237,7 @@ impl Wire {
         target: usize,
         filling: &mut Filling<'a>,
         previous_reply: &'a [u8],
-        out: &mut Vec<u8>,
+        out: &mut impl Sink,
     ) {
         match self {
             Self::Resp(resp) => resp.encode(number, filling, previous_reply, out),

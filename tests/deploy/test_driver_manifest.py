@@ -166,6 +166,7 @@ NEEDS: dict[str, dict[str, Any]] = {
         "operations": [{"name": "set", "commands": [{"args": ["SET"]}]}],
     },
     "several_keys": {"operations": [{"name": "mget", "commands": [{"args": ["MGET", "{key}", "{key2}"]}]}]},
+    "repeated_content": {"documents": {"content": "repeat"}},
     "receivers": {
         "receivers": {"kind": "subscribe", "connections": 1},
         "keys": {"count": 1},

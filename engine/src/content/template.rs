@@ -20,6 +20,7 @@
 
 use crate::content::data::Data;
 use crate::content::message::{self, Intended, Stamp};
+use crate::content::outbox::Sink;
 use crate::content::values::{
     AFTER_BODY, BEFORE_BODY, BEFORE_FIELD, BEFORE_ID, BEFORE_VERSION, ID_DIGITS, VERSION_DIGITS, Values, digits,
     eight_digits,
@@ -280,14 +281,18 @@ impl Part {
 
     /// Appends what the part stands for.
     #[inline]
-    pub fn write(&self, filling: &Filling, out: &mut Vec<u8>) {
+    pub fn write(&self, filling: &Filling, out: &mut impl Sink) {
         let Filling { values, key, version, seq, intended, previous, data, .. } = *filling;
+        if let Part::Field | Part::Body | Part::Value = self {
+            return out.push_generated(self.generated(filling), values);
+        }
+        let out = out.bytes();
         match self {
+            Part::Field | Part::Body | Part::Value => {}
             Part::Literal(text) => out.extend_from_slice(text),
             Part::Id => out.extend_from_slice(&digits::<ID_DIGITS>(key)),
             Part::Other(place) => out.extend_from_slice(&digits::<ID_DIGITS>(filling.other(*place))),
             Part::Version => out.extend_from_slice(&digits::<VERSION_DIGITS>(version.into())),
-            Part::Field | Part::Body | Part::Value => out.extend_from_slice(self.generated(filling)),
             Part::Changed => values.write_changed(previous, key, version, out),
             Part::Message => message::write(Stamp { intended, seq }, values.value(key, version), out),
             Part::Seq => write_integer(seq.into(), out),
@@ -333,7 +338,7 @@ mod tests {
     use crate::plan::Documents;
 
     fn values() -> Values {
-        Values::new(5, &Documents { payload_bytes: 20, field_bytes: 4 })
+        Values::new(5, &Documents { payload_bytes: 20, field_bytes: 4, ..Documents::default() })
     }
 
     fn parser(prefix: &'static str) -> Parser<'static> {

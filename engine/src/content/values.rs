@@ -5,7 +5,8 @@
 //! and the same seed gives the same bytes on every machine.
 
 use crate::load::rng::{Rng, mix};
-use crate::plan::Documents;
+use crate::plan::{self, Documents};
+use std::sync::Arc;
 
 /// What a document holds besides its payload (the contents of `field` and `body`).
 pub const ENVELOPE_BYTES: usize = 122;
@@ -35,10 +36,12 @@ const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /// Makes and recognises the generated texts of one plan.
 #[derive(Debug)]
 pub struct Values {
-    block: Box<[u8]>,
+    block: Arc<[u8]>,
     seed: u64,
     payload_bytes: usize,
     field_bytes: usize,
+    /// Contents begin in so many places: a power of two.
+    places: usize,
 }
 
 /// The variable parts of a document's text.
@@ -60,14 +63,24 @@ enum Content {
 impl Values {
     /// Takes 64 KiB and the payload's length of memory.
     pub fn new(seed: u64, documents: &Documents) -> Self {
+        let places = match documents.content {
+            plan::Content::Random => PLACES,
+            plan::Content::Repeat => 1,
+        };
         let mut rng = Rng::new(seed, u64::MAX);
-        let mut block = vec![0; PLACES + documents.payload_bytes].into_boxed_slice();
+        let mut block = vec![0; PLACES + documents.payload_bytes];
         for chunk in block.chunks_mut(8) {
             for (letter, random) in chunk.iter_mut().zip(rng.next_u64().to_le_bytes()) {
                 *letter = ALPHABET[(usize::from(random) * ALPHABET.len()) >> 8];
             }
         }
-        Self { block, seed, payload_bytes: documents.payload_bytes, field_bytes: documents.field_bytes }
+        Self {
+            block: block.into(),
+            seed,
+            payload_bytes: documents.payload_bytes,
+            field_bytes: documents.field_bytes,
+            places,
+        }
     }
 
     /// Length of a document's JSON text.
@@ -85,6 +98,17 @@ impl Values {
 
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// What all texts are cut out of.
+    pub fn block(&self) -> Arc<[u8]> {
+        self.block.clone()
+    }
+
+    /// Where in the block a field, a body or a value begins.
+    #[inline]
+    pub fn place_of(&self, text: &[u8]) -> usize {
+        text.as_ptr().addr() - self.block.as_ptr().addr()
     }
 
     /// The content of the field of version `version` of a key.
@@ -108,7 +132,7 @@ impl Values {
     #[inline]
     fn cut(&self, key: u64, version: u32, content: Content, length: usize) -> &[u8] {
         let of_key = mix(self.seed ^ key.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let place = mix(of_key ^ (u64::from(version) << 2 | content as u64)) as usize % PLACES;
+        let place = mix(of_key ^ (u64::from(version) << 2 | content as u64)) as usize & (self.places - 1);
         &self.block[place..place + length]
     }
 
@@ -208,7 +232,7 @@ mod tests {
     use super::*;
 
     fn values(payload_bytes: usize, field_bytes: usize) -> Values {
-        Values::new(5, &Documents { payload_bytes, field_bytes })
+        Values::new(5, &Documents { payload_bytes, field_bytes, ..Documents::default() })
     }
 
     fn document(values: &Values, key: u64, version: u32) -> Vec<u8> {
@@ -267,6 +291,14 @@ mod tests {
         let values = values(100, 10);
         assert_eq!(String::from_utf8_lossy(values.field(1, 1)), "ANMC1TMIAC");
         assert_eq!(String::from_utf8_lossy(values.value(2, 9)).get(..10), Some("2lkh3T6MQg"));
+    }
+
+    #[test]
+    fn contents_that_repeat_are_the_same_for_every_key_and_version() {
+        let documents = Documents { payload_bytes: 100, field_bytes: 10, content: plan::Content::Repeat };
+        let values = Values::new(5, &documents);
+        assert_eq!(values.value(1, 1), values.value(2, 9));
+        assert_ne!(document(&values, 1, 1), document(&values, 1, 2), "documents name their key and version");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::rng::Rng;
 use super::slots::Slots;
 use super::{Shared, routes};
 use crate::content::message::Intended;
+use crate::content::outbox::Sink;
 use crate::content::template::{Filling, Part};
 use crate::plan::{Plan, PlanError, Writes};
 use crate::wire::{Decoded, Expected, ProtocolError, Reading, Verdict, Wire};
@@ -328,9 +329,9 @@ impl Workload {
     /// Appends the request that an operation is at, for the endpoint number `target`. `previous_reply` is the reply to
     /// the one before it.
     #[inline(always)]
-    pub fn encode(&mut self, request: &Request, target: usize, previous_reply: &[u8], out: &mut Vec<u8>) {
+    pub fn encode(&mut self, request: &Request, target: usize, previous_reply: &[u8], out: &mut impl Sink) {
         if let Some(recorded) = &mut self.recorded {
-            return recorded.write(request.key as usize, out);
+            return recorded.write(request.key as usize, out.bytes());
         }
         let number = self.operations.current(request).number;
         let mut filling = Filling { intended: self.intended, ..request.filling(&self.shared) };

@@ -1,6 +1,7 @@
 //! By which interface of the system a thread sends, receives and waits: chosen by itself, and recorded with the reason.
 
 use super::{ring, stamps};
+use crate::content::outbox::LONG_BYTES;
 use crate::plan::{BackEnd, Plan, PlanError};
 use serde::Serialize;
 
@@ -18,6 +19,8 @@ pub enum WhyNot {
     Tls,
     /// An open load: by epoll the kernel says when each reply came.
     Stamps,
+    /// Contents are long: epoll sends them from where they are, and receives them where they stay.
+    LongTexts,
     /// The kernel has none, or hides it.
     Missing,
     /// The system's administrator switched it off.
@@ -61,6 +64,7 @@ impl WhyNot {
             Self::NotRequested => "epoll was requested",
             Self::Tls => "connections with TLS are driven by epoll alone",
             Self::Stamps => "by epoll the kernel says when each reply came",
+            Self::LongTexts => "long contents are sent from where they are by epoll alone",
             Self::Missing => "this system has none",
             Self::Disabled => "it is switched off here (kernel.io_uring_disabled)",
             Self::Forbidden => "this process may not use it (seccomp, as in containers)",
@@ -99,6 +103,7 @@ fn choose_from(
         BackEnd::Epoll => Some(WhyNot::NotRequested),
         BackEnd::Auto | BackEnd::IoUring if has_tls => Some(WhyNot::Tls),
         BackEnd::Auto if stamps_arrivals(plan) => Some(WhyNot::Stamps),
+        BackEnd::Auto if plan.documents.payload_bytes >= LONG_BYTES => Some(WhyNot::LongTexts),
         BackEnd::Auto | BackEnd::IoUring => why_not_here(),
     };
     match why_not {
@@ -132,11 +137,15 @@ mod tests {
     use super::*;
 
     fn chosen(back_end: &str, endpoint: &str, variable: Option<&str>, here: Option<WhyNot>) -> Result<Choice, String> {
+        choose_from(&plan_of(back_end, endpoint), variable, || here).map_err(|error| error.to_string())
+    }
+
+    fn plan_of(back_end: &str, endpoint: &str) -> Plan {
         let plan = format!(
             r#"{{"endpoints": [{endpoint}], "model": {{"kind": "closed", "users": 1}}, "pool": {{"connections": 1}},
             "back_end": "{back_end}", "operations": [{{"name": "get", "commands": [{{"args": ["GET", "{{key}}"]}}]}}]}}"#
         );
-        choose_from(&Plan::from_json(&plan).unwrap(), variable, || here).map_err(|error| error.to_string())
+        Plan::from_json(&plan).unwrap()
     }
 
     #[test]
@@ -149,6 +158,15 @@ mod tests {
         assert_eq!(why_not("auto", Some("epoll"), None), Some(WhyNot::NotRequested));
         assert_eq!(why_not("epoll", Some("io_uring"), None), Some(WhyNot::NotRequested), "the plan's own stands");
         assert_eq!(why_not("io_uring", Some("epoll"), None), None);
+    }
+
+    #[test]
+    fn long_contents_are_sent_by_epoll_unless_the_plan_requires_io_uring() {
+        let mut plan = plan_of("auto", "{}");
+        plan.documents.payload_bytes = LONG_BYTES;
+        assert_eq!(choose_from(&plan, None, || None).unwrap().why_not, Some(WhyNot::LongTexts));
+        plan.back_end = BackEnd::IoUring;
+        assert_eq!(choose_from(&plan, None, || None).unwrap().why_not, None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::inbox::Inbox;
 use super::stamps;
 use super::tls::{TlsConnector, explained};
 use super::waiter::Waiter;
+use crate::content::outbox::{Outbox, SLICES};
 use crate::load::Request;
 use crate::plan::Endpoint;
 use crate::record::outcome::Phase;
@@ -15,7 +16,7 @@ use crate::wire::Reading;
 use mio::net::{TcpStream, UnixStream};
 use rustls::ClientConnection;
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::SocketAddr;
 
 /// An operation in flight.
@@ -158,6 +159,13 @@ impl Write for Socket {
         }
     }
 
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(socket) | Self::Stamped(socket, _) => socket.write_vectored(slices),
+            Self::Unix(socket) => socket.write_vectored(slices),
+        }
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -185,8 +193,7 @@ pub struct Connection {
     pub is_listed: bool,
     /// Whether it is listed to be sent by a ring.
     pub is_offered: bool,
-    pub out: Vec<u8>,
-    written: usize,
+    pub out: Outbox,
     pub inbox: Inbox,
     pub reading: Reading,
     /// Opened since the primary was lost, and without a reply yet.
@@ -200,8 +207,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// One that is closed; `is_stamped`: it is to be known when bytes come.
-    pub fn new(target: usize, depth: usize, is_stamped: bool) -> Self {
+    /// One that is closed; `is_stamped`: it is to be known when bytes come; `lends`: it sends long texts from where they are.
+    pub fn new(target: usize, depth: usize, is_stamped: bool, lends: bool) -> Self {
         Self {
             target,
             state: State::Closed,
@@ -212,8 +219,7 @@ impl Connection {
             unsent_tasks: 0,
             is_listed: false,
             is_offered: false,
-            out: Vec::new(),
-            written: 0,
+            out: Outbox::new(lends),
             inbox: Inbox::default(),
             reading: Reading::default(),
             is_first_since: false,
@@ -262,7 +268,6 @@ impl Connection {
         self.line = None;
         self.state = State::Closed;
         self.out.clear();
-        self.written = 0;
         self.inbox.clear();
         self.reading = Reading::default();
         self.unsent_tasks = 0;
@@ -288,7 +293,7 @@ impl Connection {
     /// Whether there are bytes that the kernel has not taken.
     pub fn has_unwritten(&self) -> bool {
         let in_tls = self.line.as_ref().and_then(|line| line.tls.as_ref()).is_some_and(|tls| tls.wants_write());
-        self.written < self.out.len() || in_tls
+        !self.out.is_empty() || in_tls
     }
 
     /// Notes that everything encoded is sent at `now_ns`.
@@ -307,37 +312,12 @@ impl Connection {
     /// Writes what the kernel takes; returns the bytes of the protocol that left.
     #[inline]
     pub fn flush(&mut self) -> io::Result<usize> {
-        let before = self.written;
         let Some(line) = &mut self.line else {
             return Ok(0);
         };
         match &mut line.tls {
-            None => write_plain(&mut line.socket, &self.out, &mut self.written)?,
-            Some(tls) => write_tls(&mut line.socket, tls, &self.out, &mut self.written)?,
-        }
-        let count = self.written - before;
-        self.forget_written();
-        Ok(count)
-    }
-
-    /// What is still to be sent.
-    #[inline]
-    pub fn unwritten(&self) -> &[u8] {
-        &self.out[self.written..]
-    }
-
-    /// So many bytes of that were taken by a ring.
-    #[inline]
-    pub fn took(&mut self, count: usize) {
-        self.written += count;
-        self.forget_written();
-    }
-
-    #[inline]
-    fn forget_written(&mut self) {
-        if self.written == self.out.len() {
-            self.out.clear();
-            self.written = 0;
+            None => write_plain(&mut line.socket, &mut self.out),
+            Some(tls) => write_tls(&mut line.socket, tls, &mut self.out),
         }
     }
 
@@ -359,34 +339,53 @@ impl Connection {
     }
 }
 
-fn write_plain(socket: &mut Socket, out: &[u8], written: &mut usize) -> io::Result<()> {
-    while *written < out.len() {
-        match socket.write(&out[*written..]) {
+/// Writes what the kernel takes; returns how much that is.
+#[inline]
+fn write_plain(socket: &mut Socket, out: &mut Outbox) -> io::Result<usize> {
+    let mut written = 0;
+    while !out.is_empty() {
+        match write_once(socket, out) {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(count) => *written += count,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Ok(count) => {
+                out.took(count);
+                written += count;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    Ok(written)
 }
 
-fn write_tls(socket: &mut Socket, tls: &mut ClientConnection, out: &[u8], written: &mut usize) -> io::Result<()> {
+#[inline]
+fn write_once(socket: &mut Socket, out: &Outbox) -> io::Result<usize> {
+    if !out.has_lent() {
+        return socket.write(out.unwritten());
+    }
+    let mut room = [IoSlice::new(&[]); SLICES];
+    let count = out.slices(&mut room);
+    socket.write_vectored(&room[..count])
+}
+
+fn write_tls(socket: &mut Socket, tls: &mut ClientConnection, out: &mut Outbox) -> io::Result<usize> {
+    let mut written = 0;
     loop {
-        if *written < out.len() {
-            *written += tls.writer().write(&out[*written..])?;
+        if !out.is_empty() {
+            let count = tls.writer().write(out.unwritten())?;
+            out.took(count);
+            written += count;
         }
         while tls.wants_write() {
             match tls.write_tls(socket) {
                 Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(written),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        if *written == out.len() || tls.is_handshaking() {
-            return Ok(());
+        if out.is_empty() || tls.is_handshaking() {
+            return Ok(written);
         }
     }
 }

@@ -141,7 +141,7 @@ fn json_text(bytes: usize) -> Vec<u8> {
 fn values(options: &NullOptions) -> Values {
     let payload_bytes = options.document_bytes - ENVELOPE_BYTES;
     let field_bytes = options.field_bytes.unwrap_or(10).min(payload_bytes - 1);
-    Values::new(SEED, &Documents { payload_bytes, field_bytes })
+    Values::new(SEED, &Documents { payload_bytes, field_bytes, ..Documents::default() })
 }
 
 /// What memcached answers: a value, or that it was done.

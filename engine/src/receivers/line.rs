@@ -2,6 +2,7 @@
 
 use super::sequences::Sequences;
 use super::tally::Tally;
+use crate::content::outbox::Sink;
 use crate::machine::clock::Clock;
 use crate::net::connection::{Connection, Received, Target};
 use crate::net::waiter::Waiter;
@@ -30,7 +31,7 @@ pub struct Line {
 impl Line {
     pub fn new(receiving: Receiving, sequences: usize) -> Self {
         Self {
-            connection: Connection::new(0, 0, false),
+            connection: Connection::new(0, 0, false, false),
             receiving,
             sequences,
             is_connected: false,
@@ -77,7 +78,7 @@ impl Line {
             if !self.is_connected {
                 return Ok(false);
             }
-            self.receiving.begin(&target.endpoint, &mut self.connection.out);
+            self.receiving.begin(&target.endpoint, self.connection.out.bytes());
         }
         self.flush(tally)?;
         for _ in 0..ROUNDS {
@@ -109,6 +110,7 @@ impl Line {
         sequences: &mut Sequences,
     ) -> Result<(), String> {
         let Connection { inbox, out, .. } = &mut self.connection;
+        let out = out.bytes();
         while inbox.unread().len() >= inbox.need.max(1) {
             let before = out.len();
             let message = |text: &[u8]| tally.take(text, now_ns, measure_ns, sequences);
@@ -130,7 +132,7 @@ impl Line {
             tally.bytes_sent += sent as u64;
             tally.calls.sends += u64::from(sent > 0);
         }
-        if self.connection.unwritten().len() > UNREAD_MAX {
+        if self.connection.out.unwritten().len() > UNREAD_MAX {
             return Err("the server does not read what it is sent".into());
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! A command, ready to be written: what a protocol of commands makes of its arguments, once for a plan.
 
+use crate::content::outbox::Sink;
 use crate::content::template::{Filling, Part, write_integer};
 use crate::content::values::{ID_DIGITS, VERSION_DIGITS, Values, digits};
 
@@ -55,16 +56,16 @@ impl Piece {
 
 impl Then {
     #[inline(never)]
-    fn write(&self, filling: &Filling, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+    fn write(&self, filling: &Filling, scratch: &mut Vec<u8>, out: &mut impl Sink) {
         match self {
             Then::Nothing => {}
             Then::Part(part) => part.write(filling, out),
             Then::Sized { data, between } => {
                 scratch.clear();
                 data.iter().for_each(|part| part.write(filling, scratch));
-                write_integer(scratch.len() as i128, out);
+                write_integer(scratch.len() as i128, out.bytes());
                 between.iter().for_each(|part| part.write(filling, out));
-                out.extend_from_slice(scratch);
+                out.bytes().extend_from_slice(scratch);
             }
         }
     }
@@ -117,11 +118,12 @@ impl Command {
 
     /// Appends the command. `scratch` is only there to be reused.
     #[inline(always)]
-    pub fn write(&self, filling: &Filling, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+    pub fn write(&self, filling: &Filling, scratch: &mut Vec<u8>, out: &mut impl Sink) {
         for piece in &self.pieces {
-            let start = out.len();
-            out.extend_from_slice(&piece.text);
-            piece.fill(filling, &mut out[start..]);
+            let bytes = out.bytes();
+            let start = bytes.len();
+            bytes.extend_from_slice(&piece.text);
+            piece.fill(filling, &mut bytes[start..]);
             if !matches!(piece.then, Then::Nothing) {
                 piece.then.write(filling, scratch, out);
             }

@@ -4,6 +4,7 @@ use super::exchange::{Compiler, Exchange, Frame};
 use super::judge::{Judge, Strict};
 use super::reply::Reply;
 use super::{Expected, WireOperation, limits, reply_max};
+use crate::content::outbox::Sink;
 use crate::content::template::Filling;
 use crate::load::other_keys::OtherKeys;
 use crate::plan::{Expect, Plan, PlanError, Writes};
@@ -42,7 +43,7 @@ impl Commands {
         number: usize,
         filling: &mut Filling<'a>,
         previous: impl FnOnce() -> Option<Reply<'a>>,
-        out: &mut Vec<u8>,
+        out: &mut impl Sink,
     ) {
         self.exchanges[number].write(filling, previous, &mut self.other_keys, &mut self.scratch, out);
     }

@@ -4,6 +4,7 @@ use super::command::Command;
 use super::judge::Strict;
 use super::reply::Reply;
 use super::{Step, WireOperation};
+use crate::content::outbox::Sink;
 use crate::content::template::{Filling, Parser, Part, Placeholders, others_named};
 use crate::content::values::Values;
 use crate::load::other_keys::{self, OtherKeys};
@@ -33,7 +34,7 @@ impl Exchange {
         previous: impl FnOnce() -> Option<Reply<'a>>,
         other_keys: &mut OtherKeys,
         scratch: &mut Vec<u8>,
-        out: &mut Vec<u8>,
+        out: &mut impl Sink,
     ) {
         if self.needs_more {
             if self.uses_previous
@@ -47,7 +48,7 @@ impl Exchange {
     }
 
     #[inline(never)]
-    fn write_with(&self, filling: &Filling, keys: &mut OtherKeys, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+    fn write_with(&self, filling: &Filling, keys: &mut OtherKeys, scratch: &mut Vec<u8>, out: &mut impl Sink) {
         let others = if self.others == 0 { &[] } else { keys.draw(self.others, filling.key, filling.seq) };
         self.command.write(&Filling { others, ..*filling }, scratch, out);
     }

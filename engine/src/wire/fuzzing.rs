@@ -116,7 +116,8 @@ fn take_replies(inbox: &mut Inbox, protocol: &Commands, max_bytes: usize, events
 /// What every kind of command makes of a reply.
 fn judged(protocol: &Commands, reply: &[u8]) -> Vec<Option<ErrorKind>> {
     static VALUES: OnceLock<Values> = OnceLock::new();
-    let values = VALUES.get_or_init(|| Values::new(1, &Documents { payload_bytes: 20, field_bytes: 5 }));
+    let values =
+        VALUES.get_or_init(|| Values::new(1, &Documents { payload_bytes: 20, field_bytes: 5, ..Documents::default() }));
     take_elements(resp::reply(reply));
     let filling = Filling {
         values,

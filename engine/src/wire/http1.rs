@@ -11,6 +11,7 @@ pub use decoding::{Malformed, Reading};
 pub(super) use limits::check;
 
 use super::{Capabilities, Decoded, Ending, ErrorKind, Step, Verdict, WireOperation, reply_max};
+use crate::content::outbox::Sink;
 use crate::content::template::{Filling, Parser, Placeholders};
 use crate::load::other_keys::{self, OtherKeys};
 use crate::plan::{self, Method, Plan, PlanError};
@@ -99,7 +100,7 @@ impl Http1 {
     }
 
     #[inline]
-    pub(super) fn encode(&mut self, number: usize, target: usize, filling: &Filling, out: &mut Vec<u8>) {
+    pub(super) fn encode(&mut self, number: usize, target: usize, filling: &Filling, out: &mut impl Sink) {
         let request = &self.exchanges[number].request;
         let target = &self.targets[target];
         if request.others > 0 {

@@ -11,6 +11,7 @@ use super::commands::Commands;
 use super::judge::{Judge, Strict};
 use super::reply::Reply;
 use super::{Capabilities, Decoded, ErrorKind, Expected, Verdict, WireOperation};
+use crate::content::outbox::Sink;
 use crate::content::template::Filling;
 use crate::plan::{Endpoint, Expect, Plan, PlanError};
 use command::{framed, write_hello};
@@ -55,7 +56,7 @@ impl Memcached {
         number: usize,
         filling: &mut Filling<'a>,
         previous_reply: &'a [u8],
-        out: &mut Vec<u8>,
+        out: &mut impl Sink,
     ) {
         self.commands.write(number, filling, || reply(previous_reply), out);
     }

@@ -16,6 +16,7 @@ pub(super) use sentinel::address;
 use super::commands::Commands;
 use super::reply::Reply;
 use super::{Capabilities, Decoded, Expected, Verdict, WireOperation};
+use crate::content::outbox::Sink;
 use crate::content::template::Filling;
 use crate::plan::{Endpoint, Plan, PlanError, WireKind};
 use command::{framed, write_hello};
@@ -68,7 +69,7 @@ impl Resp {
         number: usize,
         filling: &mut Filling<'a>,
         previous_reply: &'a [u8],
-        out: &mut Vec<u8>,
+        out: &mut impl Sink,
     ) {
         self.commands.write(number, filling, || reply(previous_reply), out);
     }

@@ -1,6 +1,7 @@
 //! The connections of a thread: its pool, its sockets, and which of them need something done.
 
 use super::polled::Polled;
+use crate::content::outbox::Sink;
 use crate::machine::clock::{Clock, SECOND_NS};
 use crate::net::connection::{Connection, Received, State, Target};
 use crate::net::event::Events;
@@ -99,7 +100,9 @@ impl Connections {
             Model::Closed(_) | Model::Open(_) => plan.pipeline_depth,
         };
         let is_stamped = plan.model.is_open() && matches!(waiter, Waiter::Poll(_));
-        let connection = |&target: &usize| Connection::new(target, plan.pipeline_depth, is_stamped);
+        // A ring sends one piece of memory at a time.
+        let lends = matches!(waiter, Waiter::Poll(_));
+        let connection = |&target: &usize| Connection::new(target, plan.pipeline_depth, is_stamped, lends);
         let all = target_of.iter().map(connection).collect();
         let mut pool = Pool::new(shard_of, shards, holders, max_idle, plan.pool.order);
         if plan.endpoints.iter().any(|endpoint| !endpoint.slots.is_empty()) {
@@ -209,7 +212,7 @@ impl Connections {
             ring.arm(number);
         }
         let connection = &mut self.all[number];
-        let replies = wire.hello(&self.targets[connection.target].endpoint, &mut connection.out);
+        let replies = wire.hello(&self.targets[connection.target].endpoint, connection.out.bytes());
         connection.state = State::Greeting(replies);
     }
 
@@ -390,7 +393,7 @@ impl Connections {
             let taken = ring.settle(number);
             let connection = &mut self.all[number];
             connection.is_offered = false;
-            connection.took(taken);
+            connection.out.took(taken);
             sent.add(taken);
         }
         sent
@@ -416,7 +419,7 @@ impl Connections {
 
 /// What is to be sent on these connections.
 fn unwritten<'a>(all: &'a [Connection], numbers: &'a [usize]) -> impl Iterator<Item = (usize, &'a [u8])> {
-    numbers.iter().map(|&number| (number, all[number].unwritten()))
+    numbers.iter().map(|&number| (number, all[number].out.unwritten()))
 }
 
 /// The endpoints of a thread's connections. Each shard has one in every thread (see `drive::useful_threads`); over all

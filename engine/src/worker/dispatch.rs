@@ -6,6 +6,7 @@ use super::queues::Waiting;
 use super::recording::Recording;
 use super::schedule::{Batch, Due};
 use crate::content::message::Intended;
+use crate::content::outbox::Sink;
 use crate::net::connection::Task;
 use crate::net::pool::Released;
 use crate::record::outcome::Phase;
@@ -142,7 +143,7 @@ impl Worker {
             #[cfg(feature = "slowed")]
             crate::slowed::spend();
             if redirected.asks {
-                self.workload.wire().write_asking(&mut connection.out);
+                self.workload.wire().write_asking(connection.out.bytes());
             }
             self.workload.encode(&request, connection.target, &[], &mut connection.out);
             recording.commands[self.workload.name_index(&request)].sent += 1;

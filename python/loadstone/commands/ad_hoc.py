@@ -42,6 +42,7 @@ GIVEN: Mapping[Path, str] = {
     ("workload", "keys", "zipf_exponent"): "--zipf",
     ("workload", "keys", "gaussian_sd"): "--key-stddev",
     ("workload", "documents"): "--data-size",
+    ("workload", "documents", "content"): "--data",
     ("workload", "data"): "--documents",
     ("workload", "recording"): "--replay, --speed",
     ("workload", "receivers"): "--subscribers, --consumers",

@@ -153,6 +153,10 @@ def redis_ad_hoc(asked: RedisAsked) -> AdHoc:
         "keys": _keys(asked.keys, key_count),
         "documents": {"payload_bytes": payload_bytes(work, documents)},
     }
+    if work.data != "random":
+        if documents is not None:
+            raise UserError(said("--data {data}: documents have their own contents; leave it out", data=work.data))
+        workload["documents"]["content"] = work.data
     if work.no_load:
         workload["misses"] = "any"
     if documents is not None:

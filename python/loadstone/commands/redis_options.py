@@ -209,6 +209,15 @@ class RedisWork:
         str | None,
         Option("--data-size-list", metavar="SIZE:WEIGHT,...", help="Of SETs, in bytes: 32:80,1024:20.", panel=REQUESTS),
     ] = None
+    data: Annotated[
+        Literal["random", "repeat"],
+        Option(
+            "--data",
+            metavar="random|repeat",
+            help="Each write has a text of its own (random), or all have the same (repeat).",
+            panel=REQUESTS,
+        ),
+    ] = "random"
     verify: Annotated[
         bool,
         Option(

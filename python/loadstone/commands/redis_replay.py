@@ -26,7 +26,17 @@ BUDGET_S = 3000.0
 """What takes longer is given a budget of its own."""
 NAMES_SHOWN = 12
 _NOT_WITH = {
-    *("--tests", "--ratio", "--command", "--commands", "--load", "--documents", "--data-size", "--data-size-range"),
+    *(
+        "--tests",
+        "--ratio",
+        "--command",
+        "--commands",
+        "--load",
+        "--documents",
+        "--data-size",
+        "--data-size-range",
+        "--data",
+    ),
     *("--data-size-list", "--verify", "--keys", "--key-pattern", "--zipf", "--requests", "--rate", "--rates"),
     *("--rate-limiting", "--arrivals", "--precise", "--think", "--at-rate", "--against", "--read-from"),
 }

@@ -400,7 +400,16 @@ class CpuTimes(Part):
 
 
 WhyNot = Literal[
-    "not_requested", "tls", "stamps", "missing", "disabled", "forbidden", "too_old", "no_room", "unsuitable"
+    "not_requested",
+    "tls",
+    "stamps",
+    "long_texts",
+    "missing",
+    "disabled",
+    "forbidden",
+    "too_old",
+    "no_room",
+    "unsuitable",
 ]
 
 
@@ -410,10 +419,10 @@ class BackEndRecord(Part):
     name: Literal["epoll", "kqueue", "io_uring"]
     why_not_io_uring: WhyNot | None
     """`not_requested`: the plan or the environment requires epoll; `tls`: connections have TLS; `stamps`: an open
-    load, for which epoll says when each reply came; `missing`: the kernel
-    has none; `disabled`: it is switched off; `forbidden`: this process may not use it (seccomp, as in containers);
-    `too_old`: it lacks what is required; `no_room`: too little memory or too few files; `unsuitable`: it failed when
-    it was tried."""
+    load, for which epoll says when each reply came; `long_texts`: contents of 16 KiB and more, which epoll sends from
+    where they are; `missing`: the kernel has none; `disabled`: it is switched off; `forbidden`: this process may not
+    use it (seccomp, as in containers); `too_old`: it lacks what is required; `no_room`: too little memory or too few
+    files; `unsuitable`: it failed when it was tried."""
 
 
 class ProgramRecord(Part):

@@ -167,6 +167,8 @@ class Documents(PlanPart):
 
     payload_bytes: int = Field(default=100, ge=2, le=PAYLOAD_MAX_BYTES)
     field_bytes: int = Field(default=10, ge=1)
+    content: Literal["random", "repeat"] = Field(default="random", exclude_if=lambda content: content == "random")
+    """`random`: each version of each key has its own text; `repeat`: all have the same, as redis-benchmark's."""
 
     @model_validator(mode="after")
     def _field_fits(self) -> "Documents":

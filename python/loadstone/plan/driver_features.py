@@ -12,7 +12,7 @@ FEATURES = (
     "tls", "client_certificates", "unix_sockets", "endpoints", "slots", "sentinel", "replicas", "pipelining",
     "idle_limits", "lifo", "fifo", "operations_per_user", "operations_more", "ramp_up_steps", "rate_schedule",
     "measure_operations", "acknowledged", "start_at", "start_at_monotonic", "share", "data_file", "recording",
-    "receivers", "several_keys", OPTIONAL,
+    "receivers", "several_keys", "repeated_content", OPTIONAL,
 )  # fmt: skip
 Needed = tuple[str, str, object]
 """Feature, field, and the field's value."""
@@ -42,6 +42,8 @@ def needed(plan: Plan) -> Iterator[Needed]:
         yield "receivers", "receivers.connections", plan.receivers.connections
     if (keys := max(map(keys_of_one, plan.operations))) > 1:
         yield "several_keys", "operations", f"{{key{keys}}}"
+    if plan.documents.content == "repeat":
+        yield "repeated_content", "documents.content", "repeat"
     if plan.start_at_unix_ns is not None:
         yield "start_at", "start_at_unix_ns", plan.start_at_unix_ns
     if plan.start_at_monotonic_ns is not None:

@@ -2,6 +2,7 @@
 
 use super::limits::{is_in_header, is_in_path};
 use crate::content::data::Data;
+use crate::content::outbox::Sink;
 use crate::content::template::{Filling, Parser, Part, others_named, write_integer};
 use crate::plan::{Endpoint, HttpRequest, Method, PlanError};
 use base64::Engine as _;
@@ -111,20 +112,22 @@ impl Request {
 
     /// Appends the request to an endpoint. `scratch` is only there to be reused.
     #[inline]
-    pub fn write(&self, target: &Target, filling: &Filling, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.method.name().as_bytes());
-        out.push(b' ');
-        out.extend_from_slice(&target.base_path);
-        self.path.iter().for_each(|part| part.write(filling, out));
-        out.extend_from_slice(if self.names_host { &target.after_path_without_host } else { &target.after_path });
+    pub fn write(&self, target: &Target, filling: &Filling, scratch: &mut Vec<u8>, out: &mut impl Sink) {
+        let bytes = out.bytes();
+        bytes.extend_from_slice(self.method.name().as_bytes());
+        bytes.push(b' ');
+        bytes.extend_from_slice(&target.base_path);
+        self.path.iter().for_each(|part| part.write(filling, bytes));
+        bytes.extend_from_slice(if self.names_host { &target.after_path_without_host } else { &target.after_path });
         self.headers.iter().for_each(|part| part.write(filling, out));
         if let Some(body) = &self.body {
             scratch.clear();
             body.iter().for_each(|part| part.write(filling, scratch));
-            out.extend_from_slice(b"Content-Length: ");
-            write_integer(scratch.len() as i128, out);
-            out.extend_from_slice(b"\r\n\r\n");
-            out.extend_from_slice(scratch);
+            let bytes = out.bytes();
+            bytes.extend_from_slice(b"Content-Length: ");
+            write_integer(scratch.len() as i128, bytes);
+            bytes.extend_from_slice(b"\r\n\r\n");
+            bytes.extend_from_slice(scratch);
         }
     }
 }

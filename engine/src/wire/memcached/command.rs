@@ -114,7 +114,7 @@ mod tests {
     use crate::wire::exchange::PLACEHOLDERS;
 
     fn tried(arguments: &[&str]) -> Result<String, String> {
-        let values = Values::new(5, &Documents { payload_bytes: 20, field_bytes: 4 });
+        let values = Values::new(5, &Documents { payload_bytes: 20, field_bytes: 4, ..Documents::default() });
         let filling = Filling {
             values: &values,
             key: 7,

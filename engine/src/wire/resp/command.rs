@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn commands_are_framed_with_the_correct_lengths() {
-        let values = Values::new(5, &Documents { payload_bytes: 20, field_bytes: 4 });
+        let values = Values::new(5, &Documents { payload_bytes: 20, field_bytes: 4, ..Documents::default() });
         let filling = Filling {
             values: &values,
             key: 7,
@@ -115,7 +115,7 @@ mod tests {
         let document = String::from_utf8(document).unwrap();
         assert_eq!(written(&["{document}"], &filling), format!("*1\r\n$142\r\n{document}\r\n"));
         assert_eq!(written(&["{changed}"], &filling), format!("*1\r\n$142\r\n{document}\r\n"));
-        let values = Values::new(5, &Documents { payload_bytes: 2000, field_bytes: 700 });
+        let values = Values::new(5, &Documents { payload_bytes: 2000, field_bytes: 700, ..Documents::default() });
         let filling = Filling { values: &values, ..filling };
         let mut document = vec![];
         values.write_document(7, 3, &mut document);
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_always_the_same_is_one_piece() {
         let pieces = |payload_bytes, arguments: [&str; 4]| {
-            let values = Values::new(5, &Documents { payload_bytes, field_bytes: 10 });
+            let values = Values::new(5, &Documents { payload_bytes, field_bytes: 10, ..Documents::default() });
             let mut parser = Parser::new("k:", &crate::wire::exchange::PLACEHOLDERS, None);
             let parts = arguments.map(|argument| parser.parse(argument, "args").unwrap());
             framed(parts.to_vec(), &values).unwrap().pieces()
