@@ -1,48 +1,52 @@
-"""The engine's rooms, and what each may know."""
+"""The rooms of the engine: who may use whom."""
 
 import re
 from pathlib import Path
 
-SOURCES = Path(__file__).parents[1] / "engine" / "src"
-FILES = sorted(path for path in SOURCES.rglob("*.rs") if "tests" not in path.parts and path.name != "tests.rs")
-DECLARES = re.compile(r"\bCAPABILITIES: Capabilities\b|-> Capabilities\b")
-WIRES = sorted(path.stem for path in (SOURCES / "wire").glob("*.rs") if DECLARES.search(path.read_text()))
-"""The protocols: files that declare what they can do."""
-PROTOCOL = re.compile(rf"\bis_http\b|\bWireKind::\w+|\bWire::[A-Z]|\b(?:{'|'.join(WIRES)})::")
-"""What queries which protocol it is, or reaches into one."""
-READ_AND_WRITE = re.compile(r"\bstd::(?:net|fs)\b|\bmio::|\bstd::io\b")
+SOURCE = Path(__file__).parents[1] / "engine" / "src"
+FLOORS = (
+    ("machine", "plan", "slowed"),
+    ("content",),
+    ("net", "wire"),
+    ("record", "null_server"),
+    ("load", "control", "link"),
+    ("receivers", "worker", "reading"),
+    ("drive",),
+    ("rounds",),
+)
+"""From the bottom to the top: a room uses those on lower floors alone."""
+TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub )?mod tests \{.*", re.DOTALL)
+FOR_TESTS = ("tests", "fuzzing")
 
 
-def code(path: Path) -> str:
-    """What a file holds before its tests."""
-    return path.read_text().split("#[cfg(test)]\nmod tests", 1)[0]
+def uses(text: str) -> set[str]:
+    """The rooms that a source names, without those that its tests name."""
+    return set(re.findall(r"\bcrate::(\w+)", TESTS.sub("", text)))
 
 
-def room(path: Path) -> str:
-    """The room of a file, or its own name where it stands outside of them."""
-    return path.relative_to(SOURCES).parts[0].removesuffix(".rs")
+def upward(path: Path, text: str) -> list[str]:
+    """Where a file uses a room that is not below its own."""
+    floor_of = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+    room = path.relative_to(SOURCE).parts[0].removesuffix(".rs")
+    return [
+        f"{path.relative_to(SOURCE)} uses {other}"
+        for other in sorted(uses(text) & {*floor_of} - {room})
+        if floor_of[other] >= floor_of[room]
+    ]
 
 
-def test_every_protocol_is_among_those_that_no_other_file_may_name() -> None:
-    text = (SOURCES / "wire.rs").read_text()
-    assert WIRES
-    assert set(WIRES) == set(re.findall(r"\bWireKind::\w+ => (\w+)::\w+", text)) | set(
-        re.findall(r"^ *WireKind::\w+ (?:\| WireKind::\w+ )?=> (\w+)::check", text, re.M)
-    )
+def test_a_room_uses_those_on_lower_floors_alone() -> None:
+    sources = [path for path in SOURCE.rglob("*.rs") if not any(word in str(path) for word in FOR_TESTS)]
+    rooms = {path.stem for path in SOURCE.glob("*.rs")} - {"lib", "fuzzing"}
+    assert rooms == {room for rooms in FLOORS for room in rooms}
+    assert [
+        line
+        for path in sources
+        if path.parent != SOURCE or path.stem in rooms
+        for line in upward(path, path.read_text())
+    ] == []
 
 
-def test_only_the_wire_knows_which_protocol_it_is() -> None:
-    others = [path for path in FILES if room(path) not in {"wire", "null_server"}]
-    assert {str(path): PROTOCOL.findall(code(path)) for path in others if PROTOCOL.search(code(path))} == {}
-
-
-def test_the_wire_does_no_input_or_output() -> None:
-    assert [str(path) for path in FILES if room(path) == "wire" and READ_AND_WRITE.search(code(path))] == []
-
-
-def test_the_plan_is_data_and_knows_no_other_room() -> None:
-    """What a plan must be, by its protocol and its endpoints, stands in `reading.rs`."""
-    behaviour = re.compile(r"\bcrate::(?!plan\b)\w+|\.capabilities\(\)")
-    plan = [path for path in FILES if room(path) == "plan"]
-    assert plan
-    assert {str(path): behaviour.findall(code(path)) for path in plan if behaviour.search(code(path))} == {}
+def test_what_runs_upward_is_noticed() -> None:
+    assert upward(SOURCE / "wire" / "resp.rs", "use crate::load::Shared;") == ["wire/resp.rs uses load"]
+    assert upward(SOURCE / "net.rs", "#[cfg(test)]\nmod tests {\n use crate::load::Shared;\n}") == []

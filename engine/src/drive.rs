@@ -1,5 +1,9 @@
 //! One drive from outside: made from a plan, started, stopped; its intervals while it runs, its record at the end.
 
+mod collector;
+mod conclusion;
+mod outbox;
+
 use crate::control::Control;
 use crate::control::bell::Bell;
 use crate::control::lease::{self, Lease};
@@ -7,18 +11,18 @@ use crate::load::{Shared, Workload};
 use crate::machine::affinity;
 use crate::machine::clock::{Clock, SECOND_NS, from_s};
 use crate::net::back_end::{self, Choice};
-use crate::net::connection::Target;
+use crate::net::line::Target;
 use crate::net::resolve;
 use crate::net::tls::TlsConnector;
 use crate::plan::{Distribution, Endpoint, Model, Plan, PlanError};
 use crate::receivers::Receivers;
-use crate::record::collector::Collector;
-use crate::record::outbox::Outbox;
 use crate::record::outcome::{DriveError, DriveRecord};
 use crate::record::recorder::Message;
 use crate::record::slices::Slices;
 use crate::record::tally::IntervalData;
 use crate::worker::{Setup, Worker};
+use collector::Collector;
+use outbox::Outbox;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;

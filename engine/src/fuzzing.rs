@@ -4,7 +4,7 @@
 //! into pieces, its second one chooses among settings. What comes of a stream must not depend on the cuts, memory follows
 //! what came, and nothing panics.
 
-use crate::load::rng::Rng;
+use crate::content::rng::Rng;
 use crate::net::inbox::Inbox;
 
 pub type Target = fn(&[u8]);

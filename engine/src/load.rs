@@ -3,17 +3,13 @@
 
 mod acknowledged;
 pub mod arrivals;
-pub mod keys;
 mod operations;
-pub mod other_keys;
 mod read_back;
 mod recorded;
 mod replicas;
-pub mod rng;
 mod routes;
 mod shared;
 pub mod slots;
-pub mod timeline;
 pub mod users;
 mod workload;
 

@@ -1,9 +1,9 @@
 //! Input and output: endpoints resolved, TLS, connections, the pool that assigns them, and the wait for events.
 
 pub mod back_end;
-pub mod connection;
 pub mod event;
 pub mod inbox;
+pub mod line;
 pub mod poller;
 pub mod pool;
 pub mod resolve;

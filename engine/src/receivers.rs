@@ -4,7 +4,7 @@
 //! numbers came before. They are open before the load begins, and end when all that is owed to them has come, or the
 //! drain is over.
 
-mod line;
+mod receiver;
 mod sequences;
 mod tally;
 mod thread;
@@ -13,7 +13,7 @@ pub use thread::ReceiverThread;
 
 use crate::control::Control;
 use crate::machine::clock::{from_s, to_s};
-use crate::net::connection::Target;
+use crate::net::line::Target;
 use crate::plan::{Plan, ReceiverKind};
 use crate::record::calls::Calls;
 use crate::record::histogram::Encoder;

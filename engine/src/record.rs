@@ -1,13 +1,12 @@
-//! What came of a drive: each thread records, the collector merges, and the record concludes.
+//! What came of a drive: what each thread records, and the types of a drive's record.
 
 pub mod calls;
-pub mod collector;
-pub mod conclusion;
 pub mod examples;
 pub mod histogram;
-pub mod outbox;
 pub mod outcome;
 pub mod recorder;
 pub mod slices;
 pub mod stalls;
 pub mod tally;
+pub mod thread_end;
+pub mod timeline;

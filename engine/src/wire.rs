@@ -7,6 +7,7 @@ mod command;
 mod commands;
 mod decoded;
 mod error_kind;
+pub mod example;
 pub(crate) mod exchange;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
@@ -22,7 +23,7 @@ pub use decoded::Decoded;
 pub use error_kind::ErrorKind;
 pub use resp::{Receiving, Taken};
 
-use crate::content::outbox::Sink;
+use crate::content::send_buffer::Sink;
 use crate::content::template::{Filling, Part};
 use crate::plan::{Endpoint, Plan, PlanError, WireKind};
 

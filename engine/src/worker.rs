@@ -7,6 +7,7 @@
 //! are gone, `slices.rs` pauses it, `lateness.rs` says what of a response time is its own, `stalls.rs` notes when nothing
 //! came or the thread did not run, `ending.rs` reads back and reports.
 
+mod connection;
 mod connections;
 mod dispatch;
 mod ending;
@@ -25,17 +26,17 @@ mod slices;
 mod stalls;
 
 use crate::control::Control;
-use crate::load::timeline::Timeline;
 use crate::load::{Recorded, Workload};
 use crate::machine::clock::{Clock, from_s};
 use crate::net::back_end::{BackEndRecord, Choice};
-use crate::net::connection::Target;
 use crate::net::event::Events;
+use crate::net::line::Target;
 use crate::net::waiter::Waiter;
 use crate::plan::{Plan, Share};
 use crate::record::outcome::Phase;
 use crate::record::recorder::{Message, Recorder};
 use crate::record::tally::IntervalData;
+use crate::record::timeline::Timeline;
 use crate::wire::Capabilities;
 use connections::{Connections, EVENTS_AT_ONCE};
 use failover::Failover;

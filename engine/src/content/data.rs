@@ -3,7 +3,7 @@
 //! Which row an operation has follows from its number in the drive (and the seed), or from its key, so that all its
 //! requests and checks see the same row, and no thread keeps count.
 
-use crate::load::rng::Rng;
+use crate::content::rng::Rng;
 use crate::plan::{DataFile, DataFormat, DataOrder, PlanError};
 use serde::Deserialize;
 use serde_json::value::RawValue;

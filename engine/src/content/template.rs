@@ -20,12 +20,12 @@
 
 use crate::content::data::Data;
 use crate::content::message::{self, Intended, Stamp};
-use crate::content::outbox::Sink;
+use crate::content::rng::{Rng, mix};
+use crate::content::send_buffer::Sink;
 use crate::content::values::{
     AFTER_BODY, BEFORE_BODY, BEFORE_FIELD, BEFORE_ID, BEFORE_VERSION, ID_DIGITS, VERSION_DIGITS, Values, digits,
     eight_digits,
 };
-use crate::load::rng::{Rng, mix};
 use crate::plan::PlanError;
 
 /// More letters than any document has bytes are a slip of the pen.

@@ -4,7 +4,7 @@
 //! fresh document costs a copy, any reply can be checked by a comparison with the block, nothing is stored,
 //! and the same seed gives the same bytes on every machine.
 
-use crate::load::rng::{Rng, mix};
+use crate::content::rng::{Rng, mix};
 use crate::plan::{self, Documents};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! One way of the line: when what is sent on it arrives.
 
 use super::options::{Distribution, WayOptions};
-use crate::load::rng::Rng;
+use crate::content::rng::Rng;
 
 /// A packet on an Ethernet carries so much.
 const PACKET_BYTES: usize = 1460;

@@ -3,7 +3,7 @@
 //! Every intended time comes from the schedule alone, never from the time of day at which it is
 //! read. The rate is integrated over time ("work"): arrival number k is intended when the work is k.
 
-use crate::load::rng::Rng;
+use crate::content::rng::Rng;
 use crate::machine::clock::from_s;
 use crate::plan::{Arrivals as Kind, Open, Phases, Share};
 

@@ -5,11 +5,9 @@
 //! the plan are ever gone to: a redirection to any other address is an error.
 
 use crate::plan::{Endpoint, PlanError, WireKind};
+use crate::wire::resp::SLOTS;
 use crc::{CRC_16_XMODEM, Crc, Table};
 use std::sync::atomic::{AtomicU16, Ordering};
-
-/// Hash slots of a cluster.
-pub const SLOTS: usize = 16_384;
 
 static CRC: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_XMODEM);
 /// A slot that no endpoint has.

@@ -1,6 +1,6 @@
 //! The closed model's virtual users: when each one is ready for its next operations.
 
-use crate::load::rng::Rng;
+use crate::content::rng::Rng;
 use crate::machine::clock::from_s;
 use crate::plan::{Closed, Phases, Share, ThinkTime};
 use std::cmp::Reverse;

@@ -4,16 +4,16 @@
 //! where a reply ends and judges it. Documents name their key and version, and their text follows from both (see
 //! [`crate::content::values`]), so a reply is judged without anything having been stored.
 
-use super::keys::KeyPicker;
 use super::operations::{Operation, OperationInfo, Operations};
 use super::read_back::{ReadBackCounts, RecentWrites, Write};
 use super::recorded::Recorded;
 use super::replicas::Replicas;
-use super::rng::Rng;
 use super::slots::Slots;
 use super::{Shared, routes};
+use crate::content::keys::KeyPicker;
 use crate::content::message::Intended;
-use crate::content::outbox::Sink;
+use crate::content::rng::Rng;
+use crate::content::send_buffer::Sink;
 use crate::content::template::{Filling, Part};
 use crate::plan::{Plan, PlanError, Writes};
 use crate::wire::{Decoded, Expected, ProtocolError, Reading, Verdict, Wire};

@@ -1,7 +1,7 @@
 //! By which interface of the system a thread sends, receives and waits: chosen by itself, and recorded with the reason.
 
 use super::{ring, stamps};
-use crate::content::outbox::LONG_BYTES;
+use crate::content::send_buffer::LONG_BYTES;
 use crate::plan::{BackEnd, Plan, PlanError};
 use serde::Serialize;
 

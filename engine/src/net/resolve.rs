@@ -1,6 +1,6 @@
 //! Endpoints before the load starts: names become addresses, TLS settings become connectors.
 
-use crate::net::connection::Target;
+use crate::net::line::Target;
 use crate::net::tls::TlsConnector;
 use crate::plan::{Endpoint, Plan, PlanError};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};

@@ -12,9 +12,9 @@ mod probe;
 
 pub use probe::{reason, why_not};
 
-use super::connection::Received;
 use super::event::Event;
 use super::inbox::{Arrived, Inbox};
+use super::line::Received;
 use super::spin::Spin;
 use crate::machine::clock::Clock;
 use buffers::Buffers;

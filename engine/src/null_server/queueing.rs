@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use serde::Deserialize;
 
-use crate::load::rng::Rng;
+use crate::content::rng::Rng;
 
 /// A queue in place of answers that leave at once.
 #[derive(Debug, Clone, Deserialize)]

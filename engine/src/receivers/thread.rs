@@ -1,20 +1,20 @@
 //! The loop of one thread of receivers.
 
-use super::line::Line;
+use super::receiver::Receiver;
 use super::sequences::Sequences;
 use super::tally::Tally;
 use super::{Ending, NOT_KNOWN, ThreadEnd, Usage, drain_ns};
 use crate::control::Control;
-use crate::load::timeline::Timeline;
 use crate::machine::affinity;
 use crate::machine::clock::{SECOND_NS, from_s, thread_cpu_ns};
 use crate::machine::run_delay::RunDelay;
-use crate::net::connection::Target;
 use crate::net::event::Events;
+use crate::net::line::Target;
 use crate::net::poller::Poller;
 use crate::net::waiter::Waiter;
 use crate::plan::{Plan, ReceiverKind, Receivers};
 use crate::record::outcome::Phase;
+use crate::record::timeline::Timeline;
 use crate::wire::Receiving;
 use std::io;
 use std::ops::Range;
@@ -51,7 +51,7 @@ impl ReceiverThread {
     /// Opens the connections, receives until the end, and reports.
     pub fn run(self) {
         affinity::exact_timers();
-        let mut running = match self.lines().map(|lines| Running::new(&self, lines)) {
+        let mut running = match self.receivers().map(|receivers| Running::new(&self, receivers)) {
             Some(Ok(running)) => running,
             Some(Err(error)) => return drop(self.opened.send(Err(error.to_string()))),
             None => return drop(self.opened.send(Ok(()))),
@@ -66,10 +66,10 @@ impl ReceiverThread {
     }
 
     /// The connections that fall to this thread, with how many different numbers they have to remember.
-    fn lines(&self) -> Option<(Vec<Line>, usize)> {
+    fn receivers(&self) -> Option<(Vec<Receiver>, usize)> {
         let planned: &Receivers = self.plan.receivers.as_ref()?;
         let channels = self.plan.keys.count as usize;
-        let mut lines = Vec::new();
+        let mut receivers = Vec::new();
         for number in 0..planned.connections as usize {
             let channel = number % channels;
             // A stream's entries are shared out: all its consumers are in one thread, which so notices repeated ones.
@@ -79,11 +79,11 @@ impl ReceiverThread {
             };
             if place % self.threads == self.thread {
                 let key = format!("{}{channel:012}", self.plan.keys.prefix);
-                lines.push(Line::new(Receiving::new(&self.plan, planned, number, key), sequences));
+                receivers.push(Receiver::new(Receiving::new(&self.plan, planned, number, key), sequences));
             }
         }
-        let remembered = lines.iter().map(|line| line.sequences + 1).max().unwrap_or(0);
-        Some((lines, remembered))
+        let remembered = receivers.iter().map(|line| line.sequences + 1).max().unwrap_or(0);
+        Some((receivers, remembered))
     }
 }
 
@@ -92,7 +92,7 @@ struct Running<'a> {
     setup: &'a ReceiverThread,
     waiter: Waiter,
     events: Events,
-    lines: Vec<Line>,
+    receivers: Vec<Receiver>,
     /// Those that are to be taken from, in their turn.
     listed: Vec<usize>,
     sequences: Vec<Sequences>,
@@ -109,15 +109,15 @@ struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    fn new(setup: &'a ReceiverThread, (lines, remembered): (Vec<Line>, usize)) -> io::Result<Self> {
+    fn new(setup: &'a ReceiverThread, (receivers, remembered): (Vec<Receiver>, usize)) -> io::Result<Self> {
         let waiter = Waiter::Poll(Poller::new(setup.control.clock, 0)?);
         setup.control.add_waker(waiter.waker()?);
         Ok(Self {
             setup,
             waiter,
             events: Events::with_capacity(EVENTS_AT_ONCE),
-            listed: Vec::with_capacity(lines.len()),
-            lines,
+            listed: Vec::with_capacity(receivers.len()),
+            receivers,
             sequences: vec![Sequences::new(setup.plan.threads); remembered],
             tally: Tally::default(),
             announced: 0,
@@ -137,12 +137,12 @@ impl<'a> Running<'a> {
         let mut dialled = 0;
         let mut progress_ns = setup.control.clock.now();
         loop {
-            let ready = self.lines.iter().filter(|line| line.is_ready()).count();
-            if ready == self.lines.len() {
+            let ready = self.receivers.iter().filter(|line| line.is_ready()).count();
+            if ready == self.receivers.len() {
                 return Ok(());
             }
-            while dialled < self.lines.len().min(ready + DIALLED_AT_ONCE) {
-                let line = &mut self.lines[dialled];
+            while dialled < self.receivers.len().min(ready + DIALLED_AT_ONCE) {
+                let line = &mut self.receivers[dialled];
                 line.dial(&setup.targets[0], &mut self.waiter, dialled).map_err(|why| self.failed(&why))?;
                 dialled += 1;
             }
@@ -151,7 +151,7 @@ impl<'a> Running<'a> {
             if let Some(why) = self.why_disconnected.take() {
                 return Err(why);
             }
-            if self.lines.iter().filter(|line| line.is_ready()).count() > ready {
+            if self.receivers.iter().filter(|line| line.is_ready()).count() > ready {
                 progress_ns = now_ns;
             } else if now_ns.saturating_sub(progress_ns) > timeout_ns {
                 return Err(self.failed("a receiver did not get its subscription in time"));
@@ -192,7 +192,7 @@ impl<'a> Running<'a> {
         self.events.poll(poller, (now_ns, until_ns), false);
         self.tally.calls.wakeups += 1;
         for event in self.events.iter() {
-            let line = &mut self.lines[event.number];
+            let line = &mut self.receivers[event.number];
             line.is_closed |= event.closed;
             if !std::mem::replace(&mut line.is_listed, true) {
                 self.listed.push(event.number);
@@ -201,8 +201,8 @@ impl<'a> Running<'a> {
         let listed = self.listed.len();
         for place in 0..listed {
             let number = self.listed[place];
-            self.lines[number].is_listed = self.take_from(number);
-            if self.lines[number].is_listed {
+            self.receivers[number].is_listed = self.take_from(number);
+            if self.receivers[number].is_listed {
                 self.listed.push(number);
             }
         }
@@ -211,7 +211,7 @@ impl<'a> Running<'a> {
 
     /// Takes what a connection got; whether there may be more.
     fn take_from(&mut self, number: usize) -> bool {
-        let line = &mut self.lines[number];
+        let line = &mut self.receivers[number];
         if !line.is_open() {
             return false;
         }
@@ -254,11 +254,12 @@ impl<'a> Running<'a> {
         if owed == NOT_KNOWN {
             return false;
         }
-        let has_come = ending.received.load(Ordering::SeqCst) >= owed && self.lines.iter().all(Line::is_settled);
+        let has_come =
+            ending.received.load(Ordering::SeqCst) >= owed && self.receivers.iter().all(Receiver::is_settled);
         let longest_ns = if control.is_stopped() { STOPPED_NS } else { u64::MAX };
         let patience_ns = drain_ns(&self.setup.plan).min(longest_ns);
         let deadline_ns = *self.deadline_ns.get_or_insert(now_ns.saturating_add(patience_ns));
-        has_come || now_ns >= deadline_ns || !self.lines.iter().any(Line::is_open)
+        has_come || now_ns >= deadline_ns || !self.receivers.iter().any(Receiver::is_open)
     }
 
     fn end(self) -> ThreadEnd {

@@ -2,10 +2,9 @@
 
 use crate::record::outcome::Phase;
 use crate::wire::ErrorKind;
+use crate::wire::example::EXAMPLE_BYTES;
 use serde::Serialize;
 
-/// What is kept of a reply. A person is shown far less: secrets are searched for in all of it before it is cut there.
-pub const EXAMPLE_BYTES: usize = 4 * 1024;
 /// The most that a thread keeps, however many operations a plan has.
 const EXAMPLES_MAX: usize = 64;
 
@@ -63,11 +62,6 @@ impl Examples {
         };
         all.into_iter().map(record).collect()
     }
-}
-
-/// Appends the beginning of a reply, as much as an example may have.
-pub fn push_beginning(text: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&text[..text.len().min(EXAMPLE_BYTES)]);
 }
 
 #[cfg(test)]

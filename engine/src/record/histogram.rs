@@ -122,7 +122,7 @@ impl Encoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::rng::Rng;
+    use crate::content::rng::Rng;
     use hdrhistogram::serialization::Deserializer;
 
     #[test]

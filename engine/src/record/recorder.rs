@@ -7,13 +7,13 @@
 
 mod slicing;
 
-use crate::load::timeline::Timeline;
 use crate::machine::clock::{from_s, thread_cpu_ns};
 use crate::machine::run_delay::RunDelay;
-use crate::record::conclusion::ThreadEnd;
 use crate::record::histogram::Buckets;
 use crate::record::outcome::Phase;
 use crate::record::tally::{End, Gauges, IntervalData, Measured};
+use crate::record::thread_end::ThreadEnd;
+use crate::record::timeline::Timeline;
 use slicing::Slicing;
 use std::sync::mpsc::{Receiver, Sender};
 

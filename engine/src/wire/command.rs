@@ -1,6 +1,6 @@
 //! A command, ready to be written: what a protocol of commands makes of its arguments, once for a plan.
 
-use crate::content::outbox::Sink;
+use crate::content::send_buffer::Sink;
 use crate::content::template::{Filling, Part, write_integer};
 use crate::content::values::{ID_DIGITS, VERSION_DIGITS, Values, digits};
 

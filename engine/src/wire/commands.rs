@@ -4,9 +4,9 @@ use super::exchange::{Compiler, Exchange, Frame};
 use super::judge::{Judge, Strict};
 use super::reply::Reply;
 use super::{Expected, WireOperation, limits, reply_max};
-use crate::content::outbox::Sink;
+use crate::content::other_keys::OtherKeys;
+use crate::content::send_buffer::Sink;
 use crate::content::template::Filling;
-use crate::load::other_keys::OtherKeys;
 use crate::plan::{Expect, Plan, PlanError, Writes};
 
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use super::command::Command;
 use super::judge::Strict;
 use super::reply::Reply;
 use super::{Step, WireOperation};
-use crate::content::outbox::Sink;
+use crate::content::other_keys::{self, OtherKeys};
+use crate::content::send_buffer::Sink;
 use crate::content::template::{Filling, Parser, Part, Placeholders, others_named};
 use crate::content::values::Values;
-use crate::load::other_keys::{self, OtherKeys};
 use crate::plan::{self, Expect, Plan, PlanError, Writes};
 
 /// A command, and what its reply must be.

@@ -11,11 +11,11 @@ pub use decoding::{Malformed, Reading};
 pub(super) use limits::check;
 
 use super::{Capabilities, Decoded, Ending, ErrorKind, Step, Verdict, WireOperation, reply_max};
-use crate::content::outbox::Sink;
+use crate::content::other_keys::{self, OtherKeys};
+use crate::content::send_buffer::Sink;
 use crate::content::template::{Filling, Parser, Placeholders};
-use crate::load::other_keys::{self, OtherKeys};
 use crate::plan::{self, Method, Plan, PlanError};
-use crate::record::examples::push_beginning;
+use crate::wire::example::push_beginning;
 use decoding::{Kept, Requested};
 use expectation::{Expectation, Mismatch};
 use request::{Request, Target};

@@ -11,7 +11,7 @@ use super::commands::Commands;
 use super::judge::{Judge, Strict};
 use super::reply::Reply;
 use super::{Capabilities, Decoded, ErrorKind, Expected, Verdict, WireOperation};
-use crate::content::outbox::Sink;
+use crate::content::send_buffer::Sink;
 use crate::content::template::Filling;
 use crate::plan::{Endpoint, Expect, Plan, PlanError};
 use command::{framed, write_hello};

@@ -1,7 +1,7 @@
 //! A complete reply, as the judge takes it from any protocol of commands.
 
 use super::resp::Items;
-use crate::record::examples::push_beginning;
+use crate::wire::example::push_beginning;
 
 /// A complete reply; of an aggregate only its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

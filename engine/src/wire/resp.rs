@@ -10,13 +10,13 @@ pub(super) use super::limits::check;
 use decoding::LastText;
 pub use decoding::{Items, Malformed, decode, reply};
 pub use receiving::{Receiving, Taken};
-pub use redirection::Redirection;
+pub use redirection::{Redirection, SLOTS};
 pub(super) use sentinel::address;
 
 use super::commands::Commands;
 use super::reply::Reply;
 use super::{Capabilities, Decoded, Expected, Verdict, WireOperation};
-use crate::content::outbox::Sink;
+use crate::content::send_buffer::Sink;
 use crate::content::template::Filling;
 use crate::plan::{Endpoint, Plan, PlanError, WireKind};
 use command::{framed, write_hello};

@@ -1,11 +1,12 @@
 //! The connections of a thread: its pool, its sockets, and which of them need something done.
 
+use super::connection::{Connection, State};
 use super::polled::Polled;
-use crate::content::outbox::Sink;
+use crate::content::send_buffer::Sink;
 use crate::machine::clock::{Clock, SECOND_NS};
-use crate::net::connection::{Connection, Received, State, Target};
 use crate::net::event::Events;
 use crate::net::inbox::{Arrived, Inbox};
+use crate::net::line::{Line, Received, Target};
 use crate::net::pool::Pool;
 use crate::net::waiter::Waiter;
 use crate::plan::{Endpoint, Model, Plan, Share};
@@ -102,7 +103,7 @@ impl Connections {
         let is_stamped = plan.model.is_open() && matches!(waiter, Waiter::Poll(_));
         // A ring sends one piece of memory at a time.
         let lends = matches!(waiter, Waiter::Poll(_));
-        let connection = |&target: &usize| Connection::new(target, plan.pipeline_depth, is_stamped, lends);
+        let connection = |&target: &usize| Connection::new(target, plan.pipeline_depth, Line::new(is_stamped, lends));
         let all = target_of.iter().map(connection).collect();
         let mut pool = Pool::new(shard_of, shards, holders, max_idle, plan.pool.order);
         if plan.endpoints.iter().any(|endpoint| !endpoint.slots.is_empty()) {
@@ -212,7 +213,7 @@ impl Connections {
             ring.arm(number);
         }
         let connection = &mut self.all[number];
-        let replies = wire.hello(&self.targets[connection.target].endpoint, connection.out.bytes());
+        let replies = wire.hello(&self.targets[connection.target].endpoint, connection.line.out.bytes());
         connection.state = State::Greeting(replies);
     }
 
@@ -303,7 +304,7 @@ impl Connections {
         let connection = &mut self.all[number];
         let mut sent = Sent::default();
         match self.waiter {
-            Waiter::Poll(_) => sent.add(connection.flush()?),
+            Waiter::Poll(_) => sent.add(connection.line.flush()?),
             Waiter::Ring(_) => {
                 if !std::mem::replace(&mut connection.is_offered, true) {
                     self.offered.push(number);
@@ -317,7 +318,7 @@ impl Connections {
     #[inline]
     pub fn receive(&mut self, number: usize, inbox: &mut Inbox) -> io::Result<Received> {
         match &mut self.waiter {
-            Waiter::Poll(_) => self.all[number].receive(inbox),
+            Waiter::Poll(_) => self.all[number].line.receive(inbox),
             Waiter::Ring(ring) => {
                 let received = ring.receive(number, inbox.room())?;
                 if let Received::Bytes { count, .. } = received {
@@ -331,7 +332,7 @@ impl Connections {
     /// What a ring received of a connection where nothing is unread, in place; to be given back.
     #[inline]
     pub fn lend(&mut self, number: usize) -> Option<Arrived> {
-        let is_empty = self.all[number].inbox.is_empty();
+        let is_empty = self.all[number].line.inbox.is_empty();
         self.waiter.ring().filter(|_| is_empty)?.lend(number)
     }
 
@@ -382,7 +383,7 @@ impl Connections {
     /// Bytes of a connection were received by `now_ns`.
     pub fn note_arrival(&mut self, number: usize, now_ns: u64) {
         let floor_ns = self.floor_ns();
-        self.all[number].note_arrival(now_ns, floor_ns);
+        self.all[number].line.note_arrival(now_ns, floor_ns);
     }
 
     /// What the ring took of what was offered is no longer to be sent.
@@ -393,7 +394,7 @@ impl Connections {
             let taken = ring.settle(number);
             let connection = &mut self.all[number];
             connection.is_offered = false;
-            connection.out.took(taken);
+            connection.line.out.took(taken);
             sent.add(taken);
         }
         sent
@@ -419,7 +420,7 @@ impl Connections {
 
 /// What is to be sent on these connections.
 fn unwritten<'a>(all: &'a [Connection], numbers: &'a [usize]) -> impl Iterator<Item = (usize, &'a [u8])> {
-    numbers.iter().map(|&number| (number, all[number].out.unwritten()))
+    numbers.iter().map(|&number| (number, all[number].line.out.unwritten()))
 }
 
 /// The endpoints of a thread's connections. Each shard has one in every thread (see `drive::useful_threads`); over all

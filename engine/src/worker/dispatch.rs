@@ -1,13 +1,13 @@
 //! The way of an operation: intended, brought to a connection, sent; and its end.
 
 use super::Worker;
+use super::connection::Task;
 use super::opening::loss;
 use super::queues::Waiting;
 use super::recording::Recording;
 use super::schedule::{Batch, Due};
 use crate::content::message::Intended;
-use crate::content::outbox::Sink;
-use crate::net::connection::Task;
+use crate::content::send_buffer::Sink;
 use crate::net::pool::Released;
 use crate::record::outcome::Phase;
 use crate::record::tally::End;
@@ -87,7 +87,7 @@ impl Worker {
             }
             alike.count += 1;
             alike.name = self.workload.name_index(&request);
-            self.workload.encode(&request, connection.target, &[], &mut connection.out);
+            self.workload.encode(&request, connection.target, &[], &mut connection.line.out);
             connection.in_flight.push_back(Task::new(request, member, intended_ns));
             begun += 1;
         }
@@ -143,9 +143,9 @@ impl Worker {
             #[cfg(feature = "slowed")]
             crate::slowed::spend();
             if redirected.asks {
-                self.workload.wire().write_asking(connection.out.bytes());
+                self.workload.wire().write_asking(connection.line.out.bytes());
             }
-            self.workload.encode(&request, connection.target, &[], &mut connection.out);
+            self.workload.encode(&request, connection.target, &[], &mut connection.line.out);
             recording.commands[self.workload.name_index(&request)].sent += 1;
             if is_first {
                 recording.recorder.sent(usize::from(request.operation), member);

@@ -1,16 +1,16 @@
 //! The end of a thread's part: what is left is counted, keys are read back, all is reported.
 
 use super::Worker;
+use super::connection::Task;
 use super::queues::Waiting;
 use super::recording::Recording;
 use crate::load::ReadBackCounts;
 use crate::machine::clock::SECOND_NS;
-use crate::net::connection::Task;
 use crate::net::event::Events;
-use crate::record::conclusion::{Left, ThreadEnd};
 use crate::record::histogram::Buckets;
 use crate::record::outcome::{Phase, ReadBack};
 use crate::record::recorder::Message;
+use crate::record::thread_end::{Left, ThreadEnd};
 
 /// Longest time for reading back.
 const READ_BACK_NS: u64 = 3 * SECOND_NS / 10;
@@ -113,7 +113,7 @@ impl Worker {
             return false;
         };
         let connection = &mut self.connections[number];
-        self.workload.encode(&request, connection.target, &[], &mut connection.out);
+        self.workload.encode(&request, connection.target, &[], &mut connection.line.out);
         self.recording.commands[self.workload.name_index(&request)].sent += 1;
         connection.in_flight.push_back(Task::new(request, Phase::Drain, self.now_ns));
         connection.unsent_tasks += 1;

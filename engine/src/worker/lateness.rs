@@ -51,7 +51,7 @@ impl Lateness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::rng::Rng;
+    use crate::content::rng::Rng;
 
     #[test]
     fn those_behind_a_late_one_take_its_lateness_over_until_as_few_are_under_way_as_before_it() {

@@ -1,9 +1,9 @@
 //! Connections come and go: dialled, greeted, lost, given up, dialled again.
 
 use super::Worker;
+use super::connection::State;
 use super::connections::EVENTS_AT_ONCE;
 use crate::machine::clock::SECOND_NS;
-use crate::net::connection::State;
 use crate::net::event::Events;
 use crate::record::recorder::Times;
 use crate::record::tally::End;
@@ -115,7 +115,7 @@ impl Worker {
     /// An event of a connection that is not yet greeted: goes on if the socket is connected.
     #[inline(never)]
     pub(super) fn greet(&mut self, number: usize) {
-        match self.connections[number].is_connected() {
+        match self.connections[number].line.is_connected() {
             Ok(false) => self.connections.await_connected(number),
             Ok(true) => {
                 self.connections.greet(number, self.workload.wire());
@@ -129,7 +129,7 @@ impl Worker {
     /// Where nothing is said first the connection is ready once TLS is.
     pub(super) fn be_ready_if_greeted(&mut self, number: usize) {
         let connection = &self.connections[number];
-        if connection.state == State::Greeting(0) && !connection.is_handshaking() {
+        if connection.state == State::Greeting(0) && !connection.line.is_handshaking() {
             self.become_ready(number);
         }
     }

@@ -1,7 +1,7 @@
 //! Operations that wait for a connection, in one queue a shard (see `Workload::shards`).
 
+use super::connection::Redirected;
 use crate::load::Request;
-use crate::net::connection::Redirected;
 use crate::record::outcome::Phase;
 use std::collections::VecDeque;
 

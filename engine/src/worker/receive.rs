@@ -1,13 +1,14 @@
 //! Bytes that come in: received, decoded, judged; and what the end of a connection means.
 
 use super::Worker;
+use super::connection::{Redirected, State, Task};
 use super::opening::loss;
 use super::queues::Waiting;
-use crate::net::connection::{Received, Redirected, State, Task};
 use crate::net::event::Event;
 use crate::net::inbox::{Arrived, Inbox};
-use crate::record::examples::push_beginning;
+use crate::net::line::Received;
 use crate::record::tally::End;
+use crate::wire::example::push_beginning;
 use crate::wire::{Decoded, Ending, ErrorKind};
 
 /// Receives from one connection in a row before others get their turn.
@@ -27,7 +28,7 @@ impl Worker {
             State::Closed | State::BackingOff => return,
             State::Connecting => self.greet(number),
             State::Greeting(_) | State::Ready => {
-                if writable && self.connections[number].has_unwritten() {
+                if writable && self.connections[number].line.has_unwritten() {
                     self.flush(number);
                 }
             }
@@ -46,8 +47,8 @@ impl Worker {
             Some(arrived) => self.consume_in_place(number, arrived),
             None => self.receive_and_consume(number, closed),
         }
-        if !self.connections[number].is_open() {
-            self.connections[number].inbox.clear();
+        if !self.connections[number].line.is_open() {
+            self.connections[number].line.inbox.clear();
         }
     }
 
@@ -64,16 +65,16 @@ impl Worker {
     /// Receives into the connection's inbox if that has room of its own, else into one that connections share.
     fn receive_and_consume(&mut self, number: usize, closed: bool) {
         let streams = self.wire.streams_replies;
-        let own = !streams && self.connections[number].inbox.has_room();
-        let place = if own { &mut self.connections[number].inbox } else { &mut self.connections.shared_inbox };
+        let own = !streams && self.connections[number].line.inbox.has_room();
+        let place = if own { &mut self.connections[number].line.inbox } else { &mut self.connections.shared_inbox };
         let mut inbox = std::mem::take(place);
-        if streams && self.connections[number].inbox.has_room() {
-            inbox.take_over(&mut self.connections[number].inbox);
+        if streams && self.connections[number].line.inbox.has_room() {
+            inbox.take_over(&mut self.connections[number].line.inbox);
         }
         let received = self.receive_into(number, &mut inbox, closed);
         self.lose_if_failed(number, received, &mut inbox);
         if own {
-            self.connections[number].inbox = inbox;
+            self.connections[number].line.inbox = inbox;
         } else {
             self.keep_unread(number, &mut inbox);
             inbox.clear();
@@ -93,7 +94,7 @@ impl Worker {
     /// What was not consumed of another inbox moves into the connection's own.
     #[inline]
     fn keep_unread(&mut self, number: usize, inbox: &mut Inbox) {
-        let own = &mut self.connections[number].inbox;
+        let own = &mut self.connections[number].line.inbox;
         match inbox.unread() {
             [] => {}
             // What is left of a reply that is released as it comes is little.
@@ -115,7 +116,7 @@ impl Worker {
             self.take_in(number, count, inbox)?;
             // The end was reported together with the bytes before it, and is not reported again.
             let goes_on = more || (closed && count > 0);
-            if !goes_on || !self.connections[number].is_open() {
+            if !goes_on || !self.connections[number].line.is_open() {
                 return Ok(());
             }
         }
@@ -182,7 +183,7 @@ impl Worker {
 
     #[inline(always)]
     fn take_replies(&mut self, number: usize, inbox: &mut Inbox) -> Result<(), Lost> {
-        while inbox.unread().len() >= inbox.need.max(1) && self.connections[number].is_open() {
+        while inbox.unread().len() >= inbox.need.max(1) && self.connections[number].line.is_open() {
             let unread = inbox.unread();
             let connection = &mut self.connections[number];
             let (in_flight, unsent) = (&connection.in_flight, connection.unsent_tasks);
@@ -269,7 +270,7 @@ impl Worker {
 
     /// A reply is complete, with all that was received or with more after it: how long it lay.
     fn notice(&mut self, number: usize, is_last: bool) {
-        let arrived_ns = self.connections[number].arrived_ns(is_last);
+        let arrived_ns = self.connections[number].line.arrived_ns(is_last);
         self.recording.notice_ns = self.now_ns.saturating_sub(arrived_ns);
         self.recording.recorder.noticed(self.recording.recorder.phase(), self.recording.notice_ns);
     }
@@ -303,7 +304,7 @@ impl Worker {
             return self.go_on_elsewhere(number, &task);
         }
         let connection = &mut self.connections[number];
-        self.workload.encode(&task.request, connection.target, reply, &mut connection.out);
+        self.workload.encode(&task.request, connection.target, reply, &mut connection.line.out);
         self.recording.commands[self.workload.name_index(&task.request)].sent += 1;
         connection.in_flight.push_back(task);
         connection.unsent_tasks += 1;

@@ -1,13 +1,13 @@
 //! What a thread records: operations and their times, and what it did on its connections.
 
+use super::connection::Task;
 use crate::load::Request;
-use crate::load::timeline::Timeline;
-use crate::net::connection::Task;
 use crate::record::calls::{Calls, Sent};
 use crate::record::examples::Examples;
 use crate::record::outcome::{CommandRecord, Connections, EndpointRecord, Phase, Redirections};
 use crate::record::recorder::{Recorder, Times};
 use crate::record::tally::{End, Gauges};
+use crate::record::timeline::Timeline;
 
 #[derive(Debug)]
 pub(super) struct Recording {

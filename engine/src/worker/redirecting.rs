@@ -5,10 +5,10 @@
 //! to an address that the plan does not have, whatever a server says.
 
 use super::Worker;
+use super::connection::{Redirected, Task};
 use super::queues::Waiting;
 use super::receive::Lost;
 use crate::load::Request;
-use crate::net::connection::{Redirected, Task};
 use crate::record::tally::End;
 use crate::wire::ErrorKind;
 

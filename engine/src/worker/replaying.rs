@@ -6,10 +6,10 @@
 //! connection is lost, all the rest of it ends as an error.
 
 use super::Worker;
+use super::connection::{Redirected, Task};
 use super::queues::Waiting;
 use super::receive::Lost;
 use crate::load::Request;
-use crate::net::connection::{Redirected, Task};
 use crate::plan::{Operation, Plan};
 use crate::record::recorder::Times;
 use crate::record::tally::End;

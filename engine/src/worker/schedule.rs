@@ -2,12 +2,12 @@
 
 use super::queues::{Queues, Waiting};
 use crate::load::arrivals::Arrivals;
-use crate::load::timeline::Timeline;
 use crate::load::users::Users;
 use crate::load::{Recorded, Request, Workload};
 use crate::plan::{Model, Plan, Share};
 use crate::record::outcome::Phase;
 use crate::record::recorder::Recorder;
+use crate::record::timeline::Timeline;
 
 /// Where operations come from.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use super::Worker;
 use super::ending::Ended;
 use crate::control::turns::{Slice, Turn, Turns};
-use crate::load::timeline::Timeline;
 use crate::machine::clock::from_s;
 use crate::net::event::Events;
+use crate::record::timeline::Timeline;
 
 impl Worker {
     /// Drives the load slice for slice until there are no more, or the drive is stopped.

@@ -2,8 +2,9 @@
 
 use super::LARGE_BYTES;
 use super::arguments::Arguments;
-use crate::load::slots::{SLOTS, slot_of};
+use crate::load::slots::slot_of;
 use crate::plan::Plan;
+use crate::wire::resp::SLOTS;
 
 /// Of commands that were sent to a cluster, of all threads of an agent together: what comes beyond cannot be sent on.
 const KEPT_MAX_BYTES: usize = 256 << 20;

@@ -4,7 +4,7 @@ use super::Ring;
 use super::entering::Wait;
 use crate::machine::clock::{Clock, SECOND_NS};
 use crate::net::back_end::WhyNot;
-use crate::net::connection::Received;
+use crate::net::line::Received;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;

@@ -4,8 +4,8 @@
 //! [`Reading`] of a few fields a connection. A body is kept only if a check reads it, and copied only if it did not
 //! come in one piece.
 
-use crate::record::examples::EXAMPLE_BYTES;
 use crate::wire::Decoded;
+use crate::wire::example::EXAMPLE_BYTES;
 use httparse::{Header, ParserConfig, Response, Status};
 use std::mem::MaybeUninit;
 use std::ops::Range;

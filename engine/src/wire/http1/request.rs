@@ -2,7 +2,7 @@
 
 use super::limits::{is_in_header, is_in_path};
 use crate::content::data::Data;
-use crate::content::outbox::Sink;
+use crate::content::send_buffer::Sink;
 use crate::content::template::{Filling, Parser, Part, others_named, write_integer};
 use crate::plan::{Endpoint, HttpRequest, Method, PlanError};
 use base64::Engine as _;

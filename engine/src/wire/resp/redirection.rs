@@ -1,6 +1,7 @@
 //! Redis Cluster: a node says that another one has a slot.
 
-use crate::load::slots::SLOTS;
+/// Hash slots of a cluster.
+pub const SLOTS: usize = 16_384;
 
 /// The longest host name there is.
 const HOST_MAX: usize = 255;

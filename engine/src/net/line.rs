@@ -1,66 +1,19 @@
-//! One connection: socket, optional TLS, bytes to send, bytes received, operations in flight.
+//! A line to a server: socket, optional TLS, bytes to send and bytes received.
 //!
 //! Nothing here blocks. A socket is registered once, edge-triggered; bytes that the kernel does not take
 //! stay in `out` until it says that there is room again. Where there is a ring (`ring.rs`) that sends and receives, and
-//! a connection only keeps what is to be sent.
+//! a line only keeps what is to be sent.
 
 use super::inbox::Inbox;
 use super::stamps;
 use super::tls::{TlsConnector, explained};
 use super::waiter::Waiter;
-use crate::content::outbox::{Outbox, SLICES};
-use crate::load::Request;
+use crate::content::send_buffer::{SLICES, SendBuffer};
 use crate::plan::Endpoint;
-use crate::record::outcome::Phase;
-use crate::wire::Reading;
 use mio::net::{TcpStream, UnixStream};
 use rustls::ClientConnection;
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::SocketAddr;
-
-/// An operation in flight.
-#[derive(Debug, Clone, Copy)]
-pub struct Task {
-    pub request: Request,
-    pub member: Phase,
-    pub intended_ns: u64,
-    /// When its first command was sent; 0 until then.
-    pub sent_ns: u64,
-    /// When its current command was sent.
-    pub step_sent_ns: u64,
-    /// How the nodes of a cluster sent it on.
-    pub redirected: Redirected,
-    /// Where that is measured, once it is sent: how much of its time so far is the thread's own, at most. Before: how much
-    /// of it is not, having gone by for a connection or an earlier reply.
-    pub late_ns: u64,
-}
-
-impl Task {
-    /// One that was not sent yet.
-    #[inline]
-    pub fn new(request: Request, member: Phase, intended_ns: u64) -> Self {
-        Self {
-            request,
-            member,
-            intended_ns,
-            sent_ns: 0,
-            step_sent_ns: 0,
-            redirected: Redirected::default(),
-            late_ns: 0,
-        }
-    }
-}
-
-/// How often the nodes of a cluster sent an operation on to another one, and how.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Redirected {
-    pub times: u8,
-    /// ASKING goes before it, and the reply to that comes first.
-    pub asks: bool,
-    /// The endpoint that was named last.
-    pub to: u16,
-}
 
 /// Where connections go, resolved before the load starts.
 #[derive(Debug, Clone)]
@@ -69,18 +22,6 @@ pub struct Target {
     /// Unused when the endpoint is a Unix socket.
     pub address: Option<SocketAddr>,
     pub tls: Option<TlsConnector>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    Closed,
-    /// The socket is being connected.
-    Connecting,
-    /// The handshake's replies that are still to come; with none of them, TLS's own handshake.
-    Greeting(usize),
-    Ready,
-    /// Waits before it is dialled again.
-    BackingOff,
 }
 
 /// What one attempt to receive brought.
@@ -171,62 +112,36 @@ impl Write for Socket {
     }
 }
 
+/// A socket that is connected, or being connected.
 #[derive(Debug)]
-struct Line {
+struct Open {
     socket: Socket,
     tls: Option<Box<ClientConnection>>,
 }
 
-/// One slot of the pool. It keeps its buffers when it is closed and dialled again.
+/// It keeps its buffers when it is closed and dialled again.
 #[derive(Debug)]
-pub struct Connection {
-    pub target: usize,
-    pub state: State,
-    /// Until when it must be connected and greeted, or has to back off.
-    pub deadline_ns: u64,
-    pub backoff_ns: u64,
-    pub user: u32,
-    pub in_flight: VecDeque<Task>,
-    /// How many of the last tasks in `in_flight` are encoded but not yet sent.
-    pub unsent_tasks: usize,
-    /// Whether it is listed to be flushed.
-    pub is_listed: bool,
-    /// Whether it is listed to be sent by a ring.
-    pub is_offered: bool,
-    pub out: Outbox,
+pub struct Line {
+    pub out: SendBuffer,
     pub inbox: Inbox,
-    pub reading: Reading,
-    /// Opened since the primary was lost, and without a reply yet.
-    pub is_first_since: bool,
     /// Whether it is to be known when bytes come.
     is_stamped: bool,
     /// When the last bytes came that were received, and those received before them, at the earliest; where it is noted.
     arrived_ns: u64,
     arrived_before_ns: u64,
-    line: Option<Line>,
+    open: Option<Open>,
 }
 
-impl Connection {
+impl Line {
     /// One that is closed; `is_stamped`: it is to be known when bytes come; `lends`: it sends long texts from where they are.
-    pub fn new(target: usize, depth: usize, is_stamped: bool, lends: bool) -> Self {
+    pub fn new(is_stamped: bool, lends: bool) -> Self {
         Self {
-            target,
-            state: State::Closed,
-            deadline_ns: 0,
-            backoff_ns: 0,
-            user: 0,
-            in_flight: VecDeque::with_capacity(depth),
-            unsent_tasks: 0,
-            is_listed: false,
-            is_offered: false,
-            out: Outbox::new(lends),
+            out: SendBuffer::new(lends),
             inbox: Inbox::default(),
-            reading: Reading::default(),
-            is_first_since: false,
             is_stamped,
             arrived_ns: 0,
             arrived_before_ns: 0,
-            line: None,
+            open: None,
         }
     }
 
@@ -235,16 +150,15 @@ impl Connection {
         let mut socket = Socket::connect(target, self.is_stamped)?;
         socket.add_to(waiter, number)?;
         let tls = target.tls.as_ref().map(TlsConnector::connect).transpose().map_err(io::Error::other)?;
-        self.line = Some(Line { socket, tls: tls.map(Box::new) });
-        self.state = State::Connecting;
+        self.open = Some(Open { socket, tls: tls.map(Box::new) });
         Ok(())
     }
 
     /// Bytes were received by `now_ns`, and had not come at `floor_ns`.
     pub fn note_arrival(&mut self, now_ns: u64, floor_ns: u64) {
         self.arrived_before_ns = self.arrived_ns;
-        let stamp = match &mut self.line {
-            Some(Line { socket: Socket::Stamped(_, stamp), .. }) => stamp.take(),
+        let stamp = match &mut self.open {
+            Some(Open { socket: Socket::Stamped(_, stamp), .. }) => stamp.take(),
             _ => None,
         };
         // A clock that was set says nothing worse than that it all was the thread's own time.
@@ -260,77 +174,54 @@ impl Connection {
 
     /// Whether a connecting socket is connected by now.
     pub fn is_connected(&self) -> io::Result<bool> {
-        self.line.as_ref().map_or(Ok(false), |line| line.socket.is_connected())
+        self.open.as_ref().map_or(Ok(false), |open| open.socket.is_connected())
     }
 
-    /// Closes the socket and forgets all bytes; the caller accounts for what was in flight.
+    /// Closes the socket and forgets all bytes.
     pub fn close(&mut self) {
-        self.line = None;
-        self.state = State::Closed;
+        self.open = None;
         self.out.clear();
         self.inbox.clear();
-        self.reading = Reading::default();
-        self.unsent_tasks = 0;
-    }
-
-    /// Whether a request was sent that is not answered. The last tasks may be encoded and not yet sent: what comes before
-    /// that answers none of them.
-    #[inline]
-    pub fn is_requested(&self) -> bool {
-        self.unsent_tasks < self.in_flight.len()
     }
 
     /// Whether it has a socket, greeted or not.
     pub fn is_open(&self) -> bool {
-        self.line.is_some()
+        self.open.is_some()
     }
 
     /// Whether TLS's handshake is under way.
     pub fn is_handshaking(&self) -> bool {
-        self.line.as_ref().and_then(|line| line.tls.as_ref()).is_some_and(|tls| tls.is_handshaking())
+        self.open.as_ref().and_then(|open| open.tls.as_ref()).is_some_and(|tls| tls.is_handshaking())
     }
 
     /// Whether there are bytes that the kernel has not taken.
     pub fn has_unwritten(&self) -> bool {
-        let in_tls = self.line.as_ref().and_then(|line| line.tls.as_ref()).is_some_and(|tls| tls.wants_write());
+        let in_tls = self.open.as_ref().and_then(|open| open.tls.as_ref()).is_some_and(|tls| tls.wants_write());
         !self.out.is_empty() || in_tls
-    }
-
-    /// Notes that everything encoded is sent at `now_ns`.
-    #[inline]
-    pub fn stamp(&mut self, now_ns: u64) {
-        let from = self.in_flight.len().saturating_sub(self.unsent_tasks);
-        for task in self.in_flight.range_mut(from..) {
-            task.step_sent_ns = now_ns;
-            if task.sent_ns == 0 {
-                task.sent_ns = now_ns;
-            }
-        }
-        self.unsent_tasks = 0;
     }
 
     /// Writes what the kernel takes; returns the bytes of the protocol that left.
     #[inline]
     pub fn flush(&mut self) -> io::Result<usize> {
-        let Some(line) = &mut self.line else {
+        let Some(open) = &mut self.open else {
             return Ok(0);
         };
-        match &mut line.tls {
-            None => write_plain(&mut line.socket, &mut self.out),
-            Some(tls) => write_tls(&mut line.socket, tls, &mut self.out),
+        match &mut open.tls {
+            None => write_plain(&mut open.socket, &mut self.out),
+            Some(tls) => write_tls(&mut open.socket, tls, &mut self.out),
         }
     }
 
     /// Receives into `inbox`, which is this connection's own or one that connections share.
     #[inline]
     pub fn receive(&mut self, inbox: &mut Inbox) -> io::Result<Received> {
-        let Some(line) = &mut self.line else {
+        let Some(open) = &mut self.open else {
             return Ok(Received::Bytes { count: 0, more: false });
         };
         let room = inbox.room();
-        let received = match &mut line.tls {
-            None => read_plain(&mut line.socket, room)?,
-            Some(tls) => read_tls(&mut line.socket, tls, room)?,
+        let received = match &mut open.tls {
+            None => read_plain(&mut open.socket, room)?,
+            Some(tls) => read_tls(&mut open.socket, tls, room)?,
         };
         if let Received::Bytes { count, .. } = received {
             inbox.add(count);
@@ -341,7 +232,7 @@ impl Connection {
 
 /// Writes what the kernel takes; returns how much that is.
 #[inline]
-fn write_plain(socket: &mut Socket, out: &mut Outbox) -> io::Result<usize> {
+fn write_plain(socket: &mut Socket, out: &mut SendBuffer) -> io::Result<usize> {
     let mut written = 0;
     while !out.is_empty() {
         match write_once(socket, out) {
@@ -359,7 +250,7 @@ fn write_plain(socket: &mut Socket, out: &mut Outbox) -> io::Result<usize> {
 }
 
 #[inline]
-fn write_once(socket: &mut Socket, out: &Outbox) -> io::Result<usize> {
+fn write_once(socket: &mut Socket, out: &SendBuffer) -> io::Result<usize> {
     if !out.has_lent() {
         return socket.write(out.unwritten());
     }
@@ -368,7 +259,7 @@ fn write_once(socket: &mut Socket, out: &Outbox) -> io::Result<usize> {
     socket.write_vectored(&room[..count])
 }
 
-fn write_tls(socket: &mut Socket, tls: &mut ClientConnection, out: &mut Outbox) -> io::Result<usize> {
+fn write_tls(socket: &mut Socket, tls: &mut ClientConnection, out: &mut SendBuffer) -> io::Result<usize> {
     let mut written = 0;
     loop {
         if !out.is_empty() {

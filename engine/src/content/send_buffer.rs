@@ -44,7 +44,7 @@ struct Lent {
 
 /// What a connection has to send. It keeps its room when all is sent.
 #[derive(Debug, Default)]
-pub struct Outbox {
+pub struct SendBuffer {
     bytes: Vec<u8>,
     /// Those of them that were sent.
     written: usize,
@@ -56,7 +56,7 @@ pub struct Outbox {
     block: Option<Arc<[u8]>>,
 }
 
-impl Sink for Outbox {
+impl Sink for SendBuffer {
     #[inline(always)]
     fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -73,7 +73,7 @@ impl Sink for Outbox {
     }
 }
 
-impl Outbox {
+impl SendBuffer {
     /// An empty one; `lends`: whoever sends from it takes several places.
     pub fn new(lends: bool) -> Self {
         Self { lends, ..Self::default() }
@@ -168,7 +168,7 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::rng::Rng;
+    use crate::content::rng::Rng;
     use crate::plan::Documents;
 
     fn values(payload_bytes: usize) -> Values {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     /// Everything that is to be sent, as one call after the other names it and `take` of its bytes are taken.
-    fn sent(outbox: &mut Outbox, mut take: impl FnMut(usize) -> usize) -> Vec<u8> {
+    fn sent(outbox: &mut SendBuffer, mut take: impl FnMut(usize) -> usize) -> Vec<u8> {
         let mut found = Vec::new();
         while !outbox.is_empty() {
             let mut room = [IoSlice::new(&[]); SLICES];
@@ -195,7 +195,7 @@ mod tests {
         let values = values(LONG_BYTES);
         let mut rng = Rng::new(1, 1);
         for pieces in 1..40 {
-            let (mut outbox, mut copied) = (Outbox::new(true), Outbox::new(false));
+            let (mut outbox, mut copied) = (SendBuffer::new(true), SendBuffer::new(false));
             let mut expected = Vec::new();
             for _ in 0..pieces {
                 let (key, is_text) = (rng.below(1000), rng.below(2) == 0);
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn short_texts_are_copied_and_what_is_cleared_is_gone() {
         let values = values(LONG_BYTES - 1);
-        let mut outbox = Outbox::new(true);
+        let mut outbox = SendBuffer::new(true);
         outbox.push_generated(values.value(1, 1), &values);
         assert!(!outbox.has_lent() && outbox.unwritten() == values.value(1, 1));
         let values = self::values(LONG_BYTES);

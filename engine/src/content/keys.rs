@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::load::rng::Rng;
+use crate::content::rng::Rng;
 use crate::plan::{Distribution, Keys, Share};
 
 /// Draws the numbers of keys for one thread.

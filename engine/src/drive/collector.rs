@@ -2,17 +2,18 @@
 
 use crate::control::Control;
 use crate::control::turns::Turns;
+use crate::drive::conclusion::{Trial, WholeDrive};
+use crate::drive::outbox::Outbox;
 use crate::load::Shared;
 use crate::machine::clock::{Clock, to_s};
 use crate::plan::Plan;
 use crate::receivers::Receivers;
 use crate::record::calls::Calls;
-use crate::record::conclusion::{ThreadEnd, Trial, WholeDrive};
 use crate::record::histogram::Encoder;
-use crate::record::outbox::Outbox;
 use crate::record::outcome::{Interval, IntervalOperation, Latency, Phase};
 use crate::record::recorder::{Message, SETS_AHEAD};
 use crate::record::tally::{Gauges, IntervalData, IntervalTally, Latencies, Place, Tally};
+use crate::record::thread_end::ThreadEnd;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};

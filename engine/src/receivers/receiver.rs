@@ -2,9 +2,9 @@
 
 use super::sequences::Sequences;
 use super::tally::Tally;
-use crate::content::outbox::Sink;
+use crate::content::send_buffer::Sink;
 use crate::machine::clock::Clock;
-use crate::net::connection::{Connection, Received, Target};
+use crate::net::line::{Line, Received, Target};
 use crate::net::waiter::Waiter;
 use crate::wire::{Receiving, Taken};
 use std::io;
@@ -16,8 +16,8 @@ const ROUNDS: usize = 16;
 const UNREAD_MAX: usize = 4 * 1024 * 1024;
 
 #[derive(Debug)]
-pub struct Line {
-    connection: Connection,
+pub struct Receiver {
+    line: Line,
     receiving: Receiving,
     /// The place of the numbers that came before among those of its thread.
     pub sequences: usize,
@@ -28,10 +28,10 @@ pub struct Line {
     pub is_closed: bool,
 }
 
-impl Line {
+impl Receiver {
     pub fn new(receiving: Receiving, sequences: usize) -> Self {
         Self {
-            connection: Connection::new(0, 0, false, false),
+            line: Line::new(false, false),
             receiving,
             sequences,
             is_connected: false,
@@ -42,11 +42,11 @@ impl Line {
 
     /// Begins to connect, as number so much of those that a thread waits for.
     pub fn dial(&mut self, target: &Target, waiter: &mut Waiter, number: usize) -> Result<(), String> {
-        self.connection.dial(target, waiter, number).map_err(text)
+        self.line.dial(target, waiter, number).map_err(text)
     }
 
     pub fn is_open(&self) -> bool {
-        self.connection.is_open()
+        self.line.is_open()
     }
 
     /// Whether it gets what is sent from now on.
@@ -56,11 +56,11 @@ impl Line {
 
     /// Whether nothing that it sent is still to be answered, but the wait for more.
     pub fn is_settled(&self) -> bool {
-        !self.is_open() || (self.receiving.is_settled() && !self.connection.has_unwritten())
+        !self.is_open() || (self.receiving.is_settled() && !self.line.has_unwritten())
     }
 
     pub fn close(&mut self) {
-        self.connection.close();
+        self.line.close();
     }
 
     /// Takes what there is, to its end if the other side closed it; whether there may be more. The error says why it is of
@@ -74,17 +74,17 @@ impl Line {
         sequences: &mut Sequences,
     ) -> Result<bool, String> {
         if !self.is_connected {
-            self.is_connected = self.connection.is_connected().map_err(text)?;
+            self.is_connected = self.line.is_connected().map_err(text)?;
             if !self.is_connected {
                 return Ok(false);
             }
-            self.receiving.begin(&target.endpoint, self.connection.out.bytes());
+            self.receiving.begin(&target.endpoint, self.line.out.bytes());
         }
         self.flush(tally)?;
         for _ in 0..ROUNDS {
-            let mut inbox = std::mem::take(&mut self.connection.inbox);
-            let received = self.connection.receive(&mut inbox);
-            self.connection.inbox = inbox;
+            let mut inbox = std::mem::take(&mut self.line.inbox);
+            let received = self.line.receive(&mut inbox);
+            self.line.inbox = inbox;
             match received.map_err(text)? {
                 Received::Closed => return Err("the server closed the connection".into()),
                 Received::Bytes { count, more } => {
@@ -109,7 +109,7 @@ impl Line {
         tally: &mut Tally,
         sequences: &mut Sequences,
     ) -> Result<(), String> {
-        let Connection { inbox, out, .. } = &mut self.connection;
+        let Line { inbox, out, .. } = &mut self.line;
         let out = out.bytes();
         while inbox.unread().len() >= inbox.need.max(1) {
             let before = out.len();
@@ -127,12 +127,12 @@ impl Line {
     }
 
     fn flush(&mut self, tally: &mut Tally) -> Result<(), String> {
-        if self.connection.has_unwritten() || self.connection.is_handshaking() {
-            let sent = self.connection.flush().map_err(text)?;
+        if self.line.has_unwritten() || self.line.is_handshaking() {
+            let sent = self.line.flush().map_err(text)?;
             tally.bytes_sent += sent as u64;
             tally.calls.sends += u64::from(sent > 0);
         }
-        if self.connection.out.unwritten().len() > UNREAD_MAX {
+        if self.line.out.unwritten().len() > UNREAD_MAX {
             return Err("the server does not read what it is sent".into());
         }
         Ok(())
