@@ -1,6 +1,7 @@
 """What a command line stands for, and what can be checked before anything starts: experiment, plan, parts, servers."""
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,9 +104,16 @@ def _whole_trials(options: RunOptions, experiment: Experiment) -> tuple[str, ...
 
 
 def requested_plan(
-    experiment: Experiment, options: RunOptions, cpus: tuple[int, ...] = (), cpu_count: int = 1
+    experiment: Experiment,
+    options: RunOptions,
+    cpus: tuple[int, ...] = (),
+    cpu_count: int = 1,
+    memory_bytes: Callable[[], int | None] = installed_bytes,
 ) -> RunPlan:
-    """The design of the run; `cpus` are those that the driver may have, of `cpu_count` in all. Raises UserError."""
+    """The design of the run; `cpus` are those that the driver may have, of `cpu_count` in all.
+
+    `memory_bytes` tells how much memory the machine has; None: enough. Raises UserError.
+    """
     kept = _kept_plan(options)
     run_plan = make_run_plan(
         experiment,
@@ -118,7 +126,7 @@ def requested_plan(
         cpus=cpus,
         cpu_count=cpu_count,
         scale=None if options.scale is None else parse_scale(options.scale),
-        memory_bytes=installed_bytes(),
+        memory_bytes=memory_bytes(),
         shortened_for_s=None if kept is None else kept.shortened_for_s,
     )
     _check_rows_at_rate(run_plan, options)
