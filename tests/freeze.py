@@ -1,4 +1,7 @@
-"""Renews what is made of the frozen runs, and shows what changed: `scripts/freeze [NAME...]`, or `--take RUN NAME`."""
+"""Renews what is frozen, of runs and without any, and shows what changed.
+
+`scripts/freeze [NAME...]`, or `--take RUN NAME`.
+"""
 
 import argparse
 import json
@@ -8,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from .frozen_runs import FROZEN, RUN, Files, archive, difference, freeze, frozen, made_of, names
+from .frozen_texts import TEXTS
 
 MADE_AGAIN = {".html", ".md", ".csv", ".svg", ".png"}
 LEFT_OUT = {"analysis.json", "logs"}
@@ -22,8 +26,9 @@ TEMPORARY = re.compile(rb"/tmp/[^/\s]+/")
 
 def main() -> int:
     """0, or 2 for a name that does not exist."""
+    known = [*names(), *TEXTS]
     parser = argparse.ArgumentParser(prog="scripts/freeze", description=__doc__)
-    parser.add_argument("names", metavar="NAME", nargs="*", help=f"only these: {', '.join(names())}")
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"only these: {', '.join(known)}")
     parser.add_argument("--take", metavar="RUN", type=Path, help="keep this run's folder, as NAME")
     asked = parser.parse_args()
     if asked.take is not None:
@@ -32,16 +37,16 @@ def main() -> int:
         if not (asked.take / "environment.json").is_file():
             parser.error(f"--take {asked.take}: no run's folder; it has no environment.json")
         _take(asked.take, asked.names[0])
-    elif unknown := sorted({*asked.names} - {*names()}):
-        parser.error(f"no frozen run {', '.join(unknown)}; there are {', '.join(names())}")
-    for name in asked.names or names():
+    elif unknown := sorted({*asked.names} - {*known}):
+        parser.error(f"nothing frozen is called {', '.join(unknown)}; there are {', '.join(known)}")
+    for name in asked.names or known:
         _renew(name)
     return 0
 
 
 def _renew(name: str) -> None:
     with TemporaryDirectory() as folder:
-        now = made_of(name, Path(folder))
+        now = TEXTS[name](Path(folder).resolve()) if name in TEXTS else made_of(name, Path(folder))
     changed = difference(frozen(name), now, lines_max=None)
     if changed:
         freeze(name, now)

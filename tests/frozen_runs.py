@@ -2,7 +2,7 @@
 
 A folder of `examples/frozen/` holds a run as it was measured (`run.tar.xz`) and what the stages after `record` made of
 it: what people read as it is (`report.md`, `tables.csv`, `terminal.txt`), and the rest in `results.tar.xz`.
-`scripts/freeze` writes both.
+`scripts/freeze` writes both, and what is made without measuring (`frozen_texts.py`).
 """
 
 import difflib
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from unittest import mock
 
@@ -36,6 +37,7 @@ from loadstone.report.terminal.terminal_report import show
 from loadstone.report.write import REPORTERS
 
 from .korean_terms import english_in, names_in
+from .plan_text import PLAN, differing
 
 IN_KOREAN = ("jedis-vs-lettuce", "redis-against")
 """These are made in Korean, too."""
@@ -114,7 +116,7 @@ def made(run: Path, other: Path | None = None) -> Files:
 def frozen(name: str) -> Files:
     """What was made of it when it was frozen; empty if it never was."""
     folder = FROZEN / name
-    read = {one: (folder / one).read_bytes() for one in READ_AS_IT_IS if (folder / one).exists()}
+    read = {path.name: path.read_bytes() for path in folder.glob("*") if _read_as_it_is(name, path.name)}
     archive = folder / RESULTS
     return dict(sorted({**(_archived(archive) if archive.exists() else {}), **read}.items()))
 
@@ -122,9 +124,20 @@ def frozen(name: str) -> Files:
 def freeze(name: str, files: Files) -> None:
     """Keep these as what is made of it."""
     folder = FROZEN / name
-    for one in {*READ_AS_IT_IS} & {*files}:
+    folder.mkdir(exist_ok=True)
+    for path in folder.glob("*"):
+        if _read_as_it_is(name, path.name):
+            path.unlink()
+    packed = {one: content for one, content in files.items() if not _read_as_it_is(name, one)}
+    for one in {*files} - {*packed}:
         (folder / one).write_bytes(files[one])
-    archive(folder / RESULTS, {one: content for one, content in files.items() if one not in READ_AS_IT_IS})
+    if packed:
+        archive(folder / RESULTS, packed)
+
+
+def _read_as_it_is(name: str, file: str) -> bool:
+    """Of what is no run, all texts for people."""
+    return file in READ_AS_IT_IS if name in names() else file.endswith(".txt")
 
 
 def archive(path: Path, files: Mapping[str, bytes]) -> None:
@@ -146,9 +159,9 @@ def difference(before: Files, after: Files, lines_max: int | None = DIFF_LINES) 
     if before.get(ARITHMETIC) != after.get(ARITHMETIC):
         before, after = ({name: _to_nine_digits(text) for name, text in files.items()} for files in (before, after))
     before, after = ({**files, ARITHMETIC: b""} for files in (before, after))
-    lines = [line for name in sorted({*before, *after}) for line in _of_file(name, before, after)]
-    shown = lines[:lines_max]
-    if left := len(lines) - len(shown):
+    lines = (line for name in sorted({*before, *after}) for line in _of_file(name, before, after))
+    shown = [*islice(lines, lines_max)]
+    if left := sum(1 for _ in lines):
         shown.append(f"... {left} more lines differ")
     return "\n".join(shown)
 
@@ -157,12 +170,16 @@ def _of_file(name: str, before: Files, after: Files) -> Iterator[str]:
     old, new = before.get(name), after.get(name)
     if old == new:
         return
-    texts = ((content or b"").decode().splitlines() for content in (old, new))
-    titles = (
+    title, title_now = (
         f"{where}/{name}{'' if content is not None else ' (missing)'}"
         for where, content in (("frozen", old), ("now", new))
     )
-    yield from difflib.unified_diff(*texts, *titles, lineterm="", n=1)
+    if name.endswith(PLAN):
+        yield from (f"--- {title}", f"+++ {title_now}")
+        yield from () if old is None or new is None else differing(old, new)
+        return
+    lines, lines_now = ((content or b"").decode().splitlines() for content in (old, new))
+    yield from difflib.unified_diff(lines, lines_now, title, title_now, lineterm="", n=1)
 
 
 def _archived(path: Path) -> Files:

@@ -1,0 +1,260 @@
+"""What is made without measuring, frozen beside the runs: plans, what command lines stand for, errors, helps.
+
+Machine, place and time are handed in or left out: CPUs, memory, seed, the width of the terminal, temporary folders.
+"""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+from unittest import mock
+
+from ruamel.yaml import YAML
+from typer.exceptions import TyperException
+
+from loadstone.bounds.describing import describing
+from loadstone.cli import app
+from loadstone.commands.carrying_out import instead_of_measuring
+from loadstone.commands.command import usage_error
+from loadstone.commands.help import in_readers_language
+from loadstone.errors import LoadstoneError
+from loadstone.language import LANGUAGES, speaking
+from loadstone.options import RunOptions
+from loadstone.overview import announce
+from loadstone.plan.run_plan import RunPlan
+from loadstone.prepare import requested_experiment, requested_plan
+from loadstone.spec.built_in import names as studies
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.loading import load_experiment
+from loadstone.terminal import shown
+
+from .frozen_runs import FROZEN, Files, unpacked
+from .parser import parser
+from .plan_text import PLAN, plan_text
+
+CPUS, CPU_COUNT, MEMORY_BYTES, SEED = (1,), 2, 8 << 30, 1
+COLUMNS = 80
+LENGTHS = ("", "quick", "as-published")
+MANIFEST = "subject.yaml"
+RESUMED = ("redis-rate", "saturate-closed")
+EXPERIMENTS, CASES = ("small.yaml", "app.yaml"), "cases.jsonl"
+LINES = "lines.yaml"
+FILES = "files"
+"""Command lines by name, and what they read."""
+_TEMPORARY = re.compile(r"[^\s\"']*/loadstone-(gate|recording)-\w+")
+_ROOT = Path(__file__).parents[1]
+_COMMITTED = {"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
+
+
+def plans(folder: Path) -> Files:
+    """Of each study and each length that it has: the plan, and what a run says before it starts."""
+    files: Files = {}
+    said: dict[str, list[str]] = {language: [] for language in LANGUAGES}
+    for study in studies():
+        experiment = requested_experiment(RunOptions(study))
+        for length in LENGTHS if experiment.as_published is not None else LENGTHS[:2]:
+            options = RunOptions(study, seed=SEED, quick=length == "quick", as_published=length == "as-published")
+            plan = _planned(experiment, options)
+            name = f"{study}-{length}" if length else study
+            files[f"{name}{PLAN}"] = plan_text(plan, _without(folder))
+            for language, lines in said.items():
+                with speaking(language):
+                    lines += [f"# {name}", *announce(plan, experiment), ""]
+    return files | {_in_language("announced.txt", one): _lines(lines) for one, lines in said.items()}
+
+
+def commands(folder: Path) -> Files:
+    """Of each command line: the experiment that it stands for, its plan, and what is said before it starts."""
+    files: Files = {}
+    said: dict[str, list[str]] = {language: [] for language in LANGUAGES}
+    _prepare(folder)
+    for name, words in command_lines().items():
+        found = _carried_out(words, folder)
+        files[f"{name}.yaml"] = found.experiment
+        files[f"{name}{PLAN}"] = found.plan
+        for language, lines in said.items():
+            lines += [f"# {name}: {shlex.join(['loadstone', *words])}", *found.said[language], ""]
+    return files | {_in_language("announced.txt", one): _lines(lines) for one, lines in said.items()}
+
+
+def helps(_folder: Path) -> Files:
+    """The help of the whole command and of each command below it."""
+    files: Files = {}
+    for language in LANGUAGES:
+        with speaking(language):
+            whole = parser() if language == LANGUAGES[0] else in_readers_language(app)
+            for path, text in _helps(whole, ("loadstone",), None):
+                files[_in_language(f"{'-'.join(path)}.txt", language)] = text.encode()
+    return files
+
+
+def errors(folder: Path) -> Files:
+    """Of each mistake the line that says what is wrong: in the text of an experiment, or in a command line."""
+    said: dict[str, list[str]] = {language: [] for language in LANGUAGES}
+    for name in EXPERIMENTS:
+        shutil.copy(FROZEN.parent / "experiment" / name, folder)
+    unpacked(RESUMED[0], folder)
+    without = _without(folder)
+    with contextlib.chdir(folder):
+        for case in (json.loads(line) for line in (FROZEN / "errors" / CASES).read_text().splitlines()):
+            mistake = _mistake(case)
+            for language, lines in said.items():
+                with speaking(language):
+                    lines.append(f"{case['name']}: {' '.join(without(shown(mistake)).split())}")
+    return {_in_language("errors.txt", one): _lines(lines) for one, lines in said.items()}
+
+
+def command_lines() -> dict[str, list[str]]:
+    """The command lines by their names, in words."""
+    written = YAML(typ="safe").load(FROZEN / "commands" / LINES)
+    return {name: shlex.split(line) for name, line in written.items()}
+
+
+TEXTS: Mapping[str, Callable[[Path], Files]] = {
+    "plans": plans,
+    "commands": commands,
+    "errors": errors,
+    "helps": helps,
+}
+"""Name -> what makes them, in an empty folder."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    experiment: bytes
+    plan: bytes
+    said: Mapping[str, list[str]]
+
+
+class _Taken(Exception):
+    def __init__(self, found: _Found) -> None:
+        super().__init__()
+        self.found = found
+
+
+def _carried_out(words: list[str], folder: Path) -> _Found:
+    """What a command line would carry out, taken at the moment at which it would."""
+    remarks, without = io.StringIO(), _without(folder)
+
+    def take(options: RunOptions) -> NoReturn:
+        options = replace(options, seed=options.seed or SEED)
+        experiment = requested_experiment(options)
+        plan = _planned(experiment, options)
+        said = {}
+        for language in LANGUAGES:
+            with speaking(language):
+                said[language] = [
+                    without(line) for line in (*remarks.getvalue().splitlines(), *announce(plan, experiment))
+                ]
+        raise _Taken(_Found(without(_resolved(experiment)).encode(), plan_text(plan, without), said))
+
+    place = contextlib.chdir(folder / "clone" if "--start" in words else folder)
+    environment = mock.patch.dict(os.environ, XDG_CACHE_HOME=str(folder))
+    try:
+        with place, environment, describing(), instead_of_measuring(take), contextlib.redirect_stderr(remarks):
+            _parsed(words)
+    except _Taken as taken:
+        return taken.found
+    raise AssertionError(f"{shlex.join(words)} carries nothing out")
+
+
+def _mistake(case: Mapping[str, Any]) -> str:
+    """What is wrong, to be said in any language."""
+    try:
+        with describing(), instead_of_measuring(_refuse), contextlib.redirect_stderr(io.StringIO()):
+            if "file" in case:
+                text = Path(case["file"]).read_text()
+                assert case["old"] in text, f"{case['name']}: changes nothing"
+                load_experiment(text.replace(case["old"], case["new"]), label=case["file"])
+            else:
+                _parsed(case["words"])
+    except TyperException as error:
+        return usage_error(error)
+    except LoadstoneError as error:
+        return str(error)
+    raise AssertionError(f"{case['name']}: no mistake")
+
+
+def _refuse(options: RunOptions) -> NoReturn:
+    """Some mistakes are found no earlier than in the plan."""
+    _planned(requested_experiment(options), options)
+    raise AssertionError("no mistake was found, and it would be measured")
+
+
+def _parsed(words: list[str]) -> None:
+    """Carries out what a command line says."""
+    before, sys.argv = sys.argv, ["loadstone", *words]
+    try:
+        parser()(list(words), prog_name="loadstone", standalone_mode=False)
+    finally:
+        sys.argv = before
+
+
+def _resolved(experiment: Experiment) -> str:
+    """The experiment as YAML, and below it the manifests that were written for it."""
+    text, yaml = io.StringIO(), YAML()
+    yaml.width = 10_000  # no path of this machine breaks a line
+    yaml.dump(experiment.model_dump(mode="json"), text)
+    for name, subject in experiment.subjects.items():
+        if subject.manifest is not None:
+            text.write(f"# {name}\n{Path(subject.manifest, MANIFEST).read_text()}")
+    return text.getvalue()
+
+
+def _planned(experiment: Experiment, options: RunOptions) -> RunPlan:
+    return requested_plan(experiment, options, CPUS, CPU_COUNT, lambda: MEMORY_BYTES)
+
+
+def _without(folder: Path) -> Callable[[str], str]:
+    """What takes the places of this machine out of a text."""
+
+    def without(text: str) -> str:
+        text = _TEMPORARY.sub(r"/temporary/\1", text).replace(str(folder), "/folder")
+        return text.replace(str(_ROOT), "/loadstone")
+
+    return without
+
+
+def _in_language(name: str, language: str) -> str:
+    return name if language == LANGUAGES[0] else name.replace(".txt", f".{language}.txt")
+
+
+def _lines(lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _helps(command: Any, path: tuple[str, ...], above: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    width = {"terminal_width": COLUMNS - 2}  # as the width of a terminal is taken
+    with command.make_context(path[-1], [], above, resilient_parsing=True, **width) as context:
+        yield path, f"{command.get_help(context)}\n"
+        for name, below in sorted(getattr(command, "commands", {}).items()):
+            yield from _helps(below, (*path, name), context)
+
+
+def _prepare(folder: Path) -> None:
+    """What the command lines read: their files, runs that they resume, a clone."""
+    shutil.copytree(FROZEN / "commands" / FILES, folder, dirs_exist_ok=True)
+    for run in RESUMED:
+        unpacked(run, folder)
+    clone = folder / "clone"
+    clone.mkdir()
+    _git(clone, "init", "-q", "-b", "main")
+    for text in ("old", "new"):
+        (clone / "version").write_text(text)
+        _git(clone, "add", ".")
+        _git(clone, "commit", "-q", "-m", text)
+
+
+def _git(clone: Path, *words: str) -> None:
+    """The same commits wherever they are made."""
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *identity, *words], cwd=clone, check=True, env={**os.environ, **_COMMITTED})
