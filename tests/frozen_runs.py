@@ -39,7 +39,14 @@ from loadstone.report.write import REPORTERS
 from .korean_terms import english_in, names_in
 from .plan_text import PLAN, differing
 
-IN_KOREAN = ("jedis-vs-lettuce", "redis-against")
+IN_KOREAN = (
+    "aof-modes-crash",
+    "gate-twin",
+    "jedis-vs-lettuce",
+    "json-documents",
+    "redis-against",
+    "saturate-closed",
+)
 """These are made in Korean, too."""
 FROZEN = Path(__file__).parent / "examples" / "frozen"
 RUN, RESULTS = "run.tar.xz", "results.tar.xz"
@@ -104,7 +111,8 @@ def made(run: Path, other: Path | None = None) -> Files:
             "terminal.ko.txt": _on_terminal(analysis, run),
             "report.ko.md": REPORTERS["md"](analysis)["report.md"],
         }
-    files |= korean if run.name in IN_KOREAN else {}
+        if run.name in IN_KOREAN:
+            files |= korean | {"report.ko.html": REPORTERS["html"](analysis)["report.html"]}
     left = _english_left(run, korean.values())
     assert not left, f"{run.name}: English words in what is made in Korean: {left}"
     with _nothing_drawn():
