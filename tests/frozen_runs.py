@@ -28,7 +28,7 @@ from loadstone.analyse.objectives import missed, parse_objective
 from loadstone.compare import CompareOptions, compare
 from loadstone.console import SafeConsole
 from loadstone.errors import UserError
-from loadstone.language import speaking
+from loadstone.language import ENGLISH, speaking
 from loadstone.report.charts import chart, pen
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.formats import FORMATS
@@ -146,6 +146,11 @@ def freeze(name: str, files: Files) -> None:
 def _read_as_it_is(name: str, file: str) -> bool:
     """Of what is no run, all texts for people."""
     return file in READ_AS_IT_IS if name in names() else file.endswith(".txt")
+
+
+def in_language(name: str, language: str) -> str:
+    """What a file is called where it is in this language: `report.ko.md`; in English it has its own name."""
+    return name if language == ENGLISH else f".{language}.".join(name.rsplit(".", 1))
 
 
 def archive(path: Path, files: Mapping[str, bytes]) -> None:

@@ -1,4 +1,5 @@
-"""What is made without measuring, frozen beside the runs: plans, what command lines stand for, errors, helps.
+"""What is made without measuring, frozen beside the runs: plans, what command lines stand for, errors, helps, and what
+a run tells while it goes on.
 
 Machine, place and time are handed in or left out: CPUs, memory, seed, the width of the terminal, temporary folders.
 """
@@ -37,7 +38,8 @@ from loadstone.spec.experiment import Experiment
 from loadstone.spec.loading import load_experiment
 from loadstone.terminal import shown
 
-from .frozen_runs import FROZEN, Files, unpacked
+from .frozen_live import live
+from .frozen_runs import FROZEN, Files, in_language, unpacked
 from .parser import parser
 from .plan_text import PLAN, plan_text
 
@@ -69,7 +71,7 @@ def plans(folder: Path) -> Files:
             for language, lines in said.items():
                 with speaking(language):
                     lines += [f"# {name}", *announce(plan, experiment), ""]
-    return files | {_in_language("announced.txt", one): _lines(lines) for one, lines in said.items()}
+    return files | {in_language("announced.txt", one): _lines(lines) for one, lines in said.items()}
 
 
 def commands(folder: Path) -> Files:
@@ -83,7 +85,7 @@ def commands(folder: Path) -> Files:
         files[f"{name}{PLAN}"] = found.plan
         for language, lines in said.items():
             lines += [f"# {name}: {shlex.join(['loadstone', *words])}", *found.said[language], ""]
-    return files | {_in_language("announced.txt", one): _lines(lines) for one, lines in said.items()}
+    return files | {in_language("announced.txt", one): _lines(lines) for one, lines in said.items()}
 
 
 def helps(_folder: Path) -> Files:
@@ -93,7 +95,7 @@ def helps(_folder: Path) -> Files:
         with speaking(language):
             whole = parser() if language == LANGUAGES[0] else in_readers_language(app)
             for path, text in _helps(whole, ("loadstone",), None):
-                files[_in_language(f"{'-'.join(path)}.txt", language)] = text.encode()
+                files[in_language(f"{'-'.join(path)}.txt", language)] = text.encode()
     return files
 
 
@@ -110,7 +112,7 @@ def errors(folder: Path) -> Files:
             for language, lines in said.items():
                 with speaking(language):
                     lines.append(f"{case['name']}: {' '.join(without(shown(mistake)).split())}")
-    return {_in_language("errors.txt", one): _lines(lines) for one, lines in said.items()}
+    return {in_language("errors.txt", one): _lines(lines) for one, lines in said.items()}
 
 
 def command_lines() -> dict[str, list[str]]:
@@ -124,6 +126,7 @@ TEXTS: Mapping[str, Callable[[Path], Files]] = {
     "commands": commands,
     "errors": errors,
     "helps": helps,
+    "live": live,
 }
 """Name -> what makes them, in an empty folder."""
 
@@ -222,10 +225,6 @@ def _without(folder: Path) -> Callable[[str], str]:
         return text.replace(str(_ROOT), "/loadstone")
 
     return without
-
-
-def _in_language(name: str, language: str) -> str:
-    return name if language == LANGUAGES[0] else name.replace(".txt", f".{language}.txt")
 
 
 def _lines(lines: list[str]) -> bytes:

@@ -96,12 +96,14 @@ class Totals:
 class RunEvents:
     """Takes what the terminal is told, and writes it into the run's folder once there is one."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, unix_clock: Callable[[], float] = steady_clock.unix_s
+    ) -> None:
         self.stopping = False
         """Set by a signal's handler, which must not write: a stop was requested."""
         self.status = 0
         """The exit status, once it is known."""
-        self._clock = clock
+        self._clock, self._unix_clock = clock, unix_clock
         self._file: Lines | None = None
         self._writing = threading.Lock()
         self._early: list[dict[str, Any]] = []
@@ -282,7 +284,7 @@ class RunEvents:
         }
 
     def _write(self, what: str, **figures: Any) -> None:
-        self._append({"format": FORMAT, "unix_s": round(steady_clock.unix_s(), 3), "what": what, **figures})
+        self._append({"format": FORMAT, "unix_s": round(self._unix_clock(), 3), "what": what, **figures})
 
     def _append(self, line: dict[str, Any]) -> None:
         if self._file is None:
