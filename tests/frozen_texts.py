@@ -33,6 +33,7 @@ from loadstone.options import RunOptions
 from loadstone.overview import announce
 from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import requested_experiment, requested_plan
+from loadstone.secrecy import known_secrets, references
 from loadstone.spec.built_in import names as studies
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.loading import load_experiment
@@ -78,13 +79,14 @@ def commands(folder: Path) -> Files:
     """Of each command line: the experiment that it stands for, its plan, and what is said before it starts."""
     files: Files = {}
     said: dict[str, list[str]] = {language: [] for language in LANGUAGES}
-    _prepare(folder)
-    for name, words in command_lines().items():
-        found = _carried_out(words, folder)
-        files[f"{name}.yaml"] = found.experiment
-        files[f"{name}{PLAN}"] = found.plan
-        for language, lines in said.items():
-            lines += [f"# {name}: {shlex.join(['loadstone', *words])}", *found.said[language], ""]
+    with _of_a_user(folder):
+        _prepare(folder)
+        for name, words in command_lines().items():
+            found = _carried_out(words, folder)
+            files[f"{name}.yaml"] = found.experiment
+            files[f"{name}{PLAN}"] = found.plan
+            for language, lines in said.items():
+                lines += [f"# {name}: {shlex.join(['loadstone', *words])}", *found.said[language], ""]
     return files | {in_language("announced.txt", one): _lines(lines) for one, lines in said.items()}
 
 
@@ -106,7 +108,7 @@ def errors(folder: Path) -> Files:
         shutil.copy(FROZEN.parent / "experiment" / name, folder)
     unpacked(RESUMED[0], folder)
     without = _without(folder)
-    with contextlib.chdir(folder):
+    with _of_a_user(folder), contextlib.chdir(folder):
         for case in (json.loads(line) for line in (FROZEN / "errors" / CASES).read_text().splitlines()):
             mistake = _mistake(case)
             for language, lines in said.items():
@@ -161,9 +163,8 @@ def _carried_out(words: list[str], folder: Path) -> _Found:
         raise _Taken(_Found(without(_resolved(experiment)).encode(), plan_text(plan, without), said))
 
     place = contextlib.chdir(folder / "clone" if "--start" in words else folder)
-    environment = mock.patch.dict(os.environ, XDG_CACHE_HOME=str(folder))
     try:
-        with place, environment, describing(), instead_of_measuring(take), contextlib.redirect_stderr(remarks):
+        with place, describing(), instead_of_measuring(take), contextlib.redirect_stderr(remarks):
             _parsed(words)
     except _Taken as taken:
         return taken.found
@@ -191,6 +192,18 @@ def _refuse(options: RunOptions) -> NoReturn:
     """Some mistakes are found no earlier than in the plan."""
     _planned(requested_experiment(options), options)
     raise AssertionError("no mistake was found, and it would be measured")
+
+
+@contextlib.contextmanager
+def _of_a_user(folder: Path) -> Iterator[None]:
+    """Within it nothing of who runs this counts: neither variables, secrets nor files of the home."""
+    variables = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
+    with mock.patch.dict(os.environ, variables, clear=True):
+        try:
+            yield
+        finally:
+            known_secrets.forget()
+            references.forget()
 
 
 def _parsed(words: list[str]) -> None:
@@ -246,7 +259,7 @@ def _prepare(folder: Path) -> None:
         unpacked(run, folder)
     clone = folder / "clone"
     clone.mkdir()
-    _git(clone, "init", "-q", "-b", "main")
+    _git(clone, "init", "-q", "-b", "main", "--object-format=sha1")
     for text in ("old", "new"):
         (clone / "version").write_text(text)
         _git(clone, "add", ".")
@@ -255,5 +268,5 @@ def _prepare(folder: Path) -> None:
 
 def _git(clone: Path, *words: str) -> None:
     """The same commits wherever they are made."""
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     subprocess.run(["git", *identity, *words], cwd=clone, check=True, env={**os.environ, **_COMMITTED})
