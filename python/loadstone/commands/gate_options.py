@@ -32,7 +32,7 @@ def share_or_none(option: str, text: str) -> float:
     return 0.0 if _NOTHING.fullmatch(text.strip()) else share(option, text)
 
 
-def level(option: str, text: str) -> float:
+def read_level(option: str, text: str) -> float:
     """How often: `0.001`, `1/1000`. Raises UserError."""
     one, slash, of = text.partition("/")
     try:
@@ -75,7 +75,7 @@ class GateOptions:
             metavar="SHARE",
             help="How often a gate may be red where nothing is slower beyond the tolerance (1/1000).",
             panel=RESULTS,
-            read=level,
+            read=read_level,
         ),
     ] = None
     undecided: Annotated[
