@@ -16,11 +16,11 @@ from loadstone.deploy.placement import Placement, place
 from loadstone.drive.native import engine_build
 from loadstone.errors import LoadstoneError
 from loadstone.record.machine import kernel, machine
-from peers import added, freezes, network, page, punctual, threaded, throughput
+from peers import added, freezes, network, page, picture, punctual, ratios, threaded, throughput
 from peers.generators import PEERS, Peer, installed
 from peers.load import UnreadableOutput
 from peers.own import OwnDriver
-from peers.results import Machine, Result, add, read
+from peers.results import Machine, Result, Throughput, add, read
 from peers.servers import nginx_program
 
 PARTS = ("throughput", "sizes", "freezes", "users", "delay", "added", "threads")
@@ -45,6 +45,8 @@ def main() -> None:
             _measure(options, parts, placement, network.describe(in_own))
         results = read(options.file)
         print(page.document(results))
+        if options.picture is not None:
+            picture.draw(options.picture, ratios.rows(one for one in results if isinstance(one, Throughput)))
         if options.page is not None:
             page.put(options.page, results)
     except (LoadstoneError, UnreadableOutput, ValueError, OSError) as error:
@@ -67,6 +69,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--file", type=Path, default=FILE, help=f"where the figures go ({FILE})")
     parser.add_argument("--more", action="store_true", help="add to the file; without it, it begins anew")
     parser.add_argument("--tables", action="store_true", help="measure nothing: only the tables, from the file")
+    parser.add_argument("--picture", type=Path, help="draw the ratios by size into this SVG")
     parser.add_argument("--page", type=Path, help="put the tables into this page, as bench/results/peers.md")
     return parser.parse_args()
 
