@@ -100,6 +100,23 @@ class Case:
         self.neighbour, self.back_end = neighbour, back_end
 
     @property
+    def operation(self) -> str:
+        """Of Redis: get or set."""
+        return self.what.split()[0]
+
+    @property
+    def value_bytes(self) -> int:
+        """Of Redis: `get` alone is of 100 bytes, `set 10 kB` says it."""
+        _, _, size = self.what.partition(" ")
+        number, _, unit = size.partition(" ")
+        return int(number) * {"": 1, "B": 1, "kB": 1000}[unit] if size else 100
+
+    @property
+    def keys(self) -> int:
+        """Of how many keys: fewer where values are large."""
+        return min(KEYS, 256_000_000 // self.value_bytes)
+
+    @property
     def row(self) -> dict[str, Any]:
         """The columns that name it."""
         return {
@@ -112,9 +129,7 @@ class Case:
 
     def by_referee(self, program: Path, port: int, seconds: float, cpu: int) -> dict[str, float]:
         """The referee's quantiles in ns."""
-        sent = {"get": ["redis", "get", "100"], "set 1 kB": ["redis", "set", "1000"], "http": ["http", self.path, "0"]}[
-            self.what
-        ]
+        sent = ["http", self.path, "0"] if self.what == "http" else ["redis", self.operation, str(self.value_bytes)]
         load = [str(self.connections), str(self.rate), str(seconds), str(cpu)]
         done = subprocess.run([program, str(port), *sent, *load], capture_output=True, check=True)
         return dict(json.loads(done.stdout))
@@ -134,8 +149,8 @@ class Case:
         if self.what == "http":
             sent = ["http", f"http://127.0.0.1:{port}{self.path}"]
         else:
-            operation, size = ("get", "100") if self.what == "get" else ("set", "1000")
-            sent = ["redis", f"redis://127.0.0.1:{port}", "-t", operation, "-d", size, "-r", str(KEYS)]
+            size = ["-d", str(self.value_bytes), "-r", str(self.keys)]
+            sent = ["redis", f"redis://127.0.0.1:{port}", "-t", self.operation, *size]
         environment = os.environ | {"PYTHONPATH": str(tree / "python")}
         if self.back_end:
             environment["LOADSTONE_BACK_END"] = self.back_end
@@ -175,9 +190,9 @@ def measured(case: Case, program: Path, tree: Path, rounds: int, seconds: float)
         port = case.at or beside.enter_context(server(Path(folder), server_cpu))
         if case.neighbour:
             beside.enter_context(running([sys.executable, "-c", NEIGHBOUR]))
-        if case.what == "get":
+        if case.what != "http" and case.operation == "get":
             subprocess.run(
-                [program, str(port), "redis", "set", "100", "4", "20000", "2", str(generator_cpu)],
+                [program, str(port), "redis", "set", str(case.value_bytes), "4", "20000", "2", str(generator_cpu)],
                 check=True,
                 stdout=subprocess.DEVNULL,
             )
@@ -220,7 +235,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rates", default=",".join(map(str, RATES)))
     parser.add_argument("--connections", default="1,50,500")
-    parser.add_argument("--what", default="get,set 1 kB,http")
+    parser.add_argument("--what", default="get,set 1 kB,http", help="also with other sizes: get 10 kB, set 100 kB")
     parser.add_argument("--beside", default="idle,busy")
     parser.add_argument("--at", type=int, help="of http: the port of a server that runs already")
     parser.add_argument("--path", default="/", help="of http")
